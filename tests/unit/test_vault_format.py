@@ -103,7 +103,7 @@ def test_front_matter_is_text_as_it_was_written() -> None:
         ["friend", "work/acme"],
     )
     assert front.values["born"] == "1980-03-04"
-    assert [(one.name, PAGE[slice(*one.value_span)]) for one in fields(page)][-1] == ("born", "1980-03-04")
+    assert [(one.name, PAGE[slice(*one.span)]) for one in fields(page)][-1] == ("born", "born: 1980-03-04\n")
 
 
 @pytest.mark.parametrize(

@@ -377,7 +377,7 @@ async def test_what_is_forgotten_is_in_the_catalogue_no_more(tmp_path: Path) -> 
         await house.app.vault.write(house.me, "a.md", "I was a clerk at Zembrovia.\n# Other\n", by="person")
         searching = house.app.vault_tools.searching
         assert (await searching.search(house.me, Search("zembrovia"))).total == 1
-        assert await searching.told(house.me.owner) != []
+        assert await searching.pages(house.me.owner) != []
         fact = (await house.app.memory.add(house.me, NewFact("User was a clerk at Zembrovia"))).fact
         await house.app.forgetting.forget(house.me, [fact.id])
         assert left_of(["zembrovia"], tmp_path / "vault-search") == []
@@ -400,5 +400,5 @@ async def test_what_changes_while_the_catalogue_is_brought_up_to_date_is_told_th
 ) -> None:
     here = await room(tmp_path, early="# Early")
     searching = Overtaken(here.visibility.views)
-    assert [page.path for page in await searching.told(LOCAL_OWNER)] == ["early.md"]
-    assert [page.path for page in await searching.told(LOCAL_OWNER)] == ["early.md", "late.md"]
+    assert [page.path for page in await searching.pages(LOCAL_OWNER)] == ["early.md"]
+    assert [page.path for page in await searching.pages(LOCAL_OWNER)] == ["early.md", "late.md"]

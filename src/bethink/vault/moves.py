@@ -44,9 +44,9 @@ class PageMoves:
             Conflict: there is one at `to`.
         """
         path, to = checked(path), checked(to)
-        told = await self.searching.told(principal.owner)
-        moves = moves_of(told, {path: to})
-        places = await anyio.to_thread.run_sync(touched, told, moves)
+        pages = await self.searching.pages(principal.owner)
+        moves = moves_of(pages, {path: to})
+        places = await anyio.to_thread.run_sync(touched, pages, moves)
         change = await self.views.move(principal, path, to, by=by)
         how = Authorship(by, f"Links follow {path} to {to}")
         changes = [
@@ -71,18 +71,18 @@ class PageMoves:
             return None
 
 
-def moves_of(told: Sequence[CataloguePage], to: Mapping[str, str]) -> Moves:
+def moves_of(pages: Sequence[CataloguePage], to: Mapping[str, str]) -> Moves:
     """What links mean before and behind these moves, from old to new paths; several may end as one page."""
-    aliases = aliases_of(told)
-    paths = {page.path for page in told}
+    aliases = aliases_of(pages)
+    paths = {page.path for page in pages}
     behind = {name: to.get(path, path) for name, path in aliases.items()}
     return Moves(to, Resolver(paths, aliases), Resolver({to.get(path, path) for path in paths}, behind))
 
 
-def touched(told: Sequence[CataloguePage], moves: Moves) -> list[str]:
+def touched(pages: Sequence[CataloguePage], moves: Moves) -> list[str]:
     """The pages, by their paths behind the move, of which a link would mean another page than before."""
     found: list[str] = []
-    for page in told:
+    for page in pages:
         place = moves.paths.get(page.path, page.path)
         for link in page.info.links:
             meant = moves.before.resolve_link(link, page.path) if link.target else None

@@ -80,17 +80,15 @@ class FolderWatcher:
         """Watch the vaults that there are, until there are others or another process watches."""
         with recorded(_log, "the vaults are not watched for a moment"):
             roots = await self._there() if await self.bus.claim(_LEASE, _LEASE_S) else {}
-            if roots:
-                await self._take_in_all(roots)
-
-    async def _take_in_all(self, roots: Mapping[Path, str]) -> None:
-        # Heavy, and it looks at the disk.
-        await anyio.to_thread.run_sync(importlib.import_module, "watchfiles")
-        self._roots = roots
-        ended = anyio.Event()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._follow, roots, ended, tasks)
-            tasks.start_soon(self._keep, roots, ended)
+            if not roots:
+                return
+            # Heavy, and it looks at the disk.
+            await anyio.to_thread.run_sync(importlib.import_module, "watchfiles")
+            self._roots = roots
+            ended = anyio.Event()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._follow, roots, ended, tasks)
+                tasks.start_soon(self._keep, roots, ended)
 
     async def _keep(self, roots: Mapping[Path, str], ended: anyio.Event) -> None:
         """Hold the lease, take in what could not be before, and end when others are to be watched."""
@@ -119,7 +117,9 @@ class FolderWatcher:
             # inotify's watches are used up, or the file system has none (inotify(7)).
             self.fault = f"Changes of files are seen only every {_COMPARE_S:g} seconds: {error}"
             _log.warning("%s", self.fault)
-            await self._compare(roots, ended)
+            while not ended.is_set():
+                await anyio.sleep(_COMPARE_S)
+                await self._sync_all(roots)
 
     async def _listen(self, roots: Mapping[Path, str], ended: anyio.Event) -> None:
         """Take in what is told, until there is something that cannot be told: a name that is not UTF-8."""
@@ -143,11 +143,6 @@ class FolderWatcher:
                 raise
             _log.info("a change of files could not be told, and all are compared: %s", group.exceptions[0])
             await anyio.sleep(_ANEW_S)
-
-    async def _compare(self, roots: Mapping[Path, str], ended: anyio.Event) -> None:
-        while not ended.is_set():
-            await anyio.sleep(_COMPARE_S)
-            await self._sync_all(roots)
 
     async def _sync_all(self, roots: Mapping[Path, str]) -> None:
         for owner in roots.values():
@@ -194,11 +189,11 @@ class FolderWatcher:
         """The folders that there are, with whose they are."""
         owners = [LOCAL_OWNER, *[owner async for owner in owners_of(self.vault.context.store, VAULTS)]]
         roots = {self.vault.root(owner): owner for owner in owners}
-        return await anyio.to_thread.run_sync(_existing, roots)
 
+        def existing() -> dict[Path, str]:
+            return {root.resolve(): owner for root, owner in roots.items() if root.is_dir()}
 
-def _existing(roots: Mapping[Path, str]) -> dict[Path, str]:
-    return {root.resolve(): owner for root, owner in roots.items() if root.is_dir()}
+        return await anyio.to_thread.run_sync(existing)
 
 
 def _folders(root: Path, inside: Iterable[str]) -> tuple[bool, list[str]]:

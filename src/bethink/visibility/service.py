@@ -103,8 +103,8 @@ class StrictestView:
     def __call__(self, path: str, text: str, part: Part) -> Sequence[tuple[str, str]]:
         """The items of a part: one if nothing is hidden, else what all may see, and all for the owner."""
         if self._last is None or self._last[:2] != (path, text):
-            links = self.hidden_pages.links_of(path) if self.hidden_pages.matters else None
-            self._last = path, text, view(text, path, self.rules, context=ViewContext(links))
+            context = ViewContext(self.hidden_pages.links_of(path))
+            self._last = path, text, view(text, path, self.rules, context=context)
         said = said_in(self._last[2].shown(part.start, part.end))
         above, _, whole = part.text.partition("\n")
         patterns = [rule for rule in self.rules if rule.pattern and not (rule.field or rule.section)]

@@ -86,17 +86,17 @@ class VaultCheck:
         """All that is wrong in an owner's vault as its files are now, for their own eyes."""
         vault = self.searching.vault
         await vault.sync(owner)
-        told = await self.searching.told(owner)
+        pages = await self.searching.pages(owner)
         state = await vault.state(owner)
-        findings = await anyio.to_thread.run_sync(_checked, told, [path for path, _ in state.troubles])
-        faulty = [page for page in told if page.info.fault is not None]
+        findings = await anyio.to_thread.run_sync(_checked, pages, [path for path, _ in state.troubles])
+        faulty = [page for page in pages if page.info.fault is not None]
         findings += [await self._front(owner, page) for page in faulty]
         known = (await vault.context.known(owner)).pages
         for path, why in state.troubles:
             trouble = known[path].trouble if path in known else None
             choices = await self._unread(owner, path, trouble)
             findings.append(Defect("unread", path, 0, f"It is not read: {why}.", choices=choices))
-        return CheckReport(tuple(sorted(findings, key=_place)))
+        return CheckReport(tuple(sorted(findings, key=lambda one: (one.path, one.line, one.kind))))
 
     async def _front(self, owner: str, page: CataloguePage) -> Defect:
         choices = [RepairOption("aside", page.path, "Keep it as plain text, in a block of code")]
@@ -125,12 +125,12 @@ class VaultCheck:
         )
 
 
-def _checked(told: Sequence[CataloguePage], unread: Sequence[str]) -> list[Defect]:
+def _checked(pages: Sequence[CataloguePage], unread: Sequence[str]) -> list[Defect]:
     """What is wrong with these pages and the links between them; `unread` are files that are there, too."""
-    graph = graph_of(told)
-    taken = {key_of(page.path) for page in told}
-    findings = [*_same_content(told), *_same_name(told, graph), *_unwise(told, taken)]
-    nearest, others = _Nearest(told), Resolver(unread)
+    graph = graph_of(pages)
+    taken = {key_of(page.path) for page in pages}
+    findings = [*_same_content(pages), *_same_name(pages, graph), *_unwise(pages, taken)]
+    nearest, others = _Nearest(pages), Resolver(unread)
     offered: set[tuple[str, str]] = set()
     for link in graph.unresolved:
         if others.resolve(link.target, link.path) is not None:
@@ -139,22 +139,29 @@ def _checked(told: Sequence[CataloguePage], unread: Sequence[str]) -> list[Defec
         choices: list[RepairOption] = []
         if (link.path, link.target) not in offered:
             offered.add((link.path, link.target))
-            choices = [*_leading(link, near, sure=sure), *_making(link, taken)]
+            choices = [
+                RepairOption(
+                    "lead",
+                    link.path,
+                    f"Have [[{link.target}]] lead to {path}",
+                    link.target,
+                    path,
+                    is_sure=sure and path == near[0],
+                )
+                for path in near
+            ]
+            choices += _making(link, taken)
         said = f"[[{link.target}]] leads to no page."
         findings.append(Defect("broken_link", link.path, link.line, said, near, tuple(choices)))
     return findings
 
 
-def _leading(link: Unresolved, near: Sequence[str], *, sure: bool) -> Iterator[RepairOption]:
-    """To have a broken link lead to a page that is there."""
-    for count, path in enumerate(near):
-        said = f"Have [[{link.target}]] lead to {path}"
-        yield RepairOption("lead", link.path, said, link.target, path, is_sure=sure and not count)
-
-
 def _making(link: Unresolved, taken: Collection[str]) -> Iterator[RepairOption]:
     """To make the page that a broken link names, or to take the link away."""
-    folder, named = posixpath.dirname(link.path), _path_of(link.target)
+    above, _, name = link.target.strip().lstrip("/").removesuffix(SUFFIX).rpartition("/")
+    # As it is if it names a path, else in snake_case.
+    named = posixpath.join(above, (name if above else snake(name)) + SUFFIX)
+    folder = posixpath.dirname(link.path)
     path = posixpath.normpath(posixpath.join(folder, named) if link.kind == "markdown" else named)
     if link.kind != "markdown" and "/" not in path:
         is_about_all = not folder and any(one.startswith(_ENTITIES) for one in taken)
@@ -167,12 +174,6 @@ def _making(link: Unresolved, taken: Collection[str]) -> Iterator[RepairOption]:
     )
 
 
-def _path_of(target: str) -> str:
-    """The path of a page for a link's target: as it is where it names a path, else in snake_case."""
-    folder, _, name = target.strip().lstrip("/").removesuffix(SUFFIX).rpartition("/")
-    return posixpath.join(folder, (name if folder else snake(name)) + SUFFIX)
-
-
 def _merging(path: str, other: str) -> tuple[RepairOption, ...]:
     """To have one page of two, either way round; the page about the person stays."""
     return tuple(
@@ -182,9 +183,9 @@ def _merging(path: str, other: str) -> tuple[RepairOption, ...]:
     )
 
 
-def _unwise(told: Sequence[CataloguePage], taken: set[str]) -> Iterator[Defect]:
+def _unwise(pages: Sequence[CataloguePage], taken: set[str]) -> Iterator[Defect]:
     """Names that not every system can keep, and such as are not written as the vault writes them."""
-    for page in told:
+    for page in pages:
         folder, _, name = page.path.rpartition("/")
         stem = name.removesuffix(SUFFIX)
         plain = snake(stem)
@@ -209,9 +210,9 @@ def _unwise(told: Sequence[CataloguePage], taken: set[str]) -> Iterator[Defect]:
         yield Defect("name", page.path, 0, said, choices=choices)
 
 
-def _same_content(told: Sequence[CataloguePage]) -> Iterable[Defect]:
+def _same_content(pages: Sequence[CataloguePage]) -> Iterable[Defect]:
     by_version: dict[str, list[str]] = defaultdict(list)
-    for page in told:
+    for page in pages:
         if page.size:
             by_version[page.version].append(page.path)
     for first, *others in by_version.values():
@@ -220,10 +221,10 @@ def _same_content(told: Sequence[CataloguePage]) -> Iterable[Defect]:
             yield Defect("same_content", path, 0, said, (first,), _merging(path, first))
 
 
-def _same_name(told: Sequence[CataloguePage], graph: Graph) -> Iterable[Defect]:
+def _same_name(pages: Sequence[CataloguePage], graph: Graph) -> Iterable[Defect]:
     """Pages of one name or alias that lie beside each other: most likely one thing under two names."""
     by_name: dict[str, dict[str, None]] = defaultdict(dict)
-    for page in told:
+    for page in pages:
         stem = page.path.rpartition("/")[2]
         for name in (key_of(stem), page.info.title, *page.info.aliases):
             if plain := _plain(name):
@@ -245,9 +246,9 @@ def _plain(name: str) -> str:
 class _Nearest:
     """Pages whose names are like a name that no page has."""
 
-    def __init__(self, told: Sequence[CataloguePage]) -> None:
+    def __init__(self, pages: Sequence[CataloguePage]) -> None:
         self._paths: dict[str, dict[str, None]] = defaultdict(dict)
-        for page in told:
+        for page in pages:
             for name in (page.path.rpartition("/")[2], page.info.title, *page.info.aliases):
                 self._paths[_plain(name)][page.path] = None
         self._names: dict[str, list[str]] = defaultdict(list)
@@ -278,7 +279,3 @@ class _Nearest:
 
 def _grams(name: str) -> set[str]:
     return {name[at : at + _GRAM] for at in range(max(1, len(name) - _GRAM + 1))}
-
-
-def _place(finding: Defect) -> tuple[str, int, str]:
-    return finding.path, finding.line, finding.kind

@@ -209,8 +209,8 @@ class VaultRepair:
             BadInput: it cannot be done; the sentence says why.
         """
         checked(choice.path)
-        told = await self.searching.told(owner)
-        plan = _Plan(self.searching, owner, told, choice)
+        pages = await self.searching.pages(owner)
+        plan = _Plan(self.searching, owner, pages, choice)
         steps = [
             step for step in await plan.steps() if not (isinstance(step, Write) and step.text == step.old)
         ]
@@ -278,7 +278,7 @@ class VaultRepair:
 class _Plan:
     searching: VaultSearch
     owner: str
-    told: Sequence[CataloguePage]
+    pages: Sequence[CataloguePage]
     choice: RepairOption
 
     async def steps(self) -> list[Step]:
@@ -299,11 +299,11 @@ class _Plan:
 
     @property
     def paths(self) -> set[str]:
-        return {page.path for page in self.told}
+        return {page.path for page in self.pages}
 
     @property
     def resolver(self) -> Resolver:
-        return moves_of(self.told, {}).before
+        return moves_of(self.pages, {}).before
 
     async def _read(self, path: str) -> Write:
         """The page as it is: a step that changes nothing yet.
@@ -327,7 +327,7 @@ class _Plan:
             case "unlink":
                 work = partial(unlinked, page.text, path, choice.target, resolver=self.resolver)
             case "mend":
-                work = partial(_or_same, page.text)
+                work = partial(_mended_or_same, page.text)
             case _:
                 work = partial(as_text, page.text)
         return Write(path, page.version, page.text, await anyio.to_thread.run_sync(work))
@@ -345,13 +345,13 @@ class _Plan:
         if self.choice.path == self.choice.to:
             raise Conflict(_CHANGED)
         twin, keep = await self._read(self.choice.path), await self._read(self.choice.to)
-        moves = moves_of(self.told, {twin.path: keep.path})
+        moves = moves_of(self.pages, {twin.path: keep.path})
         own = await _linked(keep.text, keep.path, moves, was_at=keep.path)
         other = await _linked(twin.text, keep.path, moves, was_at=twin.path)
-        known = next(page for page in self.told if page.path == twin.path).info
+        known = next(page for page in self.pages if page.path == twin.path).info
         names = [twin.path.rpartition("/")[2].removesuffix(SUFFIX), known.title]
         same = {key_of(keep.path.rpartition("/")[2])}
-        same |= {key_of(page.info.title) for page in self.told if page.path == keep.path}
+        same |= {key_of(page.info.title) for page in self.pages if page.path == keep.path}
         names = [name for name in names if key_of(name) not in same and name]
         text = await anyio.to_thread.run_sync(merged, own, other, dict.fromkeys(names))
         return [
@@ -362,7 +362,7 @@ class _Plan:
 
     async def _renamed(self) -> list[Step]:
         page, to = await self._read(self.choice.path), self.choice.to
-        moves = moves_of(self.told, {page.path: to})
+        moves = moves_of(self.pages, {page.path: to})
         text = await _linked(page.text, to, moves, was_at=page.path)
         own = Write(page.path, page.version, page.text, text)
         early, late = list[Write](), list[Write]()
@@ -375,7 +375,7 @@ class _Plan:
 
     async def _relinked(self, moves: Moves, *, but: set[str]) -> list[Write]:
         """The pages whose links would mean something else, with links that mean what they meant."""
-        found = await anyio.to_thread.run_sync(touched, self.told, moves)
+        found = await anyio.to_thread.run_sync(touched, self.pages, moves)
         pages = [await self._read(path) for path in dict.fromkeys(found) if path not in but]
         return [
             Write(one.path, one.version, one.old, await _linked(one.text, one.path, moves, was_at=one.path))
@@ -414,8 +414,8 @@ class _Plan:
         folder = snake(stem) or stem
         beside = posixpath.join(posixpath.dirname(path), folder)
         places = {piece.name: f"{beside}/{piece.name}{SUFFIX}" for piece in pieces}
-        told = [page for page in self.told if page.path not in places.values()]
-        whole, aliases = {*(page.path for page in told), path}, aliases_of(told)
+        pages = [page for page in self.pages if page.path not in places.values()]
+        whole, aliases = {*(page.path for page in pages), path}, aliases_of(pages)
         behind = Resolver({*whole, *places.values()}, aliases)
         moves = Moves({}, Resolver(whole, aliases), behind)
         lies: dict[str, str] = {}
@@ -438,8 +438,8 @@ class _Plan:
 
     def _sectioned(self, path: str) -> Iterable[str]:
         """The pages with links to a section or block of this one."""
-        resolver = Resolver({*self.paths, path}, aliases_of(self.told))
-        for page in self.told:
+        resolver = Resolver({*self.paths, path}, aliases_of(self.pages))
+        for page in self.pages:
             placed = (link for link in page.info.links if link.target and (link.section or link.block))
             if any(resolver.resolve_link(link, page.path) == path for link in placed):
                 yield page.path
@@ -471,5 +471,5 @@ async def _linked(text: str, path: str, moves: Moves, *, was_at: str) -> str:
     return await anyio.to_thread.run_sync(partial(relinked, text, path, moves, was_at=was_at))
 
 
-def _or_same(text: str) -> str:
+def _mended_or_same(text: str) -> str:
     return mended(text) or text

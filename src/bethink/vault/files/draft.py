@@ -153,8 +153,11 @@ class Draft:
         if by == "outside" and (meant := self._meant(now)) is not None:
             by, note, untrusted = meant.by, meant.note, meant.untrusted
         if untrusted is None:
-            is_back = by == "outside" and base is not None and self._is_back(base, now)
-            is_known = base is not None and (old is not None or is_back)
+            # Away only for a moment, as while it is saved, or saying what it said.
+            is_back = base is not None and (
+                base.version == now.version or base.gone_at >= self.at - LATELY_US
+            )
+            is_known = old is not None or (by == "outside" and is_back)
             untrusted = base.untrusted if base and is_known else by == "outside" and self.distrusts_files
         record = self._keep(self._record(base, now, untrusted=untrusted))
         self._put_content(now)
@@ -298,10 +301,6 @@ class Draft:
         self._grown = 0
         self._folder_grown.clear()
 
-    def _is_back(self, gone: PageRecord, now: PageFile) -> bool:
-        """Whether a page only was away for a moment, as while it is saved, or says what it said."""
-        return gone.version == now.version or gone.gone_at >= self.at - LATELY_US
-
     def _meant(self, now: PageFile) -> Meant | None:
         """Who wrote what is found, where a process ended before it could say so."""
         meant = self.known.vault.meant
@@ -375,7 +374,10 @@ class Draft:
                 part_id = spare[digest].pop(0).id
             else:
                 part_id, made = f"{id}.{made}", made + 1
-                self._put_items(id, part_id, items, at=now.stat.mtime // 1000)
+                for kind, text in items:
+                    record = PartRecord(id=_item_id(part_id, kind), page=id)
+                    item = IndexItem(kind, text, now.stat.mtime // 1000)
+                    self._changes.append(Put(PARTS, record, if_version=0, index=item))
             kinds = tuple(kind for kind, _ in items)
             places.append(Place(part_id, part.start, part.end, part.line, part.headings, digest, kinds))
         for place in (place for left in spare.values() for place in left):
@@ -396,11 +398,6 @@ class Draft:
             untrusted=untrusted,
             aliases=now.aliases,
         )
-
-    def _put_items(self, page: str, part: str, items: Sequence[tuple[str, str]], *, at: int) -> None:
-        for kind, text in items:
-            record = PartRecord(id=_item_id(part, kind), page=page)
-            self._changes.append(Put(PARTS, record, if_version=0, index=IndexItem(kind, text, at)))
 
 
 def _item_id(part: str, kind: str) -> str:

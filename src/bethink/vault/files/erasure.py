@@ -116,7 +116,9 @@ class PageEraser:
             contents = await self._contents(owner, erase, versions)
             work = _Work(draft, self.context.folder(owner), erase, rename, contents)
             pages = await self._pages(work)
-            draft.add(*_of_contents(work), *_of_versions(versions, work))
+            for version, now in contents.items():
+                draft.add(Delete(CONTENTS, version), Put(CONTENTS, Content.of(now.version, now.body)))
+            draft.add(*_of_versions(versions, work))
             if not draft.is_changed:
                 yield Erased(unreached=work.unreached)
                 return
@@ -133,11 +135,12 @@ class PageEraser:
         # What was saved since all files were compared; nothing of it is taken in behind the forgetting.
         fresh = changed_among(draft.known, walked)
         for path in sorted(fresh - draft.known.pages.keys()):
-            await self._file(work, path)
+            await anyio.to_thread.run_sync(_erase_file, work, path)
         for page in [*draft.known.pages.values()]:
             now, to = work.contents.get(page.version), work.rename(page.path)
             if page.state == "unread" or (page.path in fresh and now is None and to is None):
-                done += [page.id] if await self._file(work, page.path) else []
+                if await anyio.to_thread.run_sync(_erase_file, work, page.path):
+                    done.append(page.id)
                 continue
             if now is None and to is None:
                 continue
@@ -152,14 +155,6 @@ class PageEraser:
             if (to := work.rename(page.path)) is not None:
                 draft.rename_gone(page, to)
         return done
-
-    async def _file(self, work: _Work, path: str) -> bool:
-        """Erase from a file that is no page, or not yet; whether it said anything of it."""
-        try:
-            return await anyio.to_thread.run_sync(_erase_file, work, path)
-        except (UnicodeDecodeError, BethinkError):
-            work.unreached.append(path)
-            return False
 
     async def _contents(self, owner: str, erase: Erase, versions: Sequence[PageVersion]) -> dict[str, _Now]:
         """The contents that say it, by their versions, and what becomes of them."""
@@ -211,20 +206,18 @@ def _free(work: _Work, path: str) -> str:
 
 
 def _erase_file(work: _Work, path: str) -> bool:
-    content = work.folder.read(path, _MOST_BYTES)
-    if content is None:
+    """Erase from a file that is no page, or not yet; whether it said anything of it."""
+    try:
+        content = work.folder.read(path, _MOST_BYTES)
+        if content is None:
+            return False
+        text, gone = work.erase(path, content.body.decode())
+        if gone:
+            work.folder.write(path, text.encode(), before=version_of(content.body))
+    except (UnicodeDecodeError, BethinkError):
+        work.unreached.append(path)
         return False
-    text, gone = work.erase(path, content.body.decode())
-    if gone:
-        work.folder.write(path, text.encode(), before=version_of(content.body))
     return bool(gone)
-
-
-def _of_contents(work: _Work) -> list[StoreChange]:
-    changes: list[StoreChange] = []
-    for version, now in work.contents.items():
-        changes += [Delete(CONTENTS, version), Put(CONTENTS, Content.of(now.version, now.body))]
-    return changes
 
 
 def _of_versions(versions: Sequence[PageVersion], work: _Work) -> list[StoreChange]:

@@ -61,7 +61,12 @@ def parts_of(path: str, text: str) -> list[Part]:
     """The parts of a page, in order. Those that hold nothing to search are left out."""
     name = title_of(path)
     parts: list[Part] = []
-    for begin, stop, line, headings in _sections(text):
+    document = parse(text)
+    found = [(one.body, one.end, one.line, one.path) for one in sections(document)]
+    if document.lines.body:
+        # The front matter: names under which the page is known, and tags.
+        found.insert(0, (0, document.lines.body, 1, ()))
+    for begin, stop, line, headings in found:
         place = begin
         for start, end in _cut(text, begin, stop):
             line += text.count("\n", place, start)  # noqa: PLW2901 - counted on through the section
@@ -75,8 +80,11 @@ def parts_of(path: str, text: str) -> list[Part]:
 def part_of(name: str, said: str, place: Part) -> Part:
     """A part with what is searched of it: what it says below the page's name and the headings above."""
     # ASCII, as most texts are: others are analysed at a fifth of the speed.
-    above = " > ".join(_above(name, place.headings))
-    return replace(place, text=f"{above}\n{said}")
+    above = place.headings
+    if not above or above[0].casefold().replace("_", " ") != name.casefold():
+        # A first heading that repeats the page's name stands for both.
+        above = (name, *above)
+    return replace(place, text=f"{' > '.join(above)}\n{said}")
 
 
 def said_in(text: str) -> str:
@@ -87,23 +95,6 @@ def said_in(text: str) -> str:
 def title_of(path: str) -> str:
     """A page's name in words."""
     return path.rpartition("/")[2].removesuffix(ENDING).replace("_", " ")
-
-
-def _sections(text: str) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
-    """Where sections begin and end behind their headings, the headings' lines, and the titles above them."""
-    document = parse(text)
-    if document.lines.body:
-        # The front matter: names under which the page is known, and tags.
-        yield 0, document.lines.body, 1, ()
-    for section in sections(document):
-        yield section.body, section.end, section.line, section.path
-
-
-def _above(name: str, headings: Sequence[str]) -> list[str]:
-    """The page's name and the headings; a first heading that repeats the name stands for both."""
-    if headings and headings[0].casefold().replace("_", " ") == name.casefold():
-        return [*headings]
-    return [name, *headings]
 
 
 def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

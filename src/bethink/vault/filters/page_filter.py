@@ -12,7 +12,7 @@ import hashlib
 import posixpath
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import unquote
@@ -30,7 +30,7 @@ from bethink.vault.filters.patterns import (
     plainly,
 )
 from bethink.vault.filters.rules import fits
-from bethink.vault.filters.structure import FieldValue, sections, told
+from bethink.vault.filters.structure import FieldValue, fields_in, sections_in
 from bethink.vault.markdown.links import Resolver, key_of
 
 if TYPE_CHECKING:
@@ -40,6 +40,27 @@ if TYPE_CHECKING:
     from bethink.vault.regex import Span
 
 
+_MOST_LINES: Final = 20_000
+"""Of a text whose changes are looked for line by line."""
+_RANK: Final[dict[Action, int]] = {"generalise": 0, "mask": 1, "hide": 2}
+_AGE: Final = re.compile(r"(?<![^\W_])(?:age|alter|edad|âge|years?)(?![^\W_])", re.IGNORECASE)
+_WITHIN: Final = re.compile(r"(?:in|on|am|im|since|seit|le|el) +\Z", re.IGNORECASE)
+_WITHIN_CHARS: Final = 8
+_LINK: Final = re.compile(
+    r"!?\[\[([^\[\]\n]{1,1000})\]\]|(?<=\])\(<?([^()<>\n]{1,1000})>?(?: +\"[^\"\n]{0,200}\")?\)"
+)
+_LINKED: Final = re.compile(r"\[\[(?:[^\[\]|]{0,300}\|)?([^\[\]|]{1,300})\]\]")
+_AROUND_TITLE: Final = re.compile(r"^[\d.)( ]{1,12}[.) ] *|(?: *(?::|\{[^{}]{0,100}\}|\^[\w-]{1,100}))+ *$")
+"""A number before a heading, and a colon or a mark behind it."""
+_LEFT: Final = " \t\r\n>*+,;:.()[]-"
+_TICKED: Final = ("", "x", "X")
+"""What may be left of a line of which nothing is left: what leads a list, a box that is ticked or not."""
+_LINE_CHARS: Final = 200
+_WORD: Final = re.compile(r"[^\s\[\]()<>|,;:\"'`*]+")
+CANNOT_CHANGE: Final = (
+    "This cannot be changed from here: a filter of the vault's owner is about this place. "
+    "Leave this part as it is, or ask the owner to change it."
+)
 _ENDING: Final = ".md"
 _TELLING: Final = frozenset("_-/0123456789")
 """A file's name with one of these is no common word: it stands in a text for the page."""
@@ -59,14 +80,11 @@ class HiddenPages:
         telling = [rule for rule in self.rules if not (rule.section or rule.field)]
         return frozenset(path for path in self.paths if any(hides_page(rule, path) for rule in telling))
 
-    @cached_property
-    def matters(self) -> bool:
-        """Whether a link may lead to something hidden."""
-        return bool(self.hidden or self.sections or any(rule.is_of_pages for rule in self.rules))
-
-    def links_of(self, path: str) -> PageLinks:
-        """The links of a page, judged."""
-        return PageLinks(self, path)
+    def links_of(self, path: str) -> PageLinks | None:
+        """The links of a page; None if none can lead to something hidden."""
+        if self.hidden or self.sections or any(rule.is_of_pages for rule in self.rules):
+            return PageLinks(self, path)
+        return None
 
     def is_hidden(self, path: str) -> bool:
         """Whether a page of this path is hidden, whether it is there or not."""
@@ -136,10 +154,6 @@ class PageLinks:
         return word.casefold().rstrip(".") in names or known in names
 
 
-_MOST_LINES: Final = 20_000
-"""Of a text whose changes are looked for line by line."""
-
-
 def changes(before: str, after: str) -> list[tuple[int, int, str]]:
     """Which parts of a text became what, in order."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
@@ -153,19 +167,15 @@ def changes(before: str, after: str) -> list[tuple[int, int, str]]:
     for line in middle[0]:
         places.append(places[-1] + len(line))
     matcher = difflib.SequenceMatcher(None, *middle, autojunk=False)
-    return [
-        _narrowed(before, places[first], places[last], new="".join(middle[1][begin:stop]))
-        for kind, first, last, begin, stop in matcher.get_opcodes()
-        if kind != "equal"
-    ]
-
-
-def _narrowed(text: str, start: int, end: int, *, new: str) -> tuple[int, int, str]:
-    """A change of a part of the text without what it leaves as it is at its ends."""
-    old = text[start:end]
-    head = _same(old, new)
-    tail = _same(old[head:][::-1], new[head:][::-1])
-    return start + head, end - tail, new[head : len(new) - tail]
+    found: list[tuple[int, int, str]] = []
+    for kind, first, last, begin, stop in matcher.get_opcodes():
+        if kind != "equal":
+            # Of changed lines, what they leave as it is at their ends is no part of the change.
+            start, end, said = places[first], places[last], "".join(middle[1][begin:stop])
+            head = _same(before[start:end], said)
+            tail = _same(before[start + head : end][::-1], said[head:][::-1])
+            found.append((start + head, end - tail, said[head : len(said) - tail]))
+    return found
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> int:
@@ -175,27 +185,6 @@ def _same(one: Sequence[str], other: Sequence[str]) -> int:
             break
         count += 1
     return count
-
-
-_RANK: Final[dict[Action, int]] = {"generalise": 0, "mask": 1, "hide": 2}
-_AGE: Final = re.compile(r"(?<![^\W_])(?:age|alter|edad|âge|years?)(?![^\W_])", re.IGNORECASE)
-_WITHIN: Final = re.compile(r"(?:in|on|am|im|since|seit|le|el) +\Z", re.IGNORECASE)
-_WITHIN_CHARS: Final = 8
-_LINK: Final = re.compile(
-    r"!?\[\[([^\[\]\n]{1,1000})\]\]|(?<=\])\(<?([^()<>\n]{1,1000})>?(?: +\"[^\"\n]{0,200}\")?\)"
-)
-_LINKED: Final = re.compile(r"\[\[(?:[^\[\]|]{0,300}\|)?([^\[\]|]{1,300})\]\]")
-_AROUND_TITLE: Final = re.compile(r"^[\d.)( ]{1,12}[.) ] *|(?: *(?::|\{[^{}]{0,100}\}|\^[\w-]{1,100}))+ *$")
-"""A number before a heading, and a colon or a mark behind it."""
-_LEFT: Final = " \t\r\n>*+,;:.()[]-"
-_TICKED: Final = ("", "x", "X")
-"""What may be left of a line of which nothing is left: what leads a list, a box that is ticked or not."""
-_LINE_CHARS: Final = 200
-_WORD: Final = re.compile(r"[^\s\[\]()<>|,;:\"'`*]+")
-CANNOT_CHANGE: Final = (
-    "This cannot be changed from here: a filter of the vault's owner is about this place. "
-    "Leave this part as it is, or ask the owner to change it."
-)
 
 
 class TextFilter(Protocol):
@@ -347,7 +336,10 @@ def view(
     if context.links is not None:
         marks += _links(text, context.links)
     if context.text_filter is not None:
-        marks += _facts(text, context.text_filter)
+        for line in FACT_LINE.finditer(text):
+            said = line.group().rpartition("^")[0]
+            found = context.text_filter.view(said).marks[:1]
+            marks += [Mark(*line.span(), "hide", "", mark.rule) for mark in found]
     return View(text, tuple(merged(marks)))
 
 
@@ -397,32 +389,26 @@ def _marks(text: str, rule: Rule, broader: Callable[[str], str | None]) -> Itera
 def _sections(text: str, rule: Rule) -> Iterator[Span]:
     """The sections that a rule means: with their headings where it hides them, else what stands below."""
     wanted = rule.section.casefold()
-    for section in sections(text):
+    for section in sections_in(text):
         names = (section.title, " / ".join(section.trail), "/".join(section.trail))
-        if any(fits(form, wanted) for name in names for form in _titles(name)):
+        # A heading as it is written, as it is read, and that without what stands around it.
+        names += tuple(map(plainly, names))
+        names += tuple(_AROUND_TITLE.sub("", _LINKED.sub(r"\1", name)) for name in names[3:])
+        if any(fits(" ".join(name.casefold().split()), wanted) for name in names):
             is_whole = rule.action == "hide" or rule.field or rule.pattern
             yield (section.start if is_whole else section.body), section.end
-
-
-def _titles(name: str) -> Iterator[str]:
-    """What a heading may be taken to say: as written, as read, and that without what stands around it."""
-    for form in (name, read := plainly(name), _AROUND_TITLE.sub("", _LINKED.sub(r"\1", read))):
-        yield " ".join(form.casefold().split())
-
-
-def _told(text: str, field: str) -> Iterator[FieldValue]:
-    """What tells of a field, as it is written and as it is read."""
-    yield from told(text, field)
-    if (read := folded(text)) is not None:
-        for one in told(read.text, field):
-            for whole in read.spans([one.whole]):
-                yield replace(one, whole=whole, values=tuple(read.spans(one.values)))
 
 
 def _of_fields(
     text: str, rule: Rule, regions: Sequence[Span], *, broader: Callable[[str], str | None]
 ) -> Iterator[Mark]:
-    for one in _told(text, rule.field):
+    found = fields_in(text, rule.field)
+    if (read := folded(text)) is not None:
+        # The same, as it is read.
+        for one in fields_in(read.text, rule.field):
+            values = tuple(read.spans(one.values))
+            found += [FieldValue(whole, values) for whole in read.spans([one.whole])]
+    for one in found:
         if not any(start <= one.whole[0] and one.whole[1] <= end for start, end in regions):
             continue
         if rule.pattern:
@@ -481,13 +467,6 @@ def _links(text: str, links: PageLinks) -> Iterator[Mark]:
     for match in _WORD.finditer(text):
         if links.is_name(match.group()):
             yield _with_its_line(text, Mark(*match.span(), "hide", "", ""))
-
-
-def _facts(text: str, text_filter: TextFilter) -> Iterator[Mark]:
-    for line in FACT_LINE.finditer(text):
-        said = line.group().rpartition("^")[0]
-        for mark in text_filter.view(said).marks[:1]:
-            yield Mark(*line.span(), "hide", "", mark.rule)
 
 
 def merged(marks: list[Mark]) -> Iterator[Mark]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class _Heading:
     is_sure: bool
 
 
-def sections(text: str) -> list[Section]:
+def sections_in(text: str) -> list[Section]:
     """Every section, in the order of their headings; one lies within another."""
     found: list[tuple[_Heading, tuple[str, ...]]] = []
     ends: dict[int, int] = {}
@@ -131,7 +132,7 @@ _PAIR: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    """A field where it is told: all of it, and the values alone. What is `hidden` goes as a whole."""
+    """A field with its values: all of it, which goes as a whole if it is hidden, and the values alone."""
 
     whole: Span
     values: tuple[Span, ...]
@@ -155,21 +156,24 @@ class _Line:
         return len(self.text) - len(self.text.lstrip(" \t>"))
 
 
-def told(text: str, field: str) -> list[FieldValue]:
-    """Every place where a field of this name, or pattern of names, is told."""
-    lines = _lines(text)
-    front = _front(lines)
+def fields_in(text: str, field: str) -> list[FieldValue]:
+    """Every place where a field of this name, or pattern of names, has a value."""
+    lines: list[_Line] = []
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        lines.append(_Line(start, text[start:end]))
+        start = end
+    front = 0
+    if lines and _FENCE.match(lines[0].bare.removeprefix("\ufeff")):
+        front = next((count for count, line in enumerate(lines[1:], 2) if _FENCE.match(line.bare)), 0)
     found = [*_in_lines(lines, field, front), *_in_tables(lines, field)]
     return sorted(found, key=lambda one: one.whole)
 
 
+@lru_cache(maxsize=512)
 def names(field: str) -> re.Pattern[str]:
     """What finds a field's name in a sentence: with spaces, hyphens or underlines between its words."""
-    return _names(field)
-
-
-@lru_cache(maxsize=512)
-def _names(field: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_]){_words(field)}(?![^\W_])", re.IGNORECASE)
 
 
@@ -185,29 +189,9 @@ def _names_alone(field: str) -> re.Pattern[str]:
 
 def _words(field: str) -> str:
     words = [word for word in _GAP.split(field.strip()) if word]
-    shapes = ["".join(_sign(char) for char in word) for word in words]
+    signs = {"*": r"\w{0,60}", "?": r"\w"}
+    shapes = ["".join(signs.get(char) or re.escape(char) for char in word) for word in words]
     return r"[\s_-]{0,3}".join(shapes)
-
-
-def _sign(char: str) -> str:
-    return r"\w{0,60}" if char == "*" else r"\w" if char == "?" else re.escape(char)
-
-
-def _lines(text: str) -> list[_Line]:
-    found: list[_Line] = []
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start) + 1 or len(text)
-        found.append(_Line(start, text[start:end]))
-        start = end
-    return found
-
-
-def _front(lines: Sequence[_Line]) -> int:
-    """How many lines the front matter takes."""
-    if not lines or not _FENCE.match(lines[0].bare.removeprefix("\ufeff")):
-        return 0
-    return next((count for count, line in enumerate(lines[1:], 2) if _FENCE.match(line.bare)), 0)
 
 
 def _in_lines(lines: Sequence[_Line], field: str, front: int) -> Iterator[FieldValue]:
@@ -219,19 +203,12 @@ def _in_lines(lines: Sequence[_Line], field: str, front: int) -> Iterator[FieldV
         last = _last(lines, place, front)
         end = lines[last].end
         shown_end = lines[last].start + len(lines[last].bare)
-        value = line.start + match.end()
-        while value < shown_end and text_at(lines, place, value) in " \t":
-            value += 1
+        rest = line.text[match.end() :]
+        value = line.start + match.end() + len(rest) - len(rest.lstrip(" \t"))
         lead = _LEAD.match(line.bare)
         is_first = lead is not None and lead.end() >= match.start()
         whole = (line.start, end) if is_first else (line.start + match.start(), shown_end)
         yield FieldValue(whole, ((value, shown_end),) if value < shown_end else ())
-
-
-def text_at(lines: Sequence[_Line], place: int, at: int) -> str:
-    """The character at a place of a line, a space behind its end."""
-    line = lines[place]
-    return line.text[at - line.start] if at < line.end else "\0"
 
 
 def _last(lines: Sequence[_Line], place: int, front: int) -> int:
@@ -260,36 +237,25 @@ def _in_tables(lines: Sequence[_Line], field: str) -> Iterator[FieldValue]:
     for place, line in enumerate(lines):
         if place == 0 or "-" not in line.text or "|" not in line.text or not _RULE.match(line.bare):
             continue
-        rows = [place - 1, place, *_rows(lines, place + 1)]
-        head = _cells(lines[place - 1])
-        columns = [
-            number
-            for number, (start, end) in enumerate(head)
-            if _is_name(pattern, lines, place - 1, start, end)
-        ]
-        for row in rows:
+        head = lines[place - 1]
+        columns = [number for number, cell in enumerate(_cells(head)) if _is_name(pattern, head, cell)]
+        below = takewhile(lambda row: "|" in lines[row].text, range(place + 1, len(lines)))
+        for row in (place - 1, place, *below):
             cells = _cells(lines[row])
             for column in columns:
                 if column < len(cells):
                     yield _cell(lines[row], cells[column], is_value=row > place)
             # A table of two columns without a head of its own begins with a row as the others.
             is_pair = row > place or (row < place and len(cells) == _PAIR)
-            if is_pair and cells and _is_name(pattern, lines, row, *cells[0]):
+            if is_pair and cells and _is_name(pattern, lines[row], cells[0]):
                 values = tuple(_inner(lines[row], cell) for cell in cells[1:])
                 yield FieldValue((lines[row].start, lines[row].end), values)
 
 
-def _rows(lines: Sequence[_Line], place: int) -> Iterator[int]:
-    while place < len(lines) and "|" in lines[place].text:
-        yield place
-        place += 1
-
-
-def _is_name(pattern: re.Pattern[str], lines: Sequence[_Line], *where: int) -> bool:
-    row, start, end = where
-    line = lines[row]
-    cell = _PLAIN.sub("", line.text[start - line.start : end - line.start]).strip()
-    return bool(cell) and pattern.fullmatch(cell) is not None
+def _is_name(pattern: re.Pattern[str], line: _Line, cell: Span) -> bool:
+    start, end = cell
+    text = _PLAIN.sub("", line.text[start - line.start : end - line.start]).strip()
+    return bool(text) and pattern.fullmatch(text) is not None
 
 
 def _cells(line: _Line) -> list[Span]:

@@ -21,7 +21,7 @@ from bethink.vault.files.draft import UNDO
 from bethink.vault.files.paths import checked, checked_folder, folders_of
 from bethink.vault.files.versions import unified
 from bethink.vault.filters.page_filter import CANNOT_CHANGE, HiddenPages, ViewContext, still_hides, view
-from bethink.vault.filters.structure import told
+from bethink.vault.filters.structure import fields_in
 from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.links import key_of
 from bethink.vault.markdown.page_info import other_names
@@ -122,8 +122,7 @@ class VaultReader:
 
     async def view_of(self, path: str, text: str, *, was: str | None = None) -> View:
         """What they see of a text that is on a page, or `was` on it when it stood elsewhere."""
-        links = self.hidden_pages.links_of(path) if self.hidden_pages.matters else None
-        context = ViewContext(links, await self._broader(text), self.text_filter)
+        context = ViewContext(self.hidden_pages.links_of(path), await self._broader(text), self.text_filter)
         look = partial(view, text, path, self.rules, was=was, context=context)
         return await anyio.to_thread.run_sync(look) if len(text) > _IN_THREAD and self.rules else look()
 
@@ -132,7 +131,7 @@ class VaultReader:
         regions: dict[str, str] = {}
         for rule in self.rules:
             if rule.field and rule.action == "generalise":
-                values = {text[start:end] for one in told(text, rule.field) for start, end in one.values}
+                values = {text[start:end] for one in fields_in(text, rule.field) for start, end in one.values}
                 for value in values - regions.keys():
                     if region := await self._region(value):
                         regions[value] = region

@@ -49,7 +49,6 @@ class Field(msgspec.Struct, frozen=True):
     name: str
     line: int
     span: Span
-    value_span: Span
 
 
 class FrontMatter(msgspec.Struct, frozen=True):
@@ -117,11 +116,8 @@ def fields(document: Document) -> list[Field]:
     ends = [key.start() for key in keys[1:]] + [high]
     found: list[Field] = []
     for key, end in zip(keys, ends, strict=True):
-        value = plain[key.end() : end]
-        start = key.end() + len(value) - len(value.lstrip(" \t"))
-        stop = max(start, key.end() + len(value.rstrip()))
         name = key["key"].strip(" \t").strip("\"'")
-        found.append(Field(name, document.line_at(key.start()), (key.start(), end), (start, stop)))
+        found.append(Field(name, document.line_at(key.start()), (key.start(), end)))
     return found
 
 
@@ -144,7 +140,10 @@ def set_field(text: str, name: str, value: str | Sequence[str]) -> str:
         return f"{mark}---{new_line}{line}{new_line}---{new_line}{text[len(mark) :]}"
     for field in fields(document):
         if field.name == name:
-            return f"{text[: field.span[0]]}{line}{_ending(text, field)}{text[field.span[1] :]}"
+            start, end = field.span
+            # Its line's ending, blank lines and remarks stay.
+            kept = text[start:end]
+            return f"{text[:start]}{line}{kept[len(kept.rstrip()) :]}{text[end:]}"
     end = document.front[1]
     return f"{text[:end]}{line}{new_line}{text[end:]}"
 
@@ -164,13 +163,6 @@ def simple_fields(source: str) -> dict[str, Any] | None:
         else:
             values[found["name"]] = [part.strip(" ") for part in found["list"].split(",")]
     return values
-
-
-def _ending(text: str, field: Field) -> str:
-    """What stands behind a field's value: the ending of its line, blank lines and remarks."""
-    start, end = field.span
-    kept = text[start:end]
-    return kept[len(kept.rstrip()) :]
 
 
 def _scalar(value: str) -> str:

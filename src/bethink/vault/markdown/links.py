@@ -226,7 +226,7 @@ class Resolver:
     def __init__(self, paths: Iterable[str], aliases: Mapping[str, str] | None = None) -> None:
         self._by_path: dict[str, str] = {}
         self._by_name: dict[str, list[str]] = {}
-        for path in sorted(paths, key=_nearest_top):
+        for path in sorted(paths, key=lambda path: (path.count("/"), path)):
             key = key_of(path)
             self._by_path.setdefault(key, path)
             self._by_name.setdefault(key.rpartition("/")[2], []).append(path)
@@ -247,7 +247,7 @@ class Resolver:
             return from_path or None
         folder = posixpath.dirname(from_path)
         key = key_of(target)
-        return self._by_path.get(key.lstrip("/")) or self._relative(key, folder) or self._ending(key)
+        return self._by_path.get(key.lstrip("/")) or self._relative(key, folder) or self._by_end(key)
 
     def resolve_link(self, link: Named, from_path: str) -> str | None:
         """The same for a link; one in Markdown's form is relative to its page first."""
@@ -271,8 +271,7 @@ class Resolver:
         )
         return self._by_path.get(joined)
 
-    def _ending(self, key: str) -> str | None:
-        """A page by the end of its path."""
+    def _by_end(self, key: str) -> str | None:
         named = self._by_name.get(key.rpartition("/")[2], [])
         if "/" in key:
             named = [path for path in named if key_of(path).endswith(f"/{key}")]
@@ -283,10 +282,6 @@ def key_of(name: str) -> str:
     """A page's path, or a name of it, as names are compared: without ending and case, in Unicode's NFC."""
     name = name if name.isascii() else unicodedata.normalize("NFC", name)
     return name.strip().replace("\\", "/").casefold().removesuffix(SUFFIX)
-
-
-def _nearest_top(path: str) -> tuple[int, str]:
-    return path.count("/"), path
 
 
 class Moves(msgspec.Struct, frozen=True):

@@ -136,7 +136,7 @@ class Catalogue:
         everywhere = frozenset(row.number for row in rows)
         return rows, [everywhere if one is None else everywhere & one for one in found]
 
-    def told(self) -> list[CataloguePage]:
+    def pages(self) -> list[CataloguePage]:
         """What is told of all pages, by path."""
         decoder = msgspec.msgpack.Decoder(PageInfo)
         with self._opened() as connection:

@@ -215,10 +215,10 @@ class Graphs:
         """The graph of what the principal sees; where rules restrain them every page is read for it."""
         if await self.searching.views.filters.rules_for(principal):
             return await self._seen(principal, None)
-        told = await self.searching.told(principal.owner)
+        pages = await self.searching.pages(principal.owner)
         known = self._known.get(principal.owner)
-        if known is None or known[0] is not told:
-            known = told, await anyio.to_thread.run_sync(graph_of, told)
+        if known is None or known[0] is not pages:
+            known = pages, await anyio.to_thread.run_sync(graph_of, pages)
             self._known[principal.owner] = known
             if len(self._known) > _KEPT:
                 self._known.popitem(last=False)
@@ -232,8 +232,8 @@ class Graphs:
         """
         if not await self.searching.views.filters.rules_for(principal):
             return (await self.of(principal)).backlinks(path)
-        told = await self.searching.told(principal.owner)
-        everything = await anyio.to_thread.run_sync(graph_of, told)
+        pages = await self.searching.pages(principal.owner)
+        everything = await anyio.to_thread.run_sync(graph_of, pages)
         around = [path, *everything.back.get(path, ())] if path in everything.pages else []
         return (await self._seen(principal, around)).backlinks(path)
 

@@ -48,7 +48,7 @@ class VaultSearch:
     """Searches the vaults of all owners; every call acts for one principal."""
 
     views: VaultViews
-    _told: OrderedDict[str, tuple[int, Sequence[CataloguePage]]] = field(
+    _pages: OrderedDict[str, tuple[int, Sequence[CataloguePage]]] = field(
         default_factory=OrderedDict[str, "tuple[int, Sequence[CataloguePage]]"], repr=False
     )
     _turns: PerKey[str, anyio.Lock] = field(
@@ -89,7 +89,7 @@ class VaultSearch:
         walk = Ranking(asked, filters, texts, self.vault.context.clock.now_us(), terms, regex)
         return await walk.found(candidates)
 
-    async def told(self, owner: str) -> Sequence[CataloguePage]:
+    async def pages(self, owner: str) -> Sequence[CataloguePage]:
         """What the catalogue tells of all pages of an owner: everything, for code that filters behind it.
 
         The very same object until a page changes.
@@ -97,12 +97,12 @@ class VaultSearch:
         # Asked before: what changes meanwhile may not be told yet, and is told the next time.
         change, _ = await self.vault.changed_since(owner, _FAR)
         await self.refresh(owner)
-        known = self._told.get(owner)
+        known = self._pages.get(owner)
         if known is None or known[0] != change:
-            known = change, await anyio.to_thread.run_sync(self.catalogue(owner).told)
-            self._told[owner] = known
-            if len(self._told) > _KEPT:
-                self._told.popitem(last=False)
+            known = change, await anyio.to_thread.run_sync(self.catalogue(owner).pages)
+            self._pages[owner] = known
+            if len(self._pages) > _KEPT:
+                self._pages.popitem(last=False)
         return known[1]
 
     async def refresh(self, owner: str) -> int:
@@ -119,7 +119,7 @@ class VaultSearch:
 
     async def purge(self, owner: str) -> None:
         """Have the catalogue tell nothing of what was forgotten: see `Vault.purge`."""
-        self._told.pop(owner, None)
+        self._pages.pop(owner, None)
         if await anyio.to_thread.run_sync(self.catalogue(owner).path.exists):
             await self.refresh(owner)
             await anyio.to_thread.run_sync(self.catalogue(owner).purge)
