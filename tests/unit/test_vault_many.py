@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -216,3 +217,12 @@ async def test_a_page_whose_deletion_or_move_cannot_be_recorded_stays_where_it_w
     await again.vault.sync(LOCAL_OWNER)
     assert (await again.vault.read(LOCAL_OWNER, "mine.md")).text == "I like tea."
     assert len(await again.vault.history(LOCAL_OWNER, "mine.md")) == 1
+
+
+async def test_a_name_in_another_form_of_unicode_is_the_page_that_is_there(tmp_path: Path) -> None:
+    kept = kept_in(tmp_path)
+    names = [unicodedata.normalize(form, "Zoë.md") for form in ("NFC", "NFD")]
+    became = await kept.vault.write_many(ME, [PageToWrite(name, name, MINE) for name in names])
+    assert [isinstance(one, Change) for one in became] == [True, True]
+    assert [*await kept.vault.pages(LOCAL_OWNER)] == names[:1]
+    assert (await kept.vault.read(LOCAL_OWNER, names[0])).text == names[1]

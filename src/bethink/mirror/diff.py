@@ -95,7 +95,8 @@ class ChangeReader:
             only_forgotten = counted - now.revision == forgotten - now.ended
             delta.is_whole = last <= now.at and not only_forgotten
         if not delta.is_idle:
-            last = await self._last_step(owner)
+            (steps,) = await self.store.scan(owner, Scan(STEPS, order="at", reverse=True, limit=1))
+            last = steps.items[0].record.at if steps.items else 0
             delta.next = msgspec.structs.replace(following, at=last, looked=at)
         return delta
 
@@ -110,7 +111,10 @@ class ChangeReader:
         paths |= {path for path, page in known.items() if page.version in gone}
         if delta.is_whole:
             paths |= {path for path in known if path.startswith(FOLDER)}
-            delta.touched = [fact.id async for fact in self._active(owner, delta)]
+            active = Scan(FACTS, {"state": "active"}, order="created_at", limit=_PAGE)
+            async for fact in records_of(self.store, owner, active):
+                delta.facts[fact.id] = fact
+            delta.touched = [*delta.facts]
         if not delta.version and not first:
             # No page can hold a line that anybody mirrored.
             paths = {path for path in paths if path.startswith(FOLDER)}
@@ -231,16 +235,6 @@ class ChangeReader:
             ids |= dict.fromkeys(one.id for one in step.facts)
             last = step.at
         return [*ids], last
-
-    async def _last_step(self, owner: str) -> int:
-        (page,) = await self.store.scan(owner, Scan(STEPS, order="at", reverse=True, limit=1))
-        return page.items[0].record.at if page.items else 0
-
-    async def _active(self, owner: str, delta: ChangeSet) -> AsyncGenerator[Fact]:
-        scan = Scan(FACTS, {"state": "active"}, order="created_at", limit=_PAGE)
-        async for fact in records_of(self.store, owner, scan):
-            delta.facts[fact.id] = fact
-            yield fact
 
     async def _read_facts(self, owner: str, delta: ChangeSet, ids: Iterable[str]) -> None:
         missing = [id for id in dict.fromkeys(ids) if id not in delta.facts]

@@ -173,11 +173,14 @@ class PageEdit:
 
     def say(self, shown: LineItem, content: str, id: str) -> None:
         """Have a line say this, under this id."""
-        self._edits.append((shown.text, shown.stop, _head(self.seen.text, shown) + rendered(content, id)))
+        # Between the mark of an item and its words there may be a box to tick: it is none of them.
+        is_item = shown.text > shown.start and self.seen.text[shown.text - 1] in " \t>"
+        head = "" if is_item else "- "
+        self._edits.append((shown.text, shown.stop, head + rendered(content, id)))
 
     def mark(self, shown: LineItem, id: str) -> None:
         """Give a line an id, and leave its words as they are written."""
-        stop = shown.stop if not shown.id else _before_id(self.seen.text, shown)
+        stop = shown.stop if not shown.id else self.seen.text.rindex(f"^{shown.id}", shown.text, shown.stop)
         written = self.seen.text[shown.text : stop].rstrip(" \t")
         self._edits.append((shown.text, shown.stop, f"{written} ^{id}"))
 
@@ -214,7 +217,8 @@ class PageEdit:
         if not self._more:
             return text
         if not text.strip(f"{BOM} \t\r\n"):
-            text = f"{text.rstrip()}{_title(self.seen.path)}"
+            name = category_of(self.seen.path).replace("_", " ")
+            text = f"{text.rstrip()}# {name[:1].upper()}{name[1:]}\n\n"
         ending = new_line_of(text)
         if not text.endswith(("\n", "\r")):
             text += ending
@@ -277,20 +281,6 @@ def takes_lines(seen: PageSnapshot) -> bool:
 
 def _path(stem: str, number: int) -> str:
     return f"{FOLDER}{stem}{'' if number == 1 else f'-{number}'}{ENDING}"
-
-
-def _title(path: str) -> str:
-    name = category_of(path).replace("_", " ")
-    return f"# {name[:1].upper()}{name[1:]}\n\n"
-
-
-def _head(text: str, shown: LineItem) -> str:
-    """What stands between the mark of an item and its words: a box to tick is none of them."""
-    return "" if shown.text > shown.start and text[shown.text - 1] in " \t>" else "- "
-
-
-def _before_id(text: str, shown: LineItem) -> int:
-    return text.rindex(f"^{shown.id}", shown.text, shown.stop)
 
 
 def _whole(text: str, shown: LineItem) -> tuple[int, int]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from bethink.forgetting.announcements import StableRead
-    from bethink.memory import Fact, FactChange, Memory
+    from bethink.memory import Fact, Memory
     from bethink.mirror.diff import ChangeReader, Hand
     from bethink.mirror.render import LineLedger
     from bethink.principal import Principal
@@ -98,19 +98,15 @@ class FactEditor:
 
     def came_from(self, fact: Fact, text: str, *, line: str) -> bool:
         """Whether a fact is what a line's words became when they were taken in, dates beside them."""
-        for source in fact.sources:
-            if source.message == line:
-                told = dated(NewFact(text), self.principal.time_zone, source.at)
-                if told.content == fact.content:
-                    return True
-        return False
-
-    async def _told(self, new: NewFact) -> FactChange:
-        return await self.memory.add(self.principal, new, forgotten=self.unchanged)
+        return any(
+            dated(NewFact(text), self.principal.time_zone, source.at).content == fact.content
+            for source in fact.sources
+            if source.message == line
+        )
 
     async def _add(self, new: NewFact) -> Fact | str:
         try:
-            return (await self._told(new)).fact
+            return (await self.memory.add(self.principal, new, forgotten=self.unchanged)).fact
         except (StorageError, Conflict):
             raise
         except BethinkError as error:
@@ -119,7 +115,7 @@ class FactEditor:
     async def _instead(self, fact: Fact, text: str, source: Source) -> Fact:
         new = NewFact(text, category=fact.category, importance=fact.importance, source=source).checked()
         await self.memory.reject(self.principal, fact.id)
-        return (await self._told(new)).fact
+        return (await self.memory.add(self.principal, new, forgotten=self.unchanged)).fact
 
     async def _taken_back(self, fact: Fact, text: str) -> Fact | None:
         old = await self.memory.get(self.principal, fact.supersedes)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from bethink.principal import OnBehalfOf, Principal
     from bethink.store import Change, Store
     from bethink.telemetry import Supervise
-    from bethink.vault import Change as PageChange
     from bethink.vault import Vault
 
 _LEASE_S: Final = 86_400.0
@@ -106,7 +105,7 @@ class Mirror:
         self._reader = ChangeReader(self.memory.store, self.vault)
         if self.is_on:
             self.memory.heard.append(self.wake)
-            self.vault.context.listeners.append(self._heard)
+            self.vault.context.listeners.append(lambda owner, _: self.wake(owner))
 
     @property
     def is_on(self) -> bool:
@@ -222,10 +221,6 @@ class Mirror:
             finally:
                 with anyio.CancelScope(shield=True):
                     await self.bus.release(lease)
-
-    def _heard(self, owner: str, changes: Sequence[PageChange]) -> None:
-        del changes
-        self.wake(owner)
 
     async def _follow(self) -> None:
         while True:

@@ -91,7 +91,7 @@ class FolderSync:
         whole = paths is None
         walked = await anyio.to_thread.run_sync(folder.walk if paths is None else lambda: _at(folder, paths))
         known = await self.context.known(owner)
-        wanted = [*walked.pages] if rebuild else [*self._differing(known, walked)]
+        wanted = [*walked.pages] if rebuild else self._differing(known, walked)
         missing = {path for path in (known.pages if paths is None else paths) if path not in walked.pages}
         count = _Count()
         for chunk in _chunks(wanted, walked):
@@ -112,19 +112,21 @@ class FolderSync:
         gone = len(known.pages.keys() - walked.pages.keys())
         return gone + len(changed_among(known, walked))
 
-    def _differing(self, known: PageTable, walked: FileTree) -> Iterator[str]:
+    def _differing(self, known: PageTable, walked: FileTree) -> list[str]:
         """The files that may hold something else than is known; those first that have their room already."""
-        there = {path for path, page in known.pages.items() if page.state == "there"}
-        for path in sorted(walked.pages, key=lambda path: (path not in there, path)):
-            if self._differs(known.pages.get(path), walked.pages[path]):
-                yield path
+        most = self.context.settings.max_file_bytes
 
-    def _differs(self, page: PageRecord | None, stat: Stat) -> bool:
-        if page is None or not page.sure or _is_other(page, stat) or _is_nameless(page):
-            return True
-        # The limits were others once, or what took the room is gone.
-        fits = page.size <= self.context.settings.max_file_bytes
-        return page.trouble in _AGAIN or (page.trouble == "too_large" if fits else page.state == "there")
+        def differs(path: str) -> bool:
+            page, stat = known.pages.get(path), walked.pages[path]
+            if page is None or not page.sure or _is_other(page, stat) or _is_nameless(page):
+                return True
+            # The limits were others once, or what took the room is gone.
+            if page.size <= most:
+                return page.trouble in _AGAIN or page.trouble == "too_large"
+            return page.trouble in _AGAIN or page.state == "there"
+
+        there = {path for path, page in known.pages.items() if page.state == "there"}
+        return sorted(filter(differs, walked.pages), key=lambda path: (path not in there, path))
 
     async def _take_in(self, owner: str, chunk: Sequence[str], *, count: _Count, rebuild: bool) -> None:
         folder = self.context.folder(owner)

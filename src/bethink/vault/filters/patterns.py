@@ -160,6 +160,7 @@ _MONTHS: Final = (
     "janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|"
     "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
 )
+_YEAR_DIGITS: Final = 4
 _YEAR: Final = r"(?:1[89]|20)\d\d"
 _DATE: Final = re.compile(
     rf"(?<!\w)(?:(?P<a>{_YEAR})[-/.]\d\d?(?:[-/.]\d\d?)?"
@@ -284,13 +285,14 @@ _FINDERS: Final[Mapping[str, Callable[[str], list[Span]]]] = {
 }
 
 
+@lru_cache(maxsize=64)
 def finder_of(pattern: str) -> Callable[[str], list[Span]]:
     """What finds a pattern, by its name or as an expression, however a text is written (`normalize`).
 
     Raises:
         BadInput: it is an expression that cannot be used; the sentence says why.
     """
-    return partial(_found, _FINDERS.get(pattern) or _expression(pattern).spans, _IN_ONE.get(pattern))
+    return partial(_found, _FINDERS.get(pattern) or Regex(pattern, longest=True).spans, _IN_ONE.get(pattern))
 
 
 def _found(
@@ -323,11 +325,6 @@ _IN_ONE: Final[Mapping[str, Callable[[str], list[Span]]]] = {
 _PRINTED: Final = re.compile(r"\d{4}(?:[ -]\d{4}){3}(?:[ -]\d{1,3})?|\d{4}[ -]\d{6}[ -]\d{5}")
 
 
-@lru_cache(maxsize=64)
-def _expression(pattern: str) -> Regex:
-    return Regex(pattern, longest=True)
-
-
 def general(text: str) -> str:
     """Something less exact in place of a value: a decade, a domain, an order of magnitude; else `[hidden]`.
 
@@ -337,7 +334,8 @@ def general(text: str) -> str:
     if emails(value) == [(0, len(value))]:
         return value.rpartition("@")[2]
     if match := _DATE.fullmatch(value):
-        return _decade(match) or HIDDEN
+        year = next((year for year in match.groups() if year), "")
+        return f"in the {year[:3]}0s" if len(year) == _YEAR_DIGITS else HIDDEN
     if match := _AMOUNT.fullmatch(value):
         return f"{match['before'] or ''}{magnitude(match['number'])}{match['behind'] or ''}"
     return HIDDEN
@@ -365,12 +363,6 @@ def magnitude(number: str) -> str:
     digits = re.sub(r"\D", "", match["head"]).lstrip("0") if match else ""
     names = (*_MAGNITUDES, *_MILLIONS)
     return names[min(max(len(digits), 1), len(names)) - 1]
-
-
-def _decade(match: re.Match[str]) -> str:
-    year = next((year for year in match.groups() if year), "")
-    full = 4
-    return f"in the {year[:3]}0s" if len(year) == full else ""
 
 
 _DECADES: Final = {

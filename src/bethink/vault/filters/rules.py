@@ -7,7 +7,6 @@ names none is for everybody but the owner's own eyes.
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, Literal
@@ -17,6 +16,7 @@ import msgspec
 from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.principal import INSIDE, OWN_EYES
 from bethink.store import Collection, Put, Record, retry_conflicts
+from bethink.vault.files.paths import twin_key
 from bethink.vault.filters.patterns import finder_of
 
 if TYPE_CHECKING:
@@ -74,7 +74,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             return False
         if not self.audiences:
             return audience not in OWN_EYES
-        return any(_is_meant(audience, meant) for meant in self.audiences)
+        # A pattern of a door is about its clients and agents too.
+        known = audience.casefold()
+        ends = [*(place for place, char in enumerate(known) if char in ":/"), len(known)]
+        return any(fits(known[:end], meant.casefold()) for meant in self.audiences for end in ends)
 
     def is_at(self, path: str) -> bool:
         """Whether it is about something of this page."""
@@ -88,7 +91,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """
         named = {"path": self.path, "section": self.section, "field": self.field, "pattern": self.pattern}
         given = {name: value.strip() for name, value in named.items()}
-        given["path"] = _normal(given["path"]).removeprefix("./").strip("/")
+        given["path"] = twin_key(given["path"]).removeprefix("./").strip("/")
         text, note = self.text.strip(), self.note.strip()
         if bool(text) == any(given.values()):
             raise BadInput(
@@ -255,8 +258,8 @@ def is_under(path: str, pattern: str) -> bool:
     One without a slash is about a file or folder of that name, wherever it is; a
     folder is about all that lies in it; `.md` may be left out. Case makes no difference.
     """
-    names = _normal(path).split("/")
-    wanted = _normal(pattern).split("/")
+    names = twin_key(path).split("/")
+    wanted = twin_key(pattern).split("/")
     if len(wanted) == 1:
         wanted = ["**", *wanted]
     stems = [*names[:-1], names[-1].removesuffix(_ENDING)]
@@ -288,17 +291,6 @@ def _fits(names: Sequence[str], wanted: Sequence[str]) -> bool:
 def fits(name: str, pattern: str) -> bool:
     """Whether a name fits a pattern in which only `*` and `?` are signs; both in one case."""
     return fnmatchcase(name, pattern.replace("[", "[[]"))
-
-
-def _is_meant(audience: str, pattern: str) -> bool:
-    """Whether an audience fits; a pattern of a door is about its clients and agents too."""
-    known, meant = audience.casefold(), pattern.casefold()
-    ends = [place for place, char in enumerate(known) if char in ":/"]
-    return any(fits(known[:end], meant) for end in (*ends, len(known)))
-
-
-def _normal(text: str) -> str:
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
 def _check(name: str, value: str, most: int) -> None:

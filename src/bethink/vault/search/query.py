@@ -125,7 +125,11 @@ class SearchFilters:
             found.setdefault((kind, is_turned), []).append(value)
 
         def globs(kind: str, *, turned: bool) -> tuple[re.Pattern[str], ...]:
-            return tuple(_glob(value) for value in found.get((kind, turned), ()))
+            return tuple(
+                # Python's translation never goes back over what it took: no pattern takes long.
+                re.compile(translate(" ".join(folded(value).split())))
+                for value in found.get((kind, turned), ())
+            )
 
         return cls(
             paths=globs("path", turned=False),
@@ -198,11 +202,6 @@ def _whole(path: str) -> str:
     if any(mark in path for mark in "*?["):
         return path
     return path if path.endswith(".md") else f"{path.rstrip('/')}/*"
-
-
-def _glob(pattern: str) -> re.Pattern[str]:
-    # Python's translation never goes back over what it took: no pattern takes long.
-    return re.compile(translate(" ".join(folded(pattern).split())))
 
 
 def _has(tags: Sequence[str], wanted: Sequence[str]) -> bool:

@@ -256,7 +256,10 @@ class Ranking:
             BadInput: a regular expression takes too long.
         """
         deadline = time.monotonic() + _TIME_S
-        best = sorted(candidates, key=self._rank)
+        best = sorted(
+            candidates,
+            key=lambda one: (-one.met, -self._named(one.row), -one.row.changed, one.row.path),
+        )
         most = len(self.terms)
         whole = [one.row for one in best if one.met == most]
         looked = await self._looked(whole, deadline, need=most)
@@ -280,7 +283,7 @@ class Ranking:
             texts = await self.texts([row.path for row in rows[start : start + _LOT]])
             pages = [(by_path[path], text) for path, text in texts]
             found = await anyio.to_thread.run_sync(partial(self._matched, pages, need, deadline=deadline))
-            hits += sorted(found, key=_order)
+            hits += sorted(found, key=lambda hit: (-hit.points, -hit.row.changed, hit.row.path))
         return _Looked(hits)
 
     def _matched(
@@ -308,9 +311,6 @@ class Ranking:
                 found = PageMatches(inside, 0, 0)
                 hits.append(_Hit(row, text, found, self._points(row, text, found)))
         return hits
-
-    def _rank(self, one: Candidate) -> tuple[int, float, int, str]:
-        return -one.met, -self._named(one.row), -one.row.changed, one.row.path
 
     def _named(self, row: CatalogueRow) -> float:
         """Points for what a page's names, headings and path hold."""
@@ -355,7 +355,3 @@ class Ranking:
             section=() if section is None else section.path,
             excerpts=excerpts(hit.text, spans, self.asked.context),
         )
-
-
-def _order(hit: _Hit) -> tuple[float, int, str]:
-    return -hit.points, -hit.row.changed, hit.row.path
