@@ -1,4 +1,4 @@
-"""What changed on either side since the last time: pages, their lines, facts. `reconciler` works on it.
+"""What changed on either side since the last time: pages, their lines, facts. `reconcile` works on it.
 
 Only what may have changed is read: the facts of the log's newest steps, the
 pages of the vault's newest changes, and what belongs to one of them. All of it
@@ -25,7 +25,7 @@ from bethink.store import Scan, Versioned, items_of, records_of
 from bethink.vault.files.paths import is_conflict_copy
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from bethink.memory import Fact
     from bethink.mirror.lines import LineItem
@@ -78,7 +78,7 @@ class ChangeReader:
         (found,) = await self.store.get(MIRRORS, owner, [ONE])
         return found or Versioned(MirrorState(id=ONE), 0)
 
-    async def begun(self, owner: str, *, at: int, whole: bool) -> ChangeSet:
+    async def changes(self, owner: str, *, at: int, whole: bool) -> ChangeSet:
         """What the numbers say: nothing is read yet but the log."""
         state = await self.state(owner)
         (revision,) = await self.store.get(REVISIONS, owner, [REVISION])
@@ -102,7 +102,12 @@ class ChangeReader:
 
     async def fill(self, owner: str, delta: ChangeSet) -> None:
         """Read all that may have changed."""
-        first = [one async for one in self._first_lines(owner, delta)]
+        if delta.is_whole:
+            first = await self.all_lines(owner)
+        else:
+            # Those of facts that changed, and those that wait for their owner.
+            wheres = [{"fact": id} for id in dict.fromkeys(delta.touched)]
+            first = await self._many(owner, [*wheres, {"state": "held"}, {"state": "conflict"}])
         _, changed = await self.vault.changed_since(owner, delta.now.change)
         paths = {page.path for page in changed}
         known = await self.vault.pages(owner)
@@ -184,17 +189,6 @@ class ChangeReader:
     async def all_lines(self, owner: str, **where: str) -> list[Versioned[MirrorLine]]:
         """The lines with these keys."""
         return [one async for one in items_of(self.store, owner, Scan(LINES, {**where}, limit=_PAGE))]
-
-    async def _first_lines(self, owner: str, delta: ChangeSet) -> AsyncGenerator[Versioned[MirrorLine]]:
-        """All, or those of facts that changed, and those that wait for their owner."""
-        if delta.is_whole:
-            async for one in items_of(self.store, owner, Scan(LINES, limit=_PAGE)):
-                yield one
-            return
-        wheres = [{"fact": id} for id in dict.fromkeys(delta.touched)]
-        wheres += [{"state": "held"}, {"state": "conflict"}]
-        for one in await self._many(owner, wheres):
-            yield one
 
     async def _look_at(self, owner: str, delta: ChangeSet, paths: Collection[str]) -> set[str]:
         """Read pages, and know their lines; the paths of other pages that belong to them."""

@@ -1,4 +1,4 @@
-"""Facts as lines of Markdown: `- The content ^fact-abcdefghij`. Pure; `page_edits` and `reader` call it.
+"""Facts as lines of Markdown: `- The content ^fact-abcdefghij`. Pure.
 
 What would hide a line from whoever reads the page, a comment or a fence of code
 in a fact's words, is broken by a backslash, which reading takes out again.

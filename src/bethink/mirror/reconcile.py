@@ -258,14 +258,14 @@ class Reconciler:
             # Tried again once the owner vouches for the page.
             self.ledger.keep(case.line, path=path, state="kept", refused=said(text), why=STRANGE)
             return
-        told = await self.editor.edit(case.fact, text, path=path, line=case.line.id, hand=hand)
-        if isinstance(told, str):
-            self.ledger.keep(case.line, path=path, state="kept", refused=said(text), why=told)
+        result = await self.editor.edit(case.fact, text, path=path, line=case.line.id, hand=hand)
+        if isinstance(result, str):
+            self.ledger.keep(case.line, path=path, state="kept", refused=said(text), why=result)
             return
-        delta.facts[told.id] = told
-        case.fact = told
-        case.line = self.ledger.keep(agreed(case.line, told, path), said=said(text))
-        if told.content != text:
+        delta.facts[result.id] = result
+        case.fact = result
+        case.line = self.ledger.keep(agreed(case.line, result, path), said=said(text))
+        if result.content != text:
             await self.rewrite(case)
 
     async def rewrite(self, case: LineCase) -> None:
@@ -438,12 +438,12 @@ class NewLines:
             return
         hand = await self.reader.hand(owner, self.ledger.delta.pages[path], self.ledger.delta.now.looked)
         contents = [shown.content for _, shown, _ in fresh]
-        told = await self.editor.add(contents, path=path, category=category_of(path), hand=hand)
-        facts = [fact for fact in told if not isinstance(fact, str)]
+        result = await self.editor.add(contents, path=path, category=category_of(path), hand=hand)
+        facts = [fact for fact in result if not isinstance(fact, str)]
         self.ledger.delta.facts |= {fact.id: fact for fact in facts}
         self.ledger.know(await self.reader.lines_of(owner, [fact.id for fact in facts]))
         marks = dict(zip((fact.id for fact in facts), await self.ledger.marks(facts), strict=True))
-        for one, fact in zip(fresh, told, strict=True):
+        for one, fact in zip(fresh, result, strict=True):
             why = fact if isinstance(fact, str) else self._bound(one, fact, mark=marks[fact.id])
             if why is not None:
                 id = refusal_id(path, one[1].content)

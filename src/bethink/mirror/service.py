@@ -186,7 +186,7 @@ class Mirror:
     async def _compared(self, owner: str, *, whole: bool) -> bool:
         """Compare once; whether there may be more."""
         principal = self._principal(owner)
-        delta = await self._reader.begun(owner, at=self.memory.clock.now_us(), whole=whole)
+        delta = await self._reader.changes(owner, at=self.memory.clock.now_us(), whole=whole)
         if delta.is_idle:
             return False
         unchanged = await StableRead.now(self.memory.store, owner)

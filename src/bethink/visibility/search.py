@@ -95,7 +95,11 @@ class VisibleSearch:
                 if one.id in texts and any(term in texts[one.id] for term in terms)
             ]
             # Of a word that is so common the index knows better how common; and it is no secret.
-            worth = part.lexical_ideal if len(part.items) >= _OF_A_WORD else _idf(len(holding), searched)
+            worth = part.lexical_ideal
+            if len(part.items) < _OF_A_WORD:
+                worth = math.log(
+                    1 + (max(searched, len(holding)) - len(holding) + 0.5) / (len(holding) + 0.5)
+                )
             sums.ideal += worth
             for id in holding:
                 count = sum(texts[id][term] for term in terms)
@@ -129,7 +133,3 @@ class _Sums:
     ideal: float = 0.0
     scores: dict[str, float] = field(default_factory=dict[str, float])
     met: dict[str, float] = field(default_factory=dict[str, float])
-
-
-def _idf(holding: int, searched: int) -> float:
-    return math.log(1 + (max(searched, holding) - holding + 0.5) / (holding + 0.5))

@@ -1,7 +1,7 @@
 """What is wrong in a vault, and what would mend it: broken links, twins, files that are not read.
 
 The command line and the page ask. Only the owner's own eyes see a report: it tells of everything. Nothing
-changes until one of the ways out is chosen: `mending` shows what it would do, and does it.
+changes until one of the ways out is chosen: `repair` shows what it would do, and does it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class CheckReport:
 
 @dataclass(frozen=True, slots=True)
 class VaultCheck:
-    """Checks the vaults of all owners; what it offers, `mending` does."""
+    """Checks the vaults of all owners; what it offers, `VaultRepair` does."""
 
     searching: VaultSearch
 

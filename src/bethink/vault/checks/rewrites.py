@@ -56,7 +56,13 @@ def detected(body: bytes) -> list[str]:
     letters = len(shown) - len(shown.encode("ascii", "ignore")) - strange
     if letters > strange:
         return [DAMAGED]
-    guesses = [_guessed(body[:_SAMPLE])] if strange >= _ENOUGH else []
+    guesses: list[str] = []
+    if strange >= _ENOUGH:
+        with suppress(ModuleNotFoundError):
+            from charset_normalizer import from_bytes
+
+            best = from_bytes(body[:_SAMPLE]).best()
+            guesses += [] if best is None else [best.encoding]
     return [name for name in dict.fromkeys((*guesses, _WESTERN, "latin-1")) if name and read_as(body, name)][
         :2
     ]
@@ -72,15 +78,6 @@ def read_as(body: bytes, encoding: str) -> str | None:
     except (UnicodeError, LookupError):
         return None
     return text if is_same or encoding in {"utf-16", "utf-32"} else None
-
-
-def _guessed(sample: bytes) -> str | None:
-    with suppress(ModuleNotFoundError):
-        from charset_normalizer import from_bytes
-
-        if (best := from_bytes(sample).best()) is not None:
-            return best.encoding
-    return None
 
 
 _FIELD: Final = re.compile(
@@ -124,18 +121,16 @@ def as_text(text: str) -> str:
 def _tried(source: str) -> Iterator[str]:
     """The front matter as it is, then with more and more of it mended."""
     yield source
-    lines = [_spaced(line) for line in source.splitlines(keepends=True)]
+    lines: list[str] = []
+    for line in source.splitlines(keepends=True):
+        # YAML takes no tabs before a field, and wants a space behind its colon.
+        inner = line.lstrip(" \t")
+        lines.append(line[: len(line) - len(inner)].replace("\t", "  ") + inner.replace(":\t", ": ", 1))
     yield "".join(lines)
     for place, line in enumerate(lines):
         for other in _mends(line):
             yield "".join((*lines[:place], other, *lines[place + 1 :]))
     yield "".join(line if _reads(line) else next(filter(_reads, _mends(line)), line) for line in lines)
-
-
-def _spaced(line: str) -> str:
-    """The line without tabs where YAML takes none, and with a space behind a field's colon."""
-    inner = line.lstrip(" \t")
-    return line[: len(line) - len(inner)].replace("\t", "  ") + inner.replace(":\t", ": ", 1)
 
 
 def _mends(line: str) -> Iterator[str]:
@@ -286,12 +281,12 @@ def _with_fields(text: str, other: str, names: Iterable[str]) -> tuple[str, list
         if _UNITED.get(name) is not None or own.values.get(name) == value:
             continue
         if name in own.values:
-            left.append(f"- {name}: {_told(value)}")
+            left.append(f"- {name}: {_in_words(value)}")
             continue
         try:
             text = set_field(text, name, _plain(value))
         except BadInput:
-            left.append(f"- {name}: {_told(value)}")
+            left.append(f"- {name}: {_in_words(value)}")
     return text, left
 
 
@@ -307,9 +302,9 @@ def _plain(value: Any) -> str | Sequence[str]:  # noqa: ANN401 - what YAML holds
     return cast("str | list[str]", value)
 
 
-def _told(value: object) -> str:
+def _in_words(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_told, cast("list[object]", value)))
+        return ", ".join(map(_in_words, cast("list[object]", value)))
     return " ".join(str(value).split())
 
 

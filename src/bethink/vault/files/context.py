@@ -174,10 +174,10 @@ class VaultContext:
                     yield draft
             finally:
                 files.unlock(lock)
-                if draft is not None and draft.told:
+                if draft is not None and draft.committed:
                     self.news.tell(owner)
                     for listener in self.listeners:
-                        listener(owner, tuple(draft.told))
+                        listener(owner, tuple(draft.committed))
 
     async def _draft(self, owner: str) -> Draft:
         items = await self.items_of(owner)

@@ -72,7 +72,7 @@ class PageFile:
     sure: bool
 
 
-def seen(path: str, content: FileContent) -> PageFile:
+def page_file(path: str, content: FileContent) -> PageFile:
     """What is to be known of a file that was just read. Blocking: parsing takes its time."""
     body, stat = content
     now = time.time_ns()
@@ -94,7 +94,7 @@ def own_id(part: str) -> str:
 
 @dataclass(slots=True)
 class Draft:
-    """What is to be changed; nothing is until `commit`. `told` gathers what became of pages."""
+    """What is to be changed; nothing is until `commit`. `committed` gathers what became of pages."""
 
     store: Store
     owner: str
@@ -105,12 +105,12 @@ class Draft:
     new_id: Ids
     anew: bool = False
     meant: tuple[Meant, ...] | None = None
-    told: list[Change] = field(default_factory=list[Change])
+    committed: list[Change] = field(default_factory=list[Change])
     _changes: list[StoreChange] = field(default_factory=list["StoreChange"])
     _records: list[PageRecord] = field(default_factory=list[PageRecord])
     _contents: set[str] = field(default_factory=set[str])
     _places: dict[str, Places] = field(default_factory=dict[str, Places])
-    _told: list[Change] = field(default_factory=list[Change])
+    _pending: list[Change] = field(default_factory=list[Change])
     _change: int = 0
     _version: int = 0
     _grown: int = 0
@@ -246,7 +246,7 @@ class Draft:
         """The page says less now, and no version tells what it said."""
         self._keep(self._record(old, now, untrusted=old.untrusted))
         self._put_content(now)
-        self._told.append(Change(now.path, None, now.version, None))
+        self._pending.append(Change(now.path, None, now.version, None))
 
     def rename_gone(self, old: PageRecord, path: str) -> None:
         """A page that is not there any more was called otherwise, as far as anybody can tell."""
@@ -295,8 +295,8 @@ class Draft:
         # Who read meanwhile may have caught up with this commit before it was told of here.
         if self.known.version <= self._version:
             self.known.vault, self.known.version = vault, self._version + 1
-        self.told += self._told
-        for gathered in (self._changes, self._records, self._contents, self._told):
+        self.committed += self._pending
+        for gathered in (self._changes, self._records, self._contents, self._pending):
             gathered.clear()
         self._grown = 0
         self._folder_grown.clear()
@@ -343,7 +343,7 @@ class Draft:
         )
         self._changes.append(Put(VERSIONS, version, if_version=0))
         change = Change(record.path, before, after, f"{UNDO}{version.id}", was)
-        self._told.append(change)
+        self._pending.append(change)
         return change
 
     def _put_content(self, now: PageFile) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from bethink.errors import BethinkError
 from bethink.store import Delete, Put, Scan, pages_of, records_of
-from bethink.vault.files.draft import PageFile, seen
+from bethink.vault.files.draft import PageFile, page_file
 from bethink.vault.files.folder import Content as FileContent
 from bethink.vault.files.folder import FileTree, version_of
 from bethink.vault.files.records import CONTENTS, VERSIONS, Content
@@ -191,9 +191,9 @@ def _rewrite(work: _Work, page: PageRecord, to: str | None) -> PageFile | None:
         folder.move(page.path, path)
     work.names[page.path] = path
     if not gone:
-        return seen(path, content)
+        return page_file(path, content)
     body = text.encode()
-    return seen(path, FileContent(body, folder.write(path, body, before=version_of(content.body))))
+    return page_file(path, FileContent(body, folder.write(path, body, before=version_of(content.body))))
 
 
 def _free(work: _Work, path: str) -> str:

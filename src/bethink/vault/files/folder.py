@@ -28,12 +28,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-INSIDE: Final = DIRECTORY | os.O_NOFOLLOW
-TEMPORARY: Final = ".bethink-"
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_INSIDE: Final = _DIRECTORY | os.O_NOFOLLOW
+_TEMPORARY: Final = ".bethink-"
 """How files begin that are being written."""
-STALE_S: Final = 3_600
+_STALE_S: Final = 3_600
 """A temporary file of this age is nobody's any more."""
+
+
+_MOST_BYTES: Final = 1_000_000_000
+"""No file that is repaired has more: see `repair`."""
+# A pipe without a writer must not keep a reader waiting.
+_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER_MODE: Final = 0o700
+_FILE_MODE: Final = 0o600
+_UNLINKABLE: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
+_LINK: Final = "{path} is a link, and links are not followed: put the file itself into the vault."
+CHANGED: Final = "{path} has changed since it was read: read it again and repeat the change."
+EXISTS: Final = "{path} exists already: read it, then change it, or take another name."
+NO_FOLDER: Final = -1
+"""In place of a lock."""
+_NO_NAMES: Final = frozenset({"", ".", ".."})
 
 
 class Stat(NamedTuple):
@@ -82,22 +98,8 @@ def stat_of(found: os.stat_result) -> Stat:
     return Stat(found.st_size, found.st_mtime_ns, found.st_ino, found.st_ctime_ns)
 
 
-def walked(root: Path, *, stale_s: float = STALE_S) -> FileTree:
-    """All pages and folders, without what is hidden; nothing that is a link is entered.
-
-    What a write that was cut short left behind goes, where it is older than `stale_s` seconds.
-    """
-    found = FileTree()
-    descriptor = os.open(root, DIRECTORY)
-    try:
-        look(descriptor, "", found, stale_s=stale_s)
-    finally:
-        os.close(descriptor)
-    return found
-
-
-def look(
-    descriptor: int, folder: str, found: FileTree, *, deep: bool = True, stale_s: float = STALE_S
+def _look(
+    descriptor: int, folder: str, found: FileTree, *, deep: bool = True, stale_s: float = _STALE_S
 ) -> None:
     """Take in what is in one opened folder and, with `deep`, in those below it."""
     inner: list[tuple[str, str]] = []
@@ -128,14 +130,14 @@ def look(
 
 def _look_inside(parent: int, name: str, folder: str, *, found: FileTree, stale_s: float) -> None:
     try:
-        descriptor = os.open(name, INSIDE, dir_fd=parent)
+        descriptor = os.open(name, _INSIDE, dir_fd=parent)
     except FileNotFoundError:
         return
     except OSError as error:
         found.odd.append(OddFile(folder, f"It cannot be opened: {error.strerror}."))
         return
     try:
-        look(descriptor, folder, found, stale_s=stale_s)
+        _look(descriptor, folder, found, stale_s=stale_s)
     finally:
         os.close(descriptor)
 
@@ -154,14 +156,10 @@ def _fault(entry: os.DirEntry[str], path: str, walked: FileTree) -> str | None:
 
 def _sweep(parent: int, entry: os.DirEntry[str], stale_s: float) -> None:
     """Remove what a write that was cut short left behind."""
-    if entry.name.startswith(TEMPORARY) and entry.name.endswith(".tmp"):
+    if entry.name.startswith(_TEMPORARY) and entry.name.endswith(".tmp"):
         with suppress(OSError):
             if entry.stat(follow_symlinks=False).st_mtime < time.time() - stale_s:
                 os.unlink(entry.name, dir_fd=parent)
-
-
-_MOST_BYTES: Final = 1_000_000_000
-"""No file that is repaired has more: see `repair`."""
 
 
 def kept_beside(folder: Folder, path: str, version: str) -> str:
@@ -194,20 +192,6 @@ def brought_back(folder: Folder, path: str, aside: str) -> None:
         folder.delete(aside, before=version_of(kept.body))
     else:
         folder.rename(aside, path.rpartition("/")[2])
-
-
-# A pipe without a writer must not keep a reader waiting.
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_FOLDER_MODE: Final = 0o700
-_FILE_MODE: Final = 0o600
-_UNLINKABLE: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
-_LINK: Final = "{path} is a link, and links are not followed: put the file itself into the vault."
-CHANGED: Final = "{path} has changed since it was read: read it again and repeat the change."
-EXISTS: Final = "{path} exists already: read it, then change it, or take another name."
-NO_FOLDER: Final = -1
-"""In place of a lock."""
-_NO_NAMES: Final = frozenset({"", ".", ".."})
 
 
 class Content(NamedTuple):
@@ -252,7 +236,7 @@ class Folder:
         elif not self.exists():
             return NO_FOLDER
         with _translated(str(self.root)):
-            descriptor = os.open(self.root, DIRECTORY)
+            descriptor = os.open(self.root, _DIRECTORY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -303,7 +287,7 @@ class Folder:
             if actual is None:
                 _refuse_twin(parent, path, name)
             mode = _FILE_MODE if actual is None else modes.S_IMODE(os.stat(actual, dir_fd=parent).st_mode)
-            temporary = f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
+            temporary = f"{_TEMPORARY}{secrets.token_hex(8)}.tmp"
             try:
                 written = _written(parent, temporary, body, mode=mode)
                 # Last of all: flushing takes its time, in which others may save the same file.
@@ -406,9 +390,11 @@ class Folder:
             os.fsync(found[0])
 
     def walk(self) -> FileTree:
-        """All pages and folders, without what is hidden; nothing that is a link is entered."""
-        with _translated(str(self.root)):
-            return walked(self.root)
+        """All pages and folders, without what is hidden; nothing that is a link is entered.
+
+        What a write that was cut short left behind goes, if it is older than an hour.
+        """
+        return self._walked(_STALE_S)
 
     def look(self, folder: str) -> FileTree | None:
         """What is in one folder, without what is below its folders; None where there is none.
@@ -419,14 +405,23 @@ class Folder:
         with _translated(folder), self._parent(f"{folder}/x" if folder else "x") as found:
             if found is None:
                 return None
-            seen = FileTree()
-            look(found[0], folder, seen, deep=False)
-            return seen
+            tree = FileTree()
+            _look(found[0], folder, tree, deep=False)
+            return tree
 
     def sweep(self) -> None:
         """Remove what writes that were cut short left behind; for who holds the lock."""
+        self._walked(0)
+
+    def _walked(self, stale_s: float) -> FileTree:
+        found = FileTree()
         with _translated(str(self.root)):
-            walked(self.root, stale_s=0)
+            descriptor = os.open(self.root, _DIRECTORY)
+            try:
+                _look(descriptor, "", found, stale_s=stale_s)
+            finally:
+                os.close(descriptor)
+        return found
 
     @contextmanager
     def _parent(self, path: str, *, make: bool = False) -> Generator[tuple[int, str] | None]:
@@ -436,7 +431,7 @@ class Folder:
         if not _NO_NAMES.isdisjoint((*folders, name)):
             raise BadInput(f"{path} leads out of the vault.")
         try:
-            descriptor = os.open(self.root, DIRECTORY)
+            descriptor = os.open(self.root, _DIRECTORY)
         except FileNotFoundError:
             if make:
                 raise
@@ -466,7 +461,7 @@ def _entered(parent: int, folder: str, *, path: str, make: bool) -> int | None:
             os.fsync(parent)
         actual = folder
     try:
-        return os.open(actual, INSIDE, dir_fd=parent)
+        return os.open(actual, _INSIDE, dir_fd=parent)
     except OSError as error:
         if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
             raise

@@ -1,4 +1,4 @@
-"""What is known of an owner's pages, at hand in memory, and caught up before each use. `service` holds it.
+"""What is known of an owner's pages, at hand in memory, and caught up before each use. `context` holds it.
 
 Whoever changes pages, in whichever process, raises the vault's change number in
 the same commit: who knows the number reads only what came since.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import anyio.to_thread
 
 from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, StorageError, TooLarge, UnknownId
-from bethink.vault.files.draft import PageFile, seen
+from bethink.vault.files.draft import PageFile, page_file
 from bethink.vault.files.folder import CHANGED, EXISTS, version_of
 from bethink.vault.files.folder import Content as FileContent
 from bethink.vault.files.paths import checked, checked_new, folder_of
@@ -133,7 +133,7 @@ class PageWriter:
             return Change(path, now.version, now.version, None)
         page = self.draft.known.pages[path]
         stat = await anyio.to_thread.run_sync(self.folder.move, path, to)
-        moved = await anyio.to_thread.run_sync(seen, to, FileContent(now.body, stat.behind(now.stat)))
+        moved = await anyio.to_thread.run_sync(page_file, to, FileContent(now.body, stat.behind(now.stat)))
         change = self.draft.move(page, moved, by=how.by, note=how.note)
         try:
             await self.draft.commit()
@@ -303,7 +303,7 @@ class PageWriter:
         for plan in plans:
             try:
                 stat = self.folder.write(plan.path, plan.body, before=plan.before, flush=False)
-                found.append(seen(plan.path, FileContent(plan.body, stat)))
+                found.append(page_file(plan.path, FileContent(plan.body, stat)))
             except BethinkError as error:
                 found.append(error)
         self.folder.flush({folder_of(plan.path) for plan in plans})
@@ -333,7 +333,7 @@ class PageWriter:
                 return None
             if content is None:
                 checked_new(path)
-            return seen(path, FileContent(body, folder.write(path, body, before=version)))
+            return page_file(path, FileContent(body, folder.write(path, body, before=version)))
 
         written = await anyio.to_thread.run_sync(save)
         return None if written is None else await self._taken(written, how)
@@ -353,7 +353,7 @@ class PageWriter:
                 draft.lose(known, by="outside")
                 await draft.commit()
             return None
-        now = await anyio.to_thread.run_sync(seen, path, content)
+        now = await anyio.to_thread.run_sync(page_file, path, content)
         if now.text is None:
             raise BadInput(_UNREAD.format(path=path, why=TROUBLES["not_utf8"]))
         base = known or draft.known.gone.get(path)
@@ -383,7 +383,9 @@ class PageWriter:
             # Should the process end between the file and its record, nobody takes it for the owner's words.
             await self.draft.announce([_meant(path, body, how)])
         stat = await anyio.to_thread.run_sync(lambda: self.folder.write(path, body, before=before))
-        return await self._taken(await anyio.to_thread.run_sync(seen, path, FileContent(body, stat)), how)
+        return await self._taken(
+            await anyio.to_thread.run_sync(page_file, path, FileContent(body, stat)), how
+        )
 
     async def _taken(self, written: PageFile, how: Authorship) -> Change:
         change = self.draft.take(written, by=how.by, note=how.note, untrusted=how.untrusted)

@@ -1,4 +1,4 @@
-"""Takes in what changed in the files without Bethink: they are the truth. `service` and `watching` call it.
+"""Takes in what changed in the files without Bethink: they are the truth. `service` calls it.
 
 Files are compared by size, time and number with what is known; what differs is
 read. A file that appears with the content of one that vanished is that page,
@@ -15,7 +15,7 @@ import msgspec
 
 from bethink.errors import BadInput, StorageError, TooLarge
 from bethink.store import Put
-from bethink.vault.files.draft import LATELY_US, PageFile, seen
+from bethink.vault.files.draft import LATELY_US, PageFile, page_file
 from bethink.vault.files.folder import FileTree, Stat
 from bethink.vault.files.paths import fault_of
 from bethink.vault.files.records import VAULTS
@@ -242,7 +242,7 @@ def _read_all(folder: Folder, chunk: Sequence[str], draft: Draft) -> list[PageFi
             # A link by now: the next look at all files tells of it.
             continue
         if content is not None:
-            one = seen(path, content)
+            one = page_file(path, content)
             found.append(one if one.text is not None else _Unread(path, one.stat, "not_utf8"))
     return found
 
