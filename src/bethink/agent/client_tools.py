@@ -68,19 +68,16 @@ def client_tools(schemas: Sequence[ToolSchema], own: Toolbox) -> list[Tool]:
         BadInput: a name or a schema is none, or the name is taken.
     """
     if len(schemas) > MAX_TOOLS:
-        message = f"{len(schemas)} tools were given; at most {MAX_TOOLS} are taken."
-        raise BadInput(message)
+        raise BadInput(f"{len(schemas)} tools were given; at most {MAX_TOOLS} are taken.")
     for schema in schemas:
         if (mine := own.get(schema.name)) is not None and mine.effect != "read":
-            message = (
+            raise BadInput(
                 f"Bethink has a tool {schema.name} of its own, which changes things: give yours another "
                 "name, or switch Bethink's tools off for this request."
             )
-            raise BadInput(message)
     names = [schema.name for schema in schemas]
     if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
-        message = f"Two tools are called {twice}: give one of them another name."
-        raise BadInput(message)
+        raise BadInput(f"Two tools are called {twice}: give one of them another name.")
     return [_tool(schema) for schema in schemas]
 
 
@@ -109,8 +106,7 @@ async def open_calls(conversations: Conversations, principal: Principal, convers
                     break
                 case _:
                     break
-    message = "No call of this conversation waits for a result: its last answer asked for none."
-    raise BadInput(message)
+    raise BadInput("No call of this conversation waits for a result: its last answer asked for none.")
 
 
 async def branch_point_of(
@@ -154,12 +150,10 @@ def results_of(asked: OpenCalls, given: Sequence[ToolMessage], max_chars: int) -
         TooLarge: they are longer than `max_chars` together.
     """
     if sum(len(result.content) for result in given) > max_chars:
-        message = f"The tools' results have more than {max_chars:,} characters together: shorten them."
-        raise TooLarge(message)
+        raise TooLarge(f"The tools' results have more than {max_chars:,} characters together: shorten them.")
     answers = {result.call: result for result in given}
     if unknown := sorted(answers.keys() - {call.id for call in asked.calls}):
-        message = f"No call {unknown[0]!r} of this conversation waits for a result."
-        raise BadInput(message)
+        raise BadInput(f"No call {unknown[0]!r} of this conversation waits for a result.")
     return [
         msgspec.structs.replace(answers[call.id], name=call.name, untrusted=True)
         if call.id in answers
@@ -170,10 +164,9 @@ def results_of(asked: OpenCalls, given: Sequence[ToolMessage], max_chars: int) -
 
 def _tool(schema: ToolSchema) -> Tool:
     if not _NAME.fullmatch(schema.name):
-        message = (
+        raise BadInput(
             f"{schema.name[:80]!r} is no name for a tool: use 1 to 64 letters, digits, underscores or dashes."
         )
-        raise BadInput(message)
     _check_schema(schema)
     return Tool(
         name=schema.name,
@@ -191,14 +184,11 @@ def _tool(schema: ToolSchema) -> Tool:
 
 def _check_schema(schema: ToolSchema) -> None:
     if len(msgspec.json.encode(schema.parameters)) > _MAX_SCHEMA_BYTES:
-        message = f"The parameters of {schema.name} are larger than {_MAX_SCHEMA_BYTES // 1024} kB."
-        raise BadInput(message)
+        raise BadInput(f"The parameters of {schema.name} are larger than {_MAX_SCHEMA_BYTES // 1024} kB.")
     if schema.parameters.get("type", "object") != "object":
-        message = f'The parameters of {schema.name} are no object: they need "type": "object".'
-        raise BadInput(message)
+        raise BadInput(f'The parameters of {schema.name} are no object: they need "type": "object".')
     if (fault := _fault(schema.parameters, "parameters")) is not None:
-        message = f"The schema of {schema.name} is not valid: {fault}."
-        raise BadInput(message)
+        raise BadInput(f"The schema of {schema.name} is not valid: {fault}.")
 
 
 def _fault(schema: object, place: str) -> str | None:
@@ -273,8 +263,7 @@ def check_first(first: str | None, toolbox: Toolbox) -> None:
         return
     shown = ", ".join(offered) or "none"
     asked = "asks for a call" if first == ANY else f"names {first[:80]!r}"
-    message = f"tool_choice {asked}, and that is not offered here. Offered are: {shown}."
-    raise BadInput(message)
+    raise BadInput(f"tool_choice {asked}, and that is not offered here. Offered are: {shown}.")
 
 
 def _named(choice: object) -> str:
@@ -291,7 +280,5 @@ def _named(choice: object) -> str:
         if given.get("type") == "function" and isinstance(name, str) and name and name != ANY:
             return name
         kind = given.get("type")
-        message = f"tool_choice of the type {str(kind)[:60]!r} is not known here: give {_KINDS}."
-        raise BadInput(message)
-    message = f"tool_choice {str(choice)[:60]!r} is not known here: give {_KINDS}."
-    raise BadInput(message)
+        raise BadInput(f"tool_choice of the type {str(kind)[:60]!r} is not known here: give {_KINDS}.")
+    raise BadInput(f"tool_choice {str(choice)[:60]!r} is not known here: give {_KINDS}.")

@@ -172,8 +172,7 @@ class Summaries:
             usage.append(answer.usage(asked.messages))
             before = answer.message().content.strip()
             if not before:
-                message = "the model answered with nothing"
-                raise InvalidResponse(message)
+                raise InvalidResponse("the model answered with nothing")
         return before, usage
 
 
@@ -387,8 +386,7 @@ class ModelAnswer:
             InvalidResponse: it has no end.
         """
         if self._finish is None:
-            message = "The model's answer broke off before its end. Try again."
-            raise InvalidResponse(message)
+            raise InvalidResponse("The model's answer broke off before its end. Try again.")
         calls = tuple(
             ToolCall(id, name, arguments, self._extras.get(index, {}))
             for index, (id, name, arguments) in sorted(self._calls.items())

@@ -342,12 +342,11 @@ class Context:
         try:
             fitting = _fitting(whole, room - tokens_in(block), sight)
         except ContextTooLong as error:
-            message = (
+            raise ContextTooLong(
                 f"The message is too long for the model: it takes about {turn:,} tokens, and beside the"
                 f" instructions, the tools and the answer its window of {context_tokens:,} has room for"
                 f" {max(0, room):,}: shorten it, or set a model with a larger window."
-            )
-            raise ContextTooLong(message) from error
+            ) from error
         return LlmRequest(
             system=f"{prompt}{self.added}\n# Now\n{self._now(principal)}\n",
             messages=tuple(sight.named(_with_recalled(fitting, block))),

@@ -90,11 +90,10 @@ class Responses:
         """
         (found,) = await self.stored.conversations.store.get(THREADS, principal.owner, [_id(run)])
         if found is None:
-            message = (
+            raise UnknownId(
                 f"There is no response {f'resp_{run}'[:80]!r}: it was made with store: false, or deleted, or "
                 "its conversation was, or the id is wrong."
             )
-            raise UnknownId(message)
         return found.record
 
     async def delete(self, principal: Principal, run: str) -> None:
@@ -275,8 +274,7 @@ class HistoryMatch:
                 answered.append(place)
         if found := [*fitting, *answered]:
             return found[0]
-        message = "No conversation waits for the results of these calls: their ids are not known."
-        raise UnknownId(message)
+        raise UnknownId("No conversation waits for the results of these calls: their ids are not known.")
 
     async def named(self, principal: Principal, conversation: str, calls: set[str]) -> str | BranchPoint:
         """Where a named conversation goes on with the results of these calls: at its end, or where they were.
@@ -329,8 +327,9 @@ class HistoryMatch:
             if found is None:
                 raise Busy(_BEGINNING) from None
             if found.record.request not in {request, ""}:
-                message = "This idempotency key was given to another request before: use a new one."
-                raise Conflict(message) from None
+                raise Conflict(
+                    "This idempotency key was given to another request before: use a new one."
+                ) from None
             if found.record.run:
                 return found.record
             if at < found.record.at + _LIMBO_US:

@@ -355,13 +355,11 @@ def _title(text: str) -> str:
     """
     line = text.strip().strip("\"'“”«»*#`. ")
     if "\n" in line or len(line) > _TITLE_CHARS:
-        message = "The model's answer is no name for a conversation."
-        raise InvalidResponse(message)
+        raise InvalidResponse("The model's answer is no name for a conversation.")
     try:
         return checked_title(line)
     except BadInput as error:
-        message = "The model's answer is no name for a conversation."
-        raise InvalidResponse(message) from error
+        raise InvalidResponse("The model's answer is no name for a conversation.") from error
 
 
 _MOST_WAITING: Final = 20

@@ -321,8 +321,7 @@ class OwnerRemoval:
         try:
             is_ours = await anyio.to_thread.run_sync(_removed, root, self.data_dir)
         except OSError as error:
-            message = f"The folder {root} could not be removed: {error.strerror}."
-            raise StorageError(message) from error
+            raise StorageError(f"The folder {root} could not be removed: {error.strerror}.") from error
         return [] if is_ours else [_NO_FOLDER.format(root)]
 
 

@@ -140,8 +140,7 @@ async def load_branch_point(
     """
     stored = await conversations.message(principal, fork.conversation, fork.message)
     if fork.way == "edit" and not isinstance(stored.message, UserMessage):
-        message = "Only what you said can be edited: name a message of yours."
-        raise BadInput(message)
+        raise BadInput("Only what you said can be edited: name a message of yours.")
     if fork.way == "again":
         stored = await _answered(conversations, principal, stored)
     return LoadedBranchPoint(stored, fork.way)
@@ -159,8 +158,7 @@ async def _answered(
             if isinstance(item.record.message, UserMessage):
                 return item.record
         before = int(page.cursor) if page.cursor else None
-    message = "There is nothing of yours before this message that could be answered again."
-    raise BadInput(message)
+    raise BadInput("There is nothing of yours before this message that could be answered again.")
 
 
 def attachments_of(message: Message) -> tuple[Attachment, ...]:

@@ -91,8 +91,7 @@ class Approvals:
         if found.record.brought and brought is NO_RESOURCES:
             raise Conflict(_ELSEWHERE)
         if choice.always and item.final:
-            message = f"{item.name} cannot be undone: it is asked about each time."
-            raise BadInput(message)
+            raise BadInput(f"{item.name} cannot be undone: it is asked about each time.")
         toolbox = self.toolbox_of(found.record.wishes, brought)
         record = await self._keep(principal, run, call=call, choice=choice, toolbox=toolbox)
         if choice.always:
@@ -157,8 +156,7 @@ def _waiting(run: Run, call: str) -> WaitingCall:
     for item in run.waiting:
         if run.state == "waiting" and item.call == call and item.decision is None:
             return item
-    message = "No call with this id waits for a decision: it was decided, or the run has ended."
-    raise UnknownId(message)
+    raise UnknownId("No call with this id waits for a decision: it was decided, or the run has ended.")
 
 
 async def _decided(run: Run, item: WaitingCall, choice: ApprovalChoice, *, toolbox: Toolbox) -> Run:
@@ -226,8 +224,9 @@ class StoredRuns:
         """
         (found,) = await self.conversations.store.get(RUNS, principal.owner, [run])
         if found is None:
-            message = "Run not found: it belongs to a conversation that was deleted, or the id is wrong."
-            raise UnknownId(message)
+            raise UnknownId(
+                "Run not found: it belongs to a conversation that was deleted, or the id is wrong."
+            )
         return found
 
     async def history(self, principal: Principal, held: Conversation, *, tokens: int) -> Earlier:
@@ -297,10 +296,9 @@ class StoredRuns:
                 yield batch
             if record.state != "running":
                 if record.state == "dropped" and after == Place(0):
-                    message = (
+                    raise UnknownId(
                         "The events of this run were dropped a day after its end; its messages are kept."
                     )
-                    raise UnknownId(message)
                 if not batch or not isinstance(batch[-1].event, RunDone):
                     yield await self._last(principal, record)
                 return

@@ -536,9 +536,9 @@ class Limits:
             begun.popleft()
         if len(begun) >= tool.rate.calls:
             wait_s = begun[0] + tool.rate.per_s - now
-            message = (
+            raise RateLimited(
                 f"{tool.name} may be called {tool.rate.calls} times in {tool.rate.per_s:g} s: "
-                f"wait {wait_s:.0f} s before the next call, or go on without it."
+                f"wait {wait_s:.0f} s before the next call, or go on without it.",
+                retry_after_s=wait_s,
             )
-            raise RateLimited(message, retry_after_s=wait_s)
         begun.append(now)

@@ -79,8 +79,7 @@ def branch_of(held: Conversation, number: int) -> Branch:
     if not held.branches and number == 0:
         return Branch(parent=None, start=0, count=held.count)
     if not 0 <= number < len(held.branches):
-        message = f"This conversation has no branch {number}."
-        raise UnknownId(message)
+        raise UnknownId(f"This conversation has no branch {number}.")
     return held.branches[number]
 
 
@@ -179,10 +178,9 @@ def _parted(held: Conversation, parent: int | None, start: int) -> Conversation:
     if new in branches:
         number = branches.index(new)
     elif len(branches) >= MAX_BRANCHES:
-        message = (
+        raise BadInput(
             f"This conversation has {MAX_BRANCHES} branches: begin a new conversation, or delete this one."
         )
-        raise BadInput(message)
     else:
         number, branches = len(branches), (*branches, new)
     return msgspec.structs.replace(held, branch=number, branches=tuple(branches), count=start)
@@ -435,17 +433,15 @@ def checked_content(content: str, max_chars: int) -> str:
         BadInput: nothing is left.
     """
     if len(content) > max_chars:
-        message = (
+        raise TooLarge(
             f"The message has {len(content):,} characters; at most {max_chars:,} are accepted. Attach a file."
         )
-        raise TooLarge(message)
     kept = "".join(
         char for char in content if char in "\n\t" or (char >= " " and not "\x7f" <= char <= "\x9f")
     )
     text = kept.encode("utf-8", "ignore").decode()
     if not text.strip():
-        message = "The message is empty: write something."
-        raise BadInput(message)
+        raise BadInput("The message is empty: write something.")
     return text
 
 
@@ -457,8 +453,7 @@ def checked_title(title: str) -> str:
     """
     line = " ".join(title.split())
     if not 0 < len(line) <= _MAX_TITLE_CHARS:
-        message = f"A title has 1 to {_MAX_TITLE_CHARS} characters."
-        raise BadInput(message)
+        raise BadInput(f"A title has 1 to {_MAX_TITLE_CHARS} characters.")
     return line
 
 
@@ -470,6 +465,7 @@ def checked_system(system: str) -> str:
     """
     kept = system.replace("\0", "").strip()
     if len(kept) > MAX_SYSTEM_CHARS:
-        message = f"A system prompt has at most {MAX_SYSTEM_CHARS:,} characters; this one has {len(kept):,}."
-        raise BadInput(message)
+        raise BadInput(
+            f"A system prompt has at most {MAX_SYSTEM_CHARS:,} characters; this one has {len(kept):,}."
+        )
     return kept

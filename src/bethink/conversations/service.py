@@ -231,8 +231,7 @@ class Conversations:
         """
         (found,) = await self.store.get(CONVERSATIONS, principal.owner, [conversation])
         if found is None:
-            message = "Conversation not found: it may have been deleted."
-            raise UnknownId(message)
+            raise UnknownId("Conversation not found: it may have been deleted.")
         return found
 
     async def passed(self, principal: Principal, *, limit: int = 100) -> Sequence[str]:
@@ -429,6 +428,5 @@ def _position(cursor: str | None) -> int | None:
     if cursor is None:
         return None
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _POSITION_DIGITS):
-        message = "The cursor cannot be read; begin again with the first page."
-        raise BadInput(message)
+        raise BadInput("The cursor cannot be read; begin again with the first page.")
     return int(cursor)
