@@ -465,7 +465,7 @@ def _toolbox(base: _Base) -> Toolbox:
         ],
         enabled=settings.tools_enabled,
         most=settings.max_offered_tools,
-        keeper=shared.secret_box,
+        secret_box=shared.secret_box,
         redacting=NumberMask(settings.redaction.tool_results, settings.redaction.exceptions),
         filter_for=base.visibility.filter_for,
     )

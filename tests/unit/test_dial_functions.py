@@ -227,7 +227,7 @@ async def test_what_was_approved_is_not_done_once_its_model_is_gone() -> None:
         runs, store = house.app.runs, house.app.ports.store
         await house.app.memory.add(house.me, NewFact("User likes tea"))
         conversation = await house.new()
-        run = await runs.start(house.me, conversation, "Forget all", brought=RunResources(llm=llm))
+        run = await runs.start(house.me, conversation, "Forget all", resources=RunResources(llm=llm))
         await house.events(run)
         with pytest.raises(Conflict, match="decide there"):
             await runs.decide(house.me, run, call="call_d", choice=ApprovalChoice("approve"))

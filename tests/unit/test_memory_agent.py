@@ -311,7 +311,7 @@ async def test_a_run_without_memory_has_no_vault_either(tmp_path: Path) -> None:
     async with house_with(tmp_path, healthcare(), llm) as house:
         await house.say("Hello")
         run = await house.app.runs.start(
-            house.me, await house.new(), "Hello", wishes=RunOptions(memory=False)
+            house.me, await house.new(), "Hello", options=RunOptions(memory=False)
         )
         await house.events(run)
     with_memory, without = [{tool.name for tool in request.tools} for request in llm.requests]

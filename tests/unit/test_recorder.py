@@ -46,8 +46,8 @@ async def _recorder(house: House) -> Recorder:
         process="here",
         started_at=house.clock.now_us(),
     )
-    hush = await ForgetBarrier.listening(house.me.owner, house.app.forgetting.announcements)
-    recorder = Recorder(house.me, run, held, conversations, Journal(first=1), hush)
+    barrier = await ForgetBarrier.listening(house.me.owner, house.app.forgetting.announcements)
+    recorder = Recorder(house.me, run, held, conversations, Journal(first=1), barrier)
     await recorder.begin([UserMessage("Where to?")])
     return recorder
 

@@ -197,9 +197,9 @@ async def test_an_approval_and_a_new_message_at_once_never_both_hold() -> None:
         run = await house.app.runs.start(house.me, conversation, "Delete everything")
         (asked,) = asked_in(list(await house.events(run)))
 
-        async def answered_elsewhere(principal: Principal, run: str, brought: RunResources) -> None:
+        async def answered_elsewhere(principal: Principal, run: str, resources: RunResources) -> None:
             await house.app.runs.start(principal, conversation, "No, wait")
-            await house.app.runs.approvals.go_on(principal, run, brought)
+            await house.app.runs.approvals.go_on(principal, run, resources)
 
         deciding = replace(house.app.runs.approvals, go_on=answered_elsewhere)
         with pytest.raises(BethinkError):
@@ -208,7 +208,7 @@ async def test_an_approval_and_a_new_message_at_once_never_both_hold() -> None:
         assert len((await house.app.memory.list(house.me)).items) == 1
 
 
-async def _nowhere(principal: Principal, run: str, brought: RunResources) -> None:
+async def _nowhere(principal: Principal, run: str, resources: RunResources) -> None:
     """The process dies here."""
 
 

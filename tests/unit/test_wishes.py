@@ -54,12 +54,12 @@ def done_in(events: list[Any]) -> RunDone:
 MEMORY_TOOLS = {"store_memory", "search_memory", "forget_memory", "delete_all_memories"}
 
 
-async def ask(house: House, said: str, conversation: str | None = None, **wishes: object) -> list[Any]:
+async def ask(house: House, said: str, conversation: str | None = None, **options: object) -> list[Any]:
     run = await house.app.runs.start(
         house.me,
         conversation or await house.new(),
         said,
-        wishes=RunOptions(**wishes),  # pyright: ignore[reportArgumentType] - by name
+        options=RunOptions(**options),  # pyright: ignore[reportArgumentType] - by name
     )
     return list(await house.events(run))
 
@@ -147,8 +147,8 @@ async def test_a_run_may_have_another_model_that_is_offered() -> None:
 async def test_what_a_door_brings_stands_before_bethinks_own() -> None:
     mine = ScriptedLlm([[ScriptedCall("search_memory")], "ok"], name="scripted:brought")
     async with open_house(None) as house:
-        brought = RunResources(llm=mine, tools=[search_memory], only=frozenset(("look_at_clock",)))
-        run = await house.app.runs.start(house.me, await house.new(), "Hello", brought=brought)
+        resources = RunResources(llm=mine, tools=[search_memory], only=frozenset(("look_at_clock",)))
+        run = await house.app.runs.start(house.me, await house.new(), "Hello", resources=resources)
         events = await house.events(run)
     (finished,) = [event for event in events if isinstance(event, ToolFinished)]
     assert finished.text == "elsewhere"
@@ -169,7 +169,7 @@ async def test_a_call_of_the_clients_tool_ends_the_run_after_bethinks_own() -> N
             house.me,
             conversation,
             [ToolMessage("theirs", "", "sunny")],
-            wishes=RunOptions(client_tools=(WEATHER,)),
+            options=RunOptions(client_tools=(WEATHER,)),
         )
         assert done_in(list(await house.events(run))).reason == "answered"
         stored = [item.message for item in await house.messages(conversation)]

@@ -232,8 +232,8 @@ ANY: Final = "*"
 _KINDS: Final = "none, auto, required or a function's name"
 
 
-def with_tool_choice(wishes: RunOptions, tools: Sequence[ToolSchema], choice: object) -> RunOptions:
-    """The wishes with the functions that a client offers, and what it says of their use.
+def with_tool_choice(options: RunOptions, tools: Sequence[ToolSchema], choice: object) -> RunOptions:
+    """The options with the functions that a client offers, and what it says of their use.
 
     `none` takes away Bethink's tools as well: nothing is called then.
 
@@ -244,12 +244,12 @@ def with_tool_choice(wishes: RunOptions, tools: Sequence[ToolSchema], choice: ob
         case None | "auto":
             first = None
         case "none":
-            return msgspec.structs.replace(wishes, tools=False)
+            return msgspec.structs.replace(options, tools=False)
         case "required":
             first = ANY
         case _:
             first = _named(choice)
-    return msgspec.structs.replace(wishes, client_tools=tuple(tools), first_call=first)
+    return msgspec.structs.replace(options, client_tools=tuple(tools), first_call=first)
 
 
 def check_first(first: str | None, toolbox: Toolbox) -> None:

@@ -221,7 +221,7 @@ class SummaryWriter:
     async def __call__(self, text: str, last: MessagePlace) -> None:
         """Keep it, unless something was forgotten meanwhile: then the next run makes another."""
         recorder = self.recorder
-        conversations, hush = recorder.conversations, recorder.hush
+        conversations, barrier = recorder.conversations, recorder.barrier
         stored = StoredMessage(
             id=conversations.new_id(),
             conversation=recorder.run.conversation,
@@ -236,10 +236,10 @@ class SummaryWriter:
         )
         try:
             await conversations.store.commit(
-                recorder.principal.owner, [Put(MESSAGES, stored, if_version=0), *hush.expected]
+                recorder.principal.owner, [Put(MESSAGES, stored, if_version=0), *barrier.expected]
             )
         except Conflict:
-            await hush.listen()
+            await barrier.listen()
 
 
 _LABEL: Final = re.compile(r"[mM]\d{1,4}")

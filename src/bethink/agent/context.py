@@ -252,19 +252,21 @@ class Context:
         """Whether anything is recalled at all."""
         return bool(self.limit or self.profile_limit)
 
-    def wished(self, wishes: RunOptions) -> Context:
-        """The same for one run that wishes something of its own."""
-        if wishes == DEFAULT_OPTIONS:
+    def with_options(self, run_options: RunOptions) -> Context:
+        """The same for one run that run_options something of its own."""
+        if run_options == DEFAULT_OPTIONS:
             return self
         return replace(
             self,
-            limit=self.limit if wishes.memory else 0,
-            profile_limit=self.profile_limit if wishes.memory else 0,
-            max_output_tokens=wishes.max_output_tokens or self.max_output_tokens,
-            temperature=self.temperature if wishes.temperature is None else wishes.temperature,
-            response_format=wishes.response_format,
-            options=wishes.options.over(self.options),
-            added=f"\n# What this conversation is for\n{wishes.system.strip()}\n" if wishes.system else "",
+            limit=self.limit if run_options.memory else 0,
+            profile_limit=self.profile_limit if run_options.memory else 0,
+            max_output_tokens=run_options.max_output_tokens or self.max_output_tokens,
+            temperature=self.temperature if run_options.temperature is None else run_options.temperature,
+            response_format=run_options.response_format,
+            options=run_options.options.over(self.options),
+            added=f"\n# What this conversation is for\n{run_options.system.strip()}\n"
+            if run_options.system
+            else "",
         )
 
     def keeping_back(self, wanted: Sequence[str]) -> Context:

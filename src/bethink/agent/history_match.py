@@ -120,15 +120,15 @@ class Responses:
         said = await self._said(principal, record)
         return BranchPoint(kept.conversation, said[-1].id, "behind") if said else kept.conversation
 
-    async def brought(self, principal: Principal, record: Run) -> Sequence[StoredMessage]:
-        """What a run's request brought: the owner's message, or what a client's functions returned."""
-        brought: list[StoredMessage] = []
+    async def input_of(self, principal: Principal, record: Run) -> Sequence[StoredMessage]:
+        """What a run answers: the owner's message, or what a client's functions returned."""
+        given: list[StoredMessage] = []
         for stored in await self._said(principal, record):
             if isinstance(stored.message, AssistantMessage):
                 break
-            brought.append(stored)
-        if brought:
-            return brought
+            given.append(stored)
+        if given:
+            return given
         # It answers anew what was said for another run.
         found = await self.stored.conversations.said(principal, [record.message])
         return [one for one in found if one is not None]
@@ -229,7 +229,7 @@ class HistoryMatch:
     """Finds and remembers conversations by what was said in them."""
 
     conversations: Conversations
-    keeper: SecretBox
+    secret_box: SecretBox
 
     async def place(
         self, principal: Principal, history: Sequence[ClientMessage], start: ConversationStart
@@ -296,7 +296,7 @@ class HistoryMatch:
         """
         if heard.record.under_way:
             return
-        digest = await self.keeper.digest(said)
+        digest = await self.secret_box.digest(said)
         thread = Thread(
             id=f"{digest}:{run.message}",
             said=digest,
@@ -318,7 +318,7 @@ class HistoryMatch:
             Conflict: it was another request.
         """
         at = self.conversations.clock.now_us()
-        request = await self.keeper.digest(request)
+        request = await self.secret_box.digest(request)
         mine = Thread(id=await self._id(key), said=_KEYS, conversation="", at=at, request=request)
         try:
             await self.conversations.store.commit(principal.owner, [Put(THREADS, mine, if_version=0)])
@@ -363,10 +363,10 @@ class HistoryMatch:
             raise Busy(_BEGINNING) from None
 
     async def _id(self, key: str) -> str:
-        return await self.keeper.digest(f"key:{key}")
+        return await self.secret_box.digest(f"key:{key}")
 
     async def _known(self, principal: Principal, history: Sequence[ClientMessage]) -> list[Thread]:
-        said = await self.keeper.digest(said_by(history))
+        said = await self.secret_box.digest(said_by(history))
         scan = Scan(THREADS, {"said": said}, order="at", reverse=True, limit=_CANDIDATES)
         (page,) = await self.conversations.store.scan(principal.owner, scan)
         return [item.record for item in page.items]

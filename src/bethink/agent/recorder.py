@@ -84,7 +84,7 @@ class Recorder:
     """Keeps one live run: what it yields, and what of that must survive.
 
     `aside` marks a run that is not to be recalled, such as a slash command's. Its
-    `wishes` are kept with it while it waits. `lookup` says of one that ends that it only
+    `options` are kept with it while it waits. `lookup` says of one that ends that it only
     looked something up.
     """
 
@@ -93,9 +93,9 @@ class Recorder:
     conversation: Versioned[Conversation]
     conversations: Conversations
     journal: Journal
-    hush: ForgetBarrier
+    barrier: ForgetBarrier
     aside: bool = False
-    wishes: RunOptions = DEFAULT_OPTIONS
+    options: RunOptions = DEFAULT_OPTIONS
     lookup: bool = False
     ledger: Ledger = field(default_factory=Ledger)
     sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
@@ -219,7 +219,7 @@ class Recorder:
             reason=done.reason,
             waiting=self.run.waiting if waits else (),
             waits_since=self.conversations.clock.now_us() if waits else None,
-            wishes=self.wishes if waits else DEFAULT_OPTIONS,
+            options=self.options if waits else DEFAULT_OPTIONS,
             usage=tuple(self._usage) if waits else (),
         )
         last = NumberedEvent(Place(self.journal.place.sequence + 1), done)
@@ -336,7 +336,7 @@ class Recorder:
             if messages or active_run != self.conversation.record.active_run:
                 await self._append(messages, changes, active_run=active_run)
             elif changes:
-                await self.conversations.store.commit(self.principal.owner, self._hushed(changes))
+                await self.conversations.store.commit(self.principal.owner, self._redacted(changes))
         except Conflict:
             await self._catch_up()
             raise
@@ -344,7 +344,7 @@ class Recorder:
     async def _append(
         self, messages: Sequence[StoredMessage], changes: Sequence[Change], *, active_run: str | None
     ) -> None:
-        """Append messages to the conversation, or have it taken or free; `_hushed` redacts them."""
+        """Append messages to the conversation, or have it taken or free; `_redacted` redacts them."""
         held = self.conversation
         placed = [
             msgspec.structs.replace(message, position=held.record.count + offset, branch=held.record.branch)
@@ -358,7 +358,7 @@ class Recorder:
             puts += await self._question(now)
         await self.conversations.store.commit(
             self.principal.owner,
-            self._hushed([*puts, Put(CONVERSATIONS, now, if_version=held.version), *changes]),
+            self._redacted([*puts, Put(CONVERSATIONS, now, if_version=held.version), *changes]),
         )
         self.conversation = Versioned(now, held.version + 1)
         self._asked = self._asked or next(
@@ -369,7 +369,7 @@ class Recorder:
 
     async def _catch_up(self) -> None:
         """Read again what another writer changed."""
-        await self.hush.listen()
+        await self.barrier.listen()
         self._asked = None
         held = self.conversation.record
         self.conversation = await self.conversations.get(self.principal, held.id)
@@ -391,22 +391,22 @@ class Recorder:
         item = turn_of(now, asked)
         return [Put(MESSAGES, asked, self._asked.version, item)] if item is not None else []
 
-    def _hushed(self, changes: Sequence[Change]) -> list[Change]:
+    def _redacted(self, changes: Sequence[Change]) -> list[Change]:
         """The changes as they may be committed now, whatever was forgotten since they were worked out."""
-        kept: list[Change] = self.hush.expected
-        if not self.hush.gone:
+        kept: list[Change] = self.barrier.expected
+        if not self.barrier.gone:
             return [*changes, *kept]
         ended = msgspec.structs.replace(self.conversation.record, active_run=None)
         for change in changes:
             match change:
                 case Put(record=StoredMessage() as message):
-                    said = self.hush.said(message)
+                    said = self.barrier.said(message)
                     item = change.index and indexed(ended, said)
                     kept.append(Put(MESSAGES, said, change.if_version, item))
                 case Put(record=Run() as run):
-                    kept.append(Put(RUNS, reduce(Run.without, self.hush.gone, run), change.if_version))
+                    kept.append(Put(RUNS, reduce(Run.without, self.barrier.gone, run), change.if_version))
                 case Put(record=Conversation() as held):
-                    title, system = self.hush.title(held.title), self.hush.title(held.system)
+                    title, system = self.barrier.title(held.title), self.barrier.title(held.system)
                     named = msgspec.structs.replace(held, title=title, system=system)
                     kept.append(Put(CONVERSATIONS, named, change.if_version))
                 case Put(record=JournalEntry()):

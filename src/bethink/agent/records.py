@@ -354,9 +354,9 @@ class Run(Record, frozen=True, kw_only=True):
     """One run. Times are microseconds UTC. `process` is who runs it, by its name on the bus.
 
     `dropped` is ended, and its journal is gone. It began to wait at `waits_since`,
-    and goes on with the same `wishes`; `usage` is what it had cost by then. It reads for the
-    `audience` that began it, whoever decides about its calls; "" is of before that was kept. One that was
-    `brought` a model or tools by its door's request goes on with what another request brings.
+    and goes on with the same `options`; `usage` is what it had cost by then. It reads for the
+    `audience` that began it, whoever decides about its calls; "" is of before that was kept. One that
+    `has_resources` of its door's request goes on with what another request brings.
     """
 
     conversation: str
@@ -369,8 +369,8 @@ class Run(Record, frozen=True, kw_only=True):
     waiting: tuple[WaitingCall, ...] = ()
     waits_since: int | None = None
     usage: tuple[Usage, ...] = ()
-    wishes: RunOptions = DEFAULT_OPTIONS
-    brought: bool = False
+    options: RunOptions = msgspec.field(default=DEFAULT_OPTIONS, name="wishes")
+    has_resources: bool = msgspec.field(default=False, name="brought")
     audience: str = ""
 
     @property
@@ -380,8 +380,8 @@ class Run(Record, frozen=True, kw_only=True):
 
     def without(self, gone: Redaction) -> Run:
         """The record with nothing of what is forgotten in the calls that wait."""
-        waiting = tuple(_hushed_call(call, gone) for call in self.waiting)
-        return msgspec.structs.replace(self, waiting=waiting, wishes=self.wishes.without(gone))
+        waiting = tuple(_redacted_call(call, gone) for call in self.waiting)
+        return msgspec.structs.replace(self, waiting=waiting, options=self.options.without(gone))
 
     def without_journal(self) -> Run:
         """The record once its journal is dropped: not found among those to be dropped again."""
@@ -417,7 +417,7 @@ JOURNAL = Collection(
 )
 
 
-def _hushed_call(call: WaitingCall, gone: Redaction) -> WaitingCall:
+def _redacted_call(call: WaitingCall, gone: Redaction) -> WaitingCall:
     arguments, _ = gone.arguments(call.arguments, close=True)
     label, _ = gone.cut(call.label, close=True)
     reason, _ = gone.cut(call.reason, close=True)

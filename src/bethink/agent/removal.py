@@ -66,9 +66,9 @@ class ForgettableRuns:
         """See `Runs.write`."""
         await self.runs().write(owner)
 
-    async def hush(self, owner: str) -> None:
-        """See `Runs.hush`."""
-        await self.runs().hush(owner)
+    async def heed_forgetting(self, owner: str) -> None:
+        """See `Runs.heed_forgetting`."""
+        await self.runs().heed_forgetting(owner)
 
     async def forget(self, owner: str, found: Occurrences) -> Sequence[Change]:
         """The changes by which nothing that runs keep says it any more, nor a digest of it is left."""
@@ -213,7 +213,7 @@ class TemporaryExpiry:
     """Removes what is kept for a time only."""
 
     runs: Runs
-    keeper: SecretBox
+    secret_box: SecretBox
 
     async def __call__(self, principal: Principal) -> int:
         """Remove the owner's temporary conversations that have not changed for a day; how many.
@@ -224,7 +224,7 @@ class TemporaryExpiry:
         for _ in range(_STEPS):
             if not await runs.purge(principal):
                 break
-        await HistoryMatch(runs.conversations, self.keeper).purge(principal)
+        await HistoryMatch(runs.conversations, self.secret_box).purge(principal)
         count = 0
         for conversation in await runs.conversations.passed(principal):
             try:

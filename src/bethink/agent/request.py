@@ -63,7 +63,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     options: Options = NO_OPTIONS
 
     def without(self, gone: Redaction) -> RunOptions:
-        """The wishes with nothing of what is forgotten."""
+        """The options with nothing of what is forgotten."""
         system, _ = gone.cut(self.system, close=True)
         tools = tuple(
             tool
@@ -397,7 +397,7 @@ class RunRequest:
         if self.keep_summary is not None:
             await self.keep_summary(summary, last)
         self.messages[:count], self.places[:count] = [], []
-        self.summary = self._hushed(summary)
+        self.summary = self._redacted(summary)
 
     def told_once(self, events: Sequence[Event]) -> Sequence[Event]:
         """The events, the first time; nothing after that."""
@@ -408,10 +408,10 @@ class RunRequest:
         """Whether a call says what was forgotten since the run began: it was asked for before that."""
         return any(gone.arguments(arguments, close=False)[1] for gone in self._gone)
 
-    def heed(self, hush: ForgetBarrier) -> None:
-        """Tell the model nothing, and let no call store, what `hush` hears is forgotten."""
-        self.forgotten = hush
-        hush.tell(self.forget)
+    def heed(self, barrier: ForgetBarrier) -> None:
+        """Tell the model nothing, and let no call store, what `barrier` hears is forgotten."""
+        self.forgotten = barrier
+        barrier.tell(self.forget)
 
     def seal(self, call: str, sealed: bytes | None) -> None:
         """Have the run's record keep the sealed arguments of a call that waits, if it has such."""
@@ -422,8 +422,8 @@ class RunRequest:
         """Take what was forgotten out of what the model is told from now on."""
         self._gone = (*self._gone, gone)
         self.messages[:] = [gone.message(message, close=True)[0] for message in self.messages]
-        self.summary = self._hushed(self.summary)
+        self.summary = self._redacted(self.summary)
         self.recall(self.recalled)
 
-    def _hushed(self, text: str) -> str:
+    def _redacted(self, text: str) -> str:
         return reduce(lambda text, gone: gone.cut(text, close=True)[0], self._gone, text)

@@ -164,7 +164,7 @@ class Runs:
                 supervise, "runs stopped elsewhere", partial(signals.cancel_for_others, self._cancel)
             )
             tasks.start_soon(
-                supervise, "runs told of forgetting", partial(signals.hush_for_others, self._hush)
+                supervise, "runs told of forgetting", partial(signals.heed_for_others, self._heed_forgetting)
             )
             tasks.start_soon(supervise, "runs that wait", self.approvals.tend_always)
             try:
@@ -179,8 +179,8 @@ class Runs:
         content: str | None,
         *,
         files: Sequence[str] | None = None,
-        wishes: RunOptions = DEFAULT_OPTIONS,
-        brought: RunResources = NO_RESOURCES,
+        options: RunOptions = DEFAULT_OPTIONS,
+        resources: RunResources = NO_RESOURCES,
     ) -> str:
         """Begin to answer; the message is durable when the run's id comes back.
 
@@ -190,7 +190,7 @@ class Runs:
         still wait for an approval are taken as rejected.
 
         Raises:
-            UnknownId: this owner has no such conversation or message, or the wished model is not offered.
+            UnknownId: this owner has no such conversation or message, or the model is not offered.
             Busy: it is being answered now.
             TooManyRequests: so many of this owner may not run at once.
             BadInput: the message is empty or too long, or a tool of the client's cannot be offered.
@@ -201,13 +201,13 @@ class Runs:
                 fork = await load_branch_point(self.conversations, principal, conversation)
                 conversation = conversation.conversation
             if fork is not None and fork.way == "again":
-                opening = RunOpening(fork.stored.id, [], wishes, brought, fork)
+                opening = RunOpening(fork.stored.id, [], options, resources, fork)
             else:
                 attached = await self.files.attachments(principal, conversation, files or ())
                 if fork is not None and fork.way == "edit" and files is None:
                     attached = attachments_of(fork.stored.message)
                 said = UserMessage(checked_content(content or "", self.max_message_chars), attached)
-                opening = RunOpening(self.conversations.new_id(), [said], wishes, brought, fork)
+                opening = RunOpening(self.conversations.new_id(), [said], options, resources, fork)
             return self._launch(await self._starter.new(principal, conversation, opening))
 
     async def answer(
@@ -216,20 +216,20 @@ class Runs:
         conversation: str,
         results: Sequence[ToolMessage],
         *,
-        wishes: RunOptions = DEFAULT_OPTIONS,
-        brought: RunResources = NO_RESOURCES,
+        options: RunOptions = DEFAULT_OPTIONS,
+        resources: RunResources = NO_RESOURCES,
     ) -> str:
         """Go on with what a client's tools answered, in a run of its own; its id.
 
         Raises:
-            UnknownId: this owner has no such conversation, or the wished model is not offered.
+            UnknownId: this owner has no such conversation, or the model is not offered.
             Busy: it is being answered now.
             BadInput: a result answers no call that was left to the client.
         """
         with self._place(principal):
             asked = await open_calls(self.conversations, principal, conversation)
             told = results_of(asked, results, self.max_message_chars)
-            opening = RunOpening(asked.message, told, wishes, brought)
+            opening = RunOpening(asked.message, told, options, resources)
             return self._launch(await self._starter.new(principal, conversation, opening))
 
     async def follow(
@@ -282,10 +282,10 @@ class Runs:
         for live in self._of(owner):
             await live.recorder.flush()
 
-    async def hush(self, owner: str) -> None:
+    async def heed_forgetting(self, owner: str) -> None:
         """Have none of the owner's runs keep what is announced as being forgotten, in any process."""
-        await self._hush(owner)
-        await self._signals.hush(owner, await self.stored.processes(owner))
+        await self._heed_forgetting(owner)
+        await self._signals.heed_forgetting(owner, await self.stored.processes(owner))
 
     async def purge(self, principal: Principal) -> int:
         """Drop some of what the owner's runs leave for a time only; how many records. 0 is all.
@@ -320,10 +320,10 @@ class Runs:
         *,
         call: str,
         choice: ApprovalChoice,
-        brought: RunResources = NO_RESOURCES,
+        resources: RunResources = NO_RESOURCES,
     ) -> bool:
         """See `Approvals.decide`."""
-        return await self.approvals.decide(principal, run, call=call, choice=choice, brought=brought)
+        return await self.approvals.decide(principal, run, call=call, choice=choice, resources=resources)
 
     def _here(self, owner: str, run: str) -> _Live | None:
         live = self._live.get(run)
@@ -363,17 +363,17 @@ class Runs:
         except TimeoutError as error:
             raise Busy from error
 
-    async def _go_on(self, principal: Principal, run: str, brought: RunResources) -> None:
+    async def _go_on(self, principal: Principal, run: str, resources: RunResources) -> None:
         """Run a decided run to its end.
 
         Raises:
             Conflict: it goes on elsewhere by now, or was ended.
         """
-        self._launch(await self._starter.decided(principal, run, brought))
+        self._launch(await self._starter.decided(principal, run, resources))
 
     def _launch(self, begun: StartedRun) -> str:
         recorder, request = begun.recorder, begun.request
-        request.heed(recorder.hush)
+        request.heed(recorder.barrier)
         request.sealed = recorder.sealed
         self._live[recorder.run.id] = live = _Live(recorder, request, anyio.CancelScope())
         self.metrics.started += 1
@@ -456,17 +456,17 @@ class Runs:
             live.end("cancelled")
         return live is not None
 
-    async def _hush(self, owner: str) -> None:
+    async def _heed_forgetting(self, owner: str) -> None:
         """Have the owner's runs of this process listen, and write what they have said by then."""
         for live in self._of(owner):
-            await live.recorder.hush.listen()
+            await live.recorder.barrier.listen()
         await self.write(owner)
 
 
 _CANCEL_TOPIC = "runs.cancel"
-_HUSH_TOPIC = "runs.hush"
-_HUSHED_TOPIC = "runs.hushed"
-_HUSH_S = 2.0
+_FORGETTING_TOPIC = "runs.hush"
+_HEEDED_TOPIC = "runs.hushed"
+_HEED_S = 2.0
 """How long a process may take to hear: that is soon, unless it hangs. Later it keeps nothing of its runs."""
 
 
@@ -488,15 +488,15 @@ class RunSignals:
                 owner, _, run = notice.payload.rpartition(" ")
                 cancel(owner, run)
 
-    async def hush(self, owner: str, processes: Collection[str]) -> None:
+    async def heed_forgetting(self, owner: str, processes: Collection[str]) -> None:
         """Have these processes listen to what is announced of the owner; return when they have."""
         waiting = set(processes)
         if not waiting:
             return
         asked = self.new_id()
-        async with self.bus.subscribe(_HUSHED_TOPIC) as notices:
-            await self.bus.publish(_HUSH_TOPIC, f"{owner} {asked}")
-            with anyio.move_on_after(_HUSH_S):
+        async with self.bus.subscribe(_HEEDED_TOPIC) as notices:
+            await self.bus.publish(_FORGETTING_TOPIC, f"{owner} {asked}")
+            with anyio.move_on_after(_HEED_S):
                 async for notice in notices:
                     about, _, process = notice.payload.partition(" ")
                     if about == asked:
@@ -505,14 +505,14 @@ class RunSignals:
                         return
         _log.warning("%d processes have not heard that something is being forgotten", len(waiting))
 
-    async def hush_for_others(self, hush: Callable[[str], Awaitable[None]]) -> None:
-        """Hush this process's runs of an owner for others, for ever."""
-        async with self.bus.subscribe(_HUSH_TOPIC) as notices:
+    async def heed_for_others(self, heed: Callable[[str], Awaitable[None]]) -> None:
+        """Have this process's runs of an owner heed what others forget, for ever."""
+        async with self.bus.subscribe(_FORGETTING_TOPIC) as notices:
             async for notice in notices:
                 owner, _, asked = notice.payload.rpartition(" ")
                 try:
-                    await hush(owner)
-                    await self.bus.publish(_HUSHED_TOPIC, f"{asked} {self.bus.process}")
+                    await heed(owner)
+                    await self.bus.publish(_HEEDED_TOPIC, f"{asked} {self.bus.process}")
                 except BethinkError as error:
                     # Their commits are refused until they have listened.
                     _log.warning("runs have not heard what is being forgotten: %s", error)

@@ -233,8 +233,8 @@ class RunOpening:
 
     message: str
     said: Sequence[UserMessage | ToolMessage]
-    wishes: RunOptions
-    brought: RunResources
+    options: RunOptions
+    resources: RunResources
     fork: LoadedBranchPoint | None = None
 
 
@@ -265,7 +265,7 @@ class RunStarter:
         """A run of its own; what is said at its start is stored. Calls that still wait are rejected.
 
         Raises:
-            UnknownId: this owner has no such conversation, or the wished model is not offered.
+            UnknownId: this owner has no such conversation, or the model is not offered.
             Busy: it is being answered now.
             BadInput: a tool of the client's cannot be offered, or there are too many branches.
             Conflict: others keep changing the conversation.
@@ -275,11 +275,11 @@ class RunStarter:
         # What follows the run asks again which filters hold.
         principal = principal.lasting
         reader, reader_filter = await self._reader(principal)
-        wishes = _options_in(found.record, opening.wishes, opening.brought)
-        if reader_filter is not None and wishes.system:
-            wishes = msgspec.structs.replace(wishes, system=reader_filter.text(wishes.system))
-        loop = self.loops.of(wishes, opening.brought, await self.visibility.instructions_for(reader))
-        hush = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
+        options = _options_in(found.record, opening.options, opening.resources)
+        if reader_filter is not None and options.system:
+            options = msgspec.structs.replace(options, system=reader_filter.text(options.system))
+        loop = self.loops.of(options, opening.resources, await self.visibility.instructions_for(reader))
+        barrier = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
         held = await self.stored.settle(principal, conversation, rejecting=True)
         if opening.fork is not None:
             held = Versioned(opening.fork.of(held.record), held.version)
@@ -291,11 +291,13 @@ class RunStarter:
             process=self.stored.bus.process,
             started_at=conversations.clock.now_us(),
             audience=principal.door,
-            brought=opening.brought is not NO_RESOURCES,
+            has_resources=opening.resources is not NO_RESOURCES,
         )
         command = self._command(opening, history, has_model=loop is not None)
-        aside = command is not None or not wishes.memory
-        recorder = Recorder(principal, run, held, conversations, Journal(), hush, aside=aside, wishes=wishes)
+        aside = command is not None or not options.memory
+        recorder = Recorder(
+            principal, run, held, conversations, Journal(), barrier, aside=aside, options=options
+        )
         await recorder.begin(opening.said)
         model = loop.llm.name if loop else None
         recorder.take(
@@ -307,24 +309,24 @@ class RunStarter:
         events = self.commands.run(request, command) if command else self._events(request, loop)
         return StartedRun(recorder, request, events)
 
-    async def decided(self, principal: Principal, run: str, brought: RunResources) -> StartedRun:
+    async def decided(self, principal: Principal, run: str, resources: RunResources) -> StartedRun:
         """A run that waited, going on with what was decided.
 
         Raises:
             Conflict: it goes on elsewhere by now, or was ended.
         """
         conversations = self.stored.conversations
-        hush = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
+        barrier = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
         found = await self.stored.versioned(principal, run)
         record = found.record
         if not record.is_decided:
             raise Conflict
         # Its answer has begun with a call by now.
-        wishes = msgspec.structs.replace(record.wishes, first_call=None)
+        options = msgspec.structs.replace(record.options, first_call=None)
         reader, reader_filter = await self._reader(
             replace(principal, audience=record.audience or principal.audience)
         )
-        loop = self.loops.of(wishes, brought, await self.visibility.instructions_for(reader))
+        loop = self.loops.of(options, resources, await self.visibility.instructions_for(reader))
         held = await conversations.get(principal, record.conversation)
         history = await self._history(principal, held, loop, reader_filter=reader_filter)
         events = await self.stored.events(principal, record.id, Place(0))
@@ -336,9 +338,9 @@ class RunStarter:
             held,
             conversations,
             Journal(first=events[-1].place.sequence + 1 if events else 1),
-            hush,
-            aside=not wishes.memory,
-            wishes=wishes,
+            barrier,
+            aside=not options.memory,
+            options=options,
             ledger=Ledger({item.call: item.message for item in record.waiting if item.message}),
         )
         await recorder.resume(found.version)
@@ -413,17 +415,17 @@ class _History:
         return request
 
 
-def _options_in(held: Conversation, wishes: RunOptions, brought: RunResources) -> RunOptions:
-    """What a run in the conversation is to have: the caller's wishes, else the conversation's own.
+def _options_in(held: Conversation, options: RunOptions, resources: RunResources) -> RunOptions:
+    """What a run in the conversation is to have: the caller's options, else the conversation's own.
 
-    A temporary one is without memory, whatever the caller wishes; but for a door
+    A temporary one is without memory, whatever the caller asks for; but for a door
     whose memory is its own.
     """
-    model, system = wishes.model or held.model, wishes.system or held.system
-    memory = wishes.memory and (brought.remembers or not held.temporary)
-    if (model, system, memory) == (wishes.model, wishes.system, wishes.memory):
-        return wishes
-    return msgspec.structs.replace(wishes, model=model, system=system, memory=memory)
+    model, system = options.model or held.model, options.system or held.system
+    memory = options.memory and (resources.remembers or not held.temporary)
+    if (model, system, memory) == (options.model, options.system, options.memory):
+        return options
+    return msgspec.structs.replace(options, model=model, system=system, memory=memory)
 
 
 def _is_toolless(earlier: Sequence[Message]) -> bool:
@@ -445,20 +447,20 @@ class LoopFactory:
     bounds: Bounds
     summaries: Summaries | None = None
 
-    def of(self, wishes: RunOptions, brought: RunResources, kept_back: Sequence[str] = ()) -> Loop | None:
+    def of(self, options: RunOptions, resources: RunResources, kept_back: Sequence[str] = ()) -> Loop | None:
         """The loop of a run; None where no model is set. `kept_back` is what its model is asked not to tell.
 
         Raises:
-            UnknownId: the wished model is not offered.
+            UnknownId: the model is not offered.
             BadInput: a tool of the client's cannot be offered, or the one that is to be called is not there.
         """
-        toolbox = self.toolbox(wishes, brought)
-        check_first(wishes.first_call, toolbox)
-        llm = brought.llm or self.models.get(wishes.model)
+        toolbox = self.toolbox(options, resources)
+        check_first(options.first_call, toolbox)
+        llm = resources.llm or self.models.get(options.model)
         if llm is None:
             return None
         policy = replace(self.policy, toolbox=toolbox)
-        context = self.context.wished(wishes).keeping_back(kept_back)
+        context = self.context.with_options(options).keeping_back(kept_back)
         return Loop(
             llm,
             toolbox,
@@ -467,27 +469,32 @@ class LoopFactory:
             context,
             self.bounds,
             summaries=self.summaries,
-            first_call=wishes.first_call,
+            first_call=options.first_call,
         )
 
-    def toolbox(self, wishes: RunOptions, brought: RunResources) -> Toolbox:
-        """The tools of a run: the client's, those that its door brought, then Bethink's own.
+    def toolbox(self, options: RunOptions, resources: RunResources) -> Toolbox:
+        """The tools of a run: the client's, those of its door, then Bethink's own.
 
         Raises:
             BadInput: a tool of the client's cannot be offered.
         """
-        only = brought.only
+        only = resources.only
 
         def keeps(tool: Tool) -> bool:
             return (
-                wishes.tools
-                and (wishes.memory or not tool.needs_memory)
+                options.tools
+                and (options.memory or not tool.needs_memory)
                 and (only is None or tool.name in only)
             )
 
         usual = self.policy.toolbox
-        if wishes.tools and wishes.memory and only is None and not (brought.tools or wishes.client_tools):
+        if (
+            options.tools
+            and options.memory
+            and only is None
+            and not (resources.tools or options.client_tools)
+        ):
             return usual
-        own = usual.for_run(brought.tools, keeps)
-        theirs = client_tools(wishes.client_tools, own)
-        return usual.for_run([*theirs, *brought.tools], keeps) if theirs else own
+        own = usual.for_run(resources.tools, keeps)
+        theirs = client_tools(options.client_tools, own)
+        return usual.for_run([*theirs, *resources.tools], keeps) if theirs else own

@@ -77,9 +77,9 @@ class Approvals:
         *,
         call: str,
         choice: ApprovalChoice,
-        brought: RunResources = NO_RESOURCES,
+        resources: RunResources = NO_RESOURCES,
     ) -> bool:
-        """Keep the decision; True when it was the last one, and the run goes on with what is `brought`.
+        """Keep the decision; True when it was the last one, and the run goes on with these `resources`.
 
         Raises:
             UnknownId: no such run, or the call does not wait.
@@ -88,11 +88,11 @@ class Approvals:
         """
         found = await self.stored.versioned(principal, run)
         item = _waiting(found.record, call)
-        if found.record.brought and brought is NO_RESOURCES:
+        if found.record.has_resources and resources is NO_RESOURCES:
             raise Conflict(_ELSEWHERE)
         if choice.always and item.final:
             raise BadInput(f"{item.name} cannot be undone: it is asked about each time.")
-        toolbox = self.toolbox_of(found.record.wishes, brought)
+        toolbox = self.toolbox_of(found.record.options, resources)
         record = await self._keep(principal, run, call=call, choice=choice, toolbox=toolbox)
         if choice.always:
             tool = toolbox.get(item.name)
@@ -100,7 +100,7 @@ class Approvals:
             name, origin = (tool.name, tool.origin) if tool else (item.name, "")
             await self.rules.set(principal, name, rule, origin=origin)
         if record.is_decided:
-            await self.go_on(principal, run, brought)
+            await self.go_on(principal, run, resources)
         return record.is_decided
 
     @retry_conflicts
@@ -120,7 +120,7 @@ class Approvals:
 
     async def _tend(self, principal: Principal, run: Run) -> None:
         try:
-            if run.is_decided and run.brought:
+            if run.is_decided and run.has_resources:
                 await self.stored.orphan(principal, run)
             elif run.is_decided:
                 await self.go_on(principal, run.id, NO_RESOURCES)
@@ -442,8 +442,8 @@ class StoredRuns:
             await self.conversations.store.commit(principal.owner, [Put(RUNS, taken, found.version)])
         except Conflict as error:
             raise Busy from error
-        hush = await ForgetBarrier.listening(principal.owner, self.announcements)
-        recorder = Recorder(principal, taken, held, self.conversations, Journal(), hush)
+        barrier = await ForgetBarrier.listening(principal.owner, self.announcements)
+        recorder = Recorder(principal, taken, held, self.conversations, Journal(), barrier)
         counted = run.state == "waiting"
         for numbered in await self.events(principal, run.id, Place(0)):
             if not (counted and isinstance(numbered.event, Usage)):

@@ -107,7 +107,7 @@ class Toolbox:
     calls of one owner run at once; results longer than
     `max_result_chars` are cut with a note, and kept whole as a file. A model is
     told of them only while `enabled`; of more than `most` it searches the foreign ones.
-    `keeper` seals what is secret in a call while it waits. `redacting` masks personal
+    `secret_box` seals what is secret in a call while it waits. `redacting` masks personal
     numbers in what tools tell, before anybody sees it; `filter_for` gives what hides of it from a reader.
     `delegate` runs a tool's subagents.
     """
@@ -119,7 +119,7 @@ class Toolbox:
     sources: Sequence[ToolSource] = ()
     enabled: bool = True
     most: int = 30
-    keeper: SecretBox | None = field(default=None, repr=False)
+    secret_box: SecretBox | None = field(default=None, repr=False)
     redacting: NumberMask = field(default_factory=NumberMask)
     filter_for: FilterFor = field(default=sees_everything, repr=False)
     delegate: Delegate | None = field(default=None, repr=False)
@@ -233,9 +233,9 @@ class Toolbox:
         Raises:
             StorageError: the master key cannot be read.
         """
-        if self.keeper is None or (whole := prepared.whole) == prepared.shown:
+        if self.secret_box is None or (whole := prepared.whole) == prepared.shown:
             return None
-        return await self.keeper.seal(whole)
+        return await self.secret_box.seal(whole)
 
     async def unsealed(self, call: ToolCall, sealed: bytes | None) -> ToolCall:
         """A call that waited, with what is secret in it.
@@ -243,9 +243,9 @@ class Toolbox:
         Raises:
             StorageError: it was sealed with another key.
         """
-        if self.keeper is None or sealed is None:
+        if self.secret_box is None or sealed is None:
             return call
-        return msgspec.structs.replace(call, arguments=await self.keeper.open(sealed))
+        return msgspec.structs.replace(call, arguments=await self.secret_box.open(sealed))
 
     async def resumed(self, call: ToolCall, sealed: bytes | None) -> Prepared | ToolMessage:
         """An approved call made ready again, or the result that says why it cannot be."""

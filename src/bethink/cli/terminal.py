@@ -137,11 +137,11 @@ class Screen:
 
     @classmethod
     def of_process(cls, *, is_data: bool = False) -> Screen:
-        """The screen of this process, as its environment wishes it."""
+        """The screen of this process, as its environment options it."""
         from bethink.settings import terminal_wishes
 
-        wishes = terminal_wishes()
-        return cls(editor=wishes.editor, is_data=is_data, _colours=sys.stderr.isatty() and not wishes.plain)
+        options = terminal_wishes()
+        return cls(editor=options.editor, is_data=is_data, _colours=sys.stderr.isatty() and not options.plain)
 
     @property
     def can_ask(self) -> bool:

@@ -229,7 +229,7 @@ class DialAnswer:
     home: str
     asked: DialChat
     seal: HistorySeal
-    wishes: RunOptions
+    options: RunOptions
     offer: Offer
     open_choice: Callable[[], Choice]
     on_saved: Callable[[DialSession], Coroutine[None, None, None]]
@@ -260,12 +260,12 @@ class DialAnswer:
         runs, principal, resources = self.app.runs, self.session.principal, self._resources()
         if self.asked.results:
             run = await runs.answer(
-                principal, self._conversation, self.asked.results, wishes=self.wishes, brought=resources
+                principal, self._conversation, self.asked.results, options=self.options, resources=resources
             )
         else:
             said = self.asked.said or "(no text)"
             run = await runs.start(
-                principal, self._conversation, said, files=files, wishes=self.wishes, brought=resources
+                principal, self._conversation, said, files=files, options=self.options, resources=resources
             )
         self.session.told.clear()
         return await self._followed(run, None)
@@ -291,7 +291,7 @@ class DialAnswer:
                 run,
                 call=call.call,
                 choice=ApprovalChoice("approve" if decision.approves else "reject"),
-                brought=self._resources(),
+                resources=self._resources(),
             )
         if not goes_on:
             return self._told_only(f"Noted. {len(waiting) - len(chosen)} more wait: `/approve` or `/reject`.")
@@ -475,7 +475,7 @@ class DialAnswer:
 
     def _open(self) -> AnswerRenderer:
         attached = DialAttachments(self.app, self.session, self.core, self.home, self.max_files)
-        functions = frozenset(tool.name for tool in self.wishes.client_tools)
+        functions = frozenset(tool.name for tool in self.options.client_tools)
         self.renderer = renderer = AnswerRenderer(
             self.open_choice(), attached.upload, self.offer.styles, functions=functions
         )

@@ -90,7 +90,7 @@ class Door:
             return HistorySeal(self._secret, f"{home}\0{_place(request, first)}")
 
         asked = unpack(request.body, seal_of)
-        wishes = self._wishes(asked)
+        options = self._wishes(asked)
         async with AsyncExitStack() as stack:
             llm = self._model(request, asked)
             pictures = image_tools_of(self.app.settings, self.client.url, request.key)
@@ -99,7 +99,7 @@ class Door:
             place = _place(request, asked.first)
             entered = self.sessions.entered(home, place, guessed=request.conversation is None)
             session = await stack.enter_async_context(entered)
-            if session.bucket_memory is not None and wishes.memory:
+            if session.bucket_memory is not None and options.memory:
                 await session.bucket_memory.load(core)
             return await DialAnswer(
                 self.app,
@@ -108,7 +108,7 @@ class Door:
                 home,
                 asked,
                 seal_of(asked.first),
-                wishes,
+                options,
                 replace(self.offer, llm=llm, tools=(*self.offer.tools, *pictures)),
                 open_choice,
                 self.sessions.forget_others,
@@ -154,7 +154,7 @@ class Door:
         for name in ("memory", "tools"):
             if not isinstance(given.get(name, True), bool):
                 raise BadInput(f"{name} of the configuration is true or false.")
-        wishes = RunOptions(
+        options = RunOptions(
             system="\n\n".join(part for part in (self.system, asked.system) if part),
             memory=self.settings.memory != "off" and given.get("memory", True),
             tools=given.get("tools", True),
@@ -163,7 +163,7 @@ class Door:
             options=asked.options,
             response_format=asked.response_format,
         )
-        return with_tool_choice(wishes, asked.tools, asked.tool_choice)
+        return with_tool_choice(options, asked.tools, asked.tool_choice)
 
     def _model(self, request: Request, asked: DialChat) -> Llm | None:
         """The model, reached back through Core with the request's own key; None for the app's own.

@@ -81,7 +81,7 @@ class RunRecords(Protocol):
         """Have all that was said so far kept, so that it is found."""
         ...
 
-    async def hush(self, owner: str) -> None:
+    async def heed_forgetting(self, owner: str) -> None:
         """Have no run of the owner keep what is announced from now on, in whichever process it lives."""
         ...
 
@@ -365,7 +365,7 @@ class Forgetting:
             await self._clear(owner, intent)
             async with self.memory.alone(owner):
                 await self.announcements.announce(owner, intent.id)
-                await self.spoken.hush(owner)
+                await self.spoken.heed_forgetting(owner)
                 receipt = await self._remove(owner, intent)
         await self._empty(owner, intent.places)
         await self.spoken.scrub(owner)

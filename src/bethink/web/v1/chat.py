@@ -96,7 +96,7 @@ class Dispatch:
             return await self._begin(threads, asked, conversation)
         if not 0 < len(key) <= _MAX_KEY_CHARS:
             raise BadInput(f"An idempotency key has 1 to {_MAX_KEY_CHARS} characters.")
-        digest = self._digest(asked.wishes)
+        digest = self._digest(asked.options)
         known = await threads.reserve(self.caller, key, digest)
         if known is not None:
             return ChatRun(known.conversation, known.run)
@@ -110,48 +110,48 @@ class Dispatch:
     async def _begin(
         self, threads: HistoryMatch, asked: ChatRequest, at: str | BranchPoint | None
     ) -> ChatRun:
-        app, caller, wishes = self.app, self.caller, asked.wishes
+        app, caller, options = self.app, self.caller, asked.options
         conversation = at.conversation if isinstance(at, BranchPoint) else at
         if conversation is not None:
-            await self._check_kind(conversation, wishes)
+            await self._check_kind(conversation, options)
         # Faults of the request are found before anything is made.
-        app.runs.loops.of(wishes, NO_RESOURCES)
+        app.runs.loops.of(options, NO_RESOURCES)
         if asked.results:
             calls = {result.call for result in asked.results}
-            temporary = not wishes.memory
+            temporary = not options.memory
             if at is None:
                 at = await threads.asked(caller, asked.history, calls, temporary=temporary)
             elif isinstance(at, str):
                 at = await threads.named(caller, at, calls)
             if isinstance(at, BranchPoint):
                 at = (await app.conversations.part(caller, at.conversation, at.message)).id
-            return ChatRun(at, await app.runs.answer(caller, at, asked.results, wishes=wishes))
+            return ChatRun(at, await app.runs.answer(caller, at, asked.results, options=options))
         heard = await app.runs.announcements.announced(caller.owner)
-        start = ConversationStart(temporary=not wishes.memory)
+        start = ConversationStart(temporary=not options.memory)
         place = conversation or await threads.place(caller, asked.history, start)
         files = [(await app.files.add(caller, place, file)).id for file in asked.files]
         run = await app.runs.start(
-            caller, at if isinstance(at, BranchPoint) else place, asked.said, files=files, wishes=wishes
+            caller, at if isinstance(at, BranchPoint) else place, asked.said, files=files, options=options
         )
         if conversation is None:
             record = await app.runs.stored.get(caller, run)
             await threads.remember(caller, record, said_by(asked.history, asked.said), heard=heard)
         return ChatRun(place, run)
 
-    def _digest(self, wishes: RunOptions) -> str:
+    def _digest(self, options: RunOptions) -> str:
         """The hash of the request: its body, and what its headers change."""
-        headers = f"{wishes.memory} {wishes.tools} {self.request.headers.get(CONVERSATION, '')}\n"
+        headers = f"{options.memory} {options.tools} {self.request.headers.get(CONVERSATION, '')}\n"
         return hashlib.sha256(headers.encode() + self.body).hexdigest()
 
-    async def _check_kind(self, conversation: str, wishes: RunOptions) -> None:
-        """Refuse a named conversation in which more would be kept than the client wishes, or less.
+    async def _check_kind(self, conversation: str, options: RunOptions) -> None:
+        """Refuse a named conversation in which more would be kept than the client asks for, or less.
 
         Raises:
             UnknownId: there is no such conversation.
             BadInput: memory is off and it is an ordinary one, or on and it is a temporary one.
         """
         held = (await self.app.conversations.get(self.caller, conversation)).record
-        if bool(held.temporary) is not wishes.memory:
+        if bool(held.temporary) is not options.memory:
             return
         raise BadInput(
             "This conversation is temporary and has no memory: ask with memory off, or in another one."
@@ -159,32 +159,32 @@ class Dispatch:
             else "This conversation is kept and recalled from: ask with memory on, or name none."
         )
 
-    def wishes(self, model: str, metadata: Metadata | None, system: str) -> RunOptions:
-        """The wishes that any request may have: its model or assistant, memory and tools on or off.
+    def options(self, model: str, metadata: Metadata | None, system: str) -> RunOptions:
+        """The options that any request may have: its model or assistant, memory and tools on or off.
 
         Raises:
             UnknownId: there is no such model.
         """
         headers, given = self.request.headers, metadata or Metadata()
-        wishes = RunOptions(
+        options = RunOptions(
             system=system,
             memory=switch(headers, MEMORY, given.memory),
             tools=switch(headers, TOOLS, given.tools),
         )
         if model == USUAL:
-            return wishes
+            return options
         if (assistant := self.app.settings.assistants.get(model)) is not None:
             return msgspec.structs.replace(
-                wishes,
+                options,
                 model=assistant.model,
                 system="\n\n".join(part for part in (assistant.system, system) if part),
-                memory=wishes.memory and assistant.memory,
-                tools=wishes.tools and assistant.tools,
+                memory=options.memory and assistant.memory,
+                tools=options.tools and assistant.tools,
             )
         if model not in self.app.models.names():
             offered = ", ".join((USUAL, *self.app.settings.assistants, *self.app.models.names()))
             raise UnknownId(f"There is no model {model[:80]!r} here. There are: {offered}.")
-        return msgspec.structs.replace(wishes, model=model)
+        return msgspec.structs.replace(options, model=model)
 
     def conversation(self, metadata: Metadata | None) -> str | None:
         """The conversation that the request names; None where it is to be found by its history."""
@@ -262,7 +262,7 @@ async def create_chat_completion(body: Completion, request: Request, app: Served
         f"chatcmpl-{begun.run}",
         body.model,
         begun.conversation,
-        tools=asked.wishes.client_tools,
+        tools=asked.options.client_tools,
         usage=body.stream_options is not None and body.stream_options.include_usage,
     )
     batches = app.runs.follow(caller, begun.run)
@@ -282,9 +282,9 @@ def request_of(body: Completion, dispatch: Dispatch) -> ChatRequest:
         BadInput: it ends in no message of the owner's and no results, or chooses among tools as nobody can.
         UnknownId: the model is not offered.
     """
-    wishes = dispatch.wishes(body.model, body.metadata, system_of(body.messages))
-    wishes = msgspec.structs.replace(
-        with_tool_choice(wishes, client_tools(body.tools), body.tool_choice),
+    options = dispatch.options(body.model, body.metadata, system_of(body.messages))
+    options = msgspec.structs.replace(
+        with_tool_choice(options, client_tools(body.tools), body.tool_choice),
         response_format=_format(body.response_format),
         temperature=body.temperature,
         max_output_tokens=body.max_completion_tokens or body.max_tokens,
@@ -296,7 +296,7 @@ def request_of(body: Completion, dispatch: Dispatch) -> ChatRequest:
             parallel_tool_calls=body.parallel_tool_calls,
         ),
     )
-    return asked_of(wishes, body.messages)
+    return asked_of(options, body.messages)
 
 
 def _format(given: Format | None) -> dict[str, Any] | None:

@@ -138,7 +138,7 @@ class ChatRequest:
     of the client's tools. Of both, one is there. `files` came with the message.
     """
 
-    wishes: RunOptions
+    options: RunOptions
     history: Sequence[ClientMessage] = ()
     said: str = ""
     results: Sequence[ToolMessage] = ()
@@ -285,7 +285,7 @@ def system_of(messages: Sequence[ChatMessage], more: str = "") -> str:
     return "\n\n".join(part for part in told if part.strip())
 
 
-def asked_of(wishes: RunOptions, told: Sequence[ChatMessage]) -> ChatRequest:
+def asked_of(options: RunOptions, told: Sequence[ChatMessage]) -> ChatRequest:
     """A history, taken apart: what is new stands at its end.
 
     Raises:
@@ -301,7 +301,7 @@ def asked_of(wishes: RunOptions, told: Sequence[ChatMessage]) -> ChatRequest:
         case "user":
             contents = [content_of(one.content) for one in messages[end:]]
             return ChatRequest(
-                wishes,
+                options,
                 history,
                 # A message that is files alone is kept as one.
                 said="\n\n".join(one.text for one in contents if one.text)
@@ -309,7 +309,7 @@ def asked_of(wishes: RunOptions, told: Sequence[ChatMessage]) -> ChatRequest:
                 files=[file for one in contents for file in one.files],
             )
         case "tool":
-            return ChatRequest(wishes, history, results=[_result(one) for one in messages[end:]])
+            return ChatRequest(options, history, results=[_result(one) for one in messages[end:]])
         case _:
             raise BadInput("messages: the last one must be the user's, or a tool's result.")
 

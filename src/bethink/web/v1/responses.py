@@ -148,7 +148,7 @@ async def create_response(body: Asking, request: Request, app: Served, caller: C
             caller, begun.run, conversation=begun.conversation, model=body.model, previous=previous
         )
     reply = dispatch.reply(
-        f"{PREFIX}{begun.run}", body.model, begun.conversation, tools=asked.wishes.client_tools
+        f"{PREFIX}{begun.run}", body.model, begun.conversation, tools=asked.options.client_tools
     )
     frames = ResponseFrames(reply, about(dispatch.body, begun.conversation, previous))
     if body.background and not body.stream:
@@ -212,7 +212,7 @@ async def list_input_items(
     run = run_of(response)
     kept = await Responses(app.runs.stored).get(caller, run)
     record = await app.runs.stored.get(caller, run)
-    said = await Responses(app.runs.stored).brought(caller, record)
+    said = await Responses(app.runs.stored).input_of(caller, record)
     origin = Dispatch(app, caller, request, b"").page(kept.conversation).partition("/conversations/")[0]
     items = items_of(said, origin)
     if order == "desc":
