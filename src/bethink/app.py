@@ -403,7 +403,7 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
     subagents = SubagentRunner(
         toolbox=toolbox,
         policy=policy,
-        find=shared.chosen.find,
+        find=shared.models.find,
         files=features.of(Files),
         context=context,
         bounds=bounds,

@@ -17,7 +17,7 @@ from bethink.engines.sqlite.store import open_database
 from bethink.images.factory import connect_images
 from bethink.internet.connect import connect_internet
 from bethink.llm.capabilities import FILE, Learnt
-from bethink.llm.models import OfferedModels, Probing, SubagentModels, connect_models, plain
+from bethink.llm.models import OfferedModels, connect_models, plain
 from bethink.redis_mirror.service import open_shared_store
 from bethink.sandbox.interpreters import open_interpreters
 from bethink.secrets_at_rest import SecretBox
@@ -110,7 +110,6 @@ class SharedResources:
     secret_box: SecretBox
     mcp: McpTools
     models: OfferedModels
-    chosen: SubagentModels
 
 
 async def shared_resources_of(
@@ -137,8 +136,4 @@ async def shared_resources_of(
     )
     models = OfferedModels(settings, ports.llm, ports.learnt)
     stack.push_async_callback(models.close)
-    chosen = SubagentModels(
-        settings, models, Probing(has_openrouter_key=settings.openrouter_api_key is not None)
-    )
-    stack.push_async_callback(chosen.close)
-    return SharedResources(blobs, prompts, (), plugged, secret_box, mcp, models, chosen)
+    return SharedResources(blobs, prompts, (), plugged, secret_box, mcp, models)

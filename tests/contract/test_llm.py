@@ -12,8 +12,9 @@ import pytest
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, Llm, LlmRequest, ToolCallDelta
+from bethink.llm.endpoint import Endpoint
 from bethink.llm.models import FallbackLlm
-from bethink.llm.openai_wire import Endpoint, OpenAiWire
+from bethink.llm.openai_wire import OpenAiWire
 from bethink.llm.scripted import Reply, ScriptedCall, ScriptedLlm
 from bethink.messages import UserMessage
 

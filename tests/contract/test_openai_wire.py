@@ -25,7 +25,8 @@ from bethink.errors import (
 )
 from bethink.events import TextDelta
 from bethink.llm import Delta, Finish, Llm, LlmRequest, ToolCallDelta, ToolSchema
-from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
+from bethink.llm.endpoint import Endpoint
+from bethink.llm.openai_wire import Limits, OpenAiWire
 from bethink.llm.scripted import Rule, ScriptedCall
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 

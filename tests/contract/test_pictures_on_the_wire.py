@@ -11,7 +11,8 @@ from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.errors import LlmError
 from bethink.events import TextDelta, Warned
 from bethink.llm import Delta, LlmRequest, Picture
-from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
+from bethink.llm.endpoint import Endpoint
+from bethink.llm.openai_wire import Limits, OpenAiWire
 from bethink.llm.scripted import Rule
 from bethink.messages import Attachment, UserMessage
 

@@ -17,7 +17,8 @@ from bethink.agent.stored_runs import ApprovalChoice
 from bethink.dial.core import CoreClient
 from bethink.errors import Conflict
 from bethink.llm import LlmRequest
-from bethink.llm.openai_wire import Endpoint, OpenAiWire, Shared
+from bethink.llm.endpoint import Endpoint
+from bethink.llm.openai_wire import OpenAiWire, Shared
 from bethink.llm.scripted import Rule, ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import UserMessage

@@ -199,7 +199,7 @@ async def test_who_finds_no_answer_in_time_says_so(tmp_path: Path) -> None:
 @pytest.mark.requirement("R131")
 async def test_without_any_model_it_says_how_to_get_one(tmp_path: Path) -> None:
     async with house_with(tmp_path, healthcare(), None) as house:
-        house.app.shared.chosen.probing.places = ()
+        house.app.models.probing.places = ()
         with pytest.raises(NoModel, match="Start one"):
             await asked(house, ALLERGY)
 
@@ -227,7 +227,7 @@ async def test_the_api_answers_at_once_or_as_it_goes(tmp_path: Path) -> None:
 
 async def test_the_api_says_in_its_status_that_there_is_no_model(tmp_path: Path) -> None:
     async with house_with(tmp_path, healthcare(), None) as house, called(house) as http:
-        house.app.shared.chosen.probing.places = ()
+        house.app.models.probing.places = ()
         for stream in (False, True):
             answer = await http.post("/vault/ask", json={"question": ALLERGY, "stream": stream})
             assert (answer.status_code, answer.json()["type"]) == (409, "urn:bethink:error:no_model")

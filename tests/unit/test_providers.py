@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bethink.errors import BadInput
-from bethink.llm.openai_wire import Endpoint, OpenAiWire
+from bethink.llm.endpoint import Endpoint
+from bethink.llm.openai_wire import OpenAiWire
 from bethink.llm.providers import PROVIDERS, Connection, connect, split_spec
 from bethink.llm.scripted import ScriptedLlm
 

@@ -19,8 +19,9 @@ from bethink.agent.context import (
 )
 from bethink.events import RunDone, RunFailed, Warned
 from bethink.llm import LlmRequest
+from bethink.llm.endpoint import Endpoint
 from bethink.llm.models import FallbackLlm, sees
-from bethink.llm.openai_wire import Endpoint, OpenAiWire
+from bethink.llm.openai_wire import OpenAiWire
 from bethink.llm.scripted import Rule, ScriptedCall, ScriptedLlm
 from bethink.messages import Attachment, UserMessage
 from bethink.settings import Settings

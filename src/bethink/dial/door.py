@@ -22,9 +22,10 @@ from bethink.dial.history import HistorySeal, unpack
 from bethink.dial.sessions import DialSessions, open_ephemeral_app
 from bethink.errors import BadInput
 from bethink.images.factory import dial_images
+from bethink.llm.endpoint import Endpoint
 from bethink.llm.markup import MarkupLlm
 from bethink.llm.models import FallbackLlm, Retries, limits_of, sees
-from bethink.llm.openai_wire import Endpoint, OpenAiWire, Shared
+from bethink.llm.openai_wire import OpenAiWire, Shared
 from bethink.tools.images import image_tools
 
 if TYPE_CHECKING:

@@ -17,44 +17,9 @@ from bethink.events import ReasoningDelta, TextDelta, TextSoFar, Warned
 from bethink.messages import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from bethink.messages import Message
-
-
-class LlmWrapper:
-    """All of `Llm` but the stream. `new_id` names calls of tools."""
-
-    def __init__(self, inner: Llm, *, new_id: Callable[[], str] = lambda: uuid.uuid4().hex) -> None:
-        self._inner = inner
-        self._new_id = new_id
-
-    @property
-    def name(self) -> str:
-        """The model's own."""
-        return self._inner.name
-
-    @property
-    def context_tokens(self) -> int:
-        """The model's own."""
-        return self._inner.context_tokens
-
-    @property
-    def sees(self) -> bool:
-        """Whether the model does."""
-        return self._inner.sees
-
-    async def learn(self) -> None:
-        """See `Llm.learn`."""
-        await self._inner.learn()
-
-    async def probe(self) -> str | None:
-        """See `Llm.probe`."""
-        return await self._inner.probe()
-
-    async def close(self) -> None:
-        """Close the model."""
-        await self._inner.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +157,52 @@ class Llm(Protocol):
     async def close(self) -> None:
         """Free connections."""
         ...
+
+
+class LlmWrapper:
+    """A model inside another protocol: all of `Llm` but the stream. `new_id` names calls of tools."""
+
+    def __init__(self, inner: Llm, *, new_id: Callable[[], str] = lambda: uuid.uuid4().hex) -> None:
+        self._inner = inner
+        self._new_id = new_id
+
+    @property
+    def name(self) -> str:
+        """The model's own."""
+        return self._inner.name
+
+    @property
+    def context_tokens(self) -> int:
+        """The model's own."""
+        return self._inner.context_tokens
+
+    @property
+    def sees(self) -> bool:
+        """Whether the model does."""
+        return self._inner.sees
+
+    async def learn(self) -> None:
+        """See `Llm.learn`."""
+        await self._inner.learn()
+
+    async def probe(self) -> str | None:
+        """See `Llm.probe`."""
+        return await self._inner.probe()
+
+    async def close(self) -> None:
+        """Close the model."""
+        await self._inner.close()
+
+
+def with_spent(finish: Finish, earlier: Sequence[Finish]) -> Finish:
+    """The end of an answer with the tokens and cost of earlier requests for it; None if one is unknown."""
+
+    def total(name: str) -> float | None:
+        counts: list[float | None] = [getattr(one, name) for one in (*earlier, finish)]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+    if not earlier:
+        return finish
+    totals = {name: total(name) for name in ("input_tokens", "output_tokens", "cost_usd")}
+    return msgspec.structs.replace(finish, **totals)

@@ -19,7 +19,7 @@ import msgspec
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
 FILE: Final = "models.json"
@@ -240,11 +240,7 @@ class Learnt:
         ]
         if not lacks:
             return ""
-        return f"{name} refuses, and is asked without: {_listed(dict.fromkeys(lacks))}."
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
+        return f"{name} refuses, and is asked without: {', '.join(dict.fromkeys(lacks))}."
 
 
 def _read(path: Path) -> dict[str, _Learnt]:

@@ -30,8 +30,9 @@ import msgspec
 
 from bethink.child_process import ChildProcess
 from bethink.errors import BadInput, LlmError, Refused, Unreachable
+from bethink.llm.endpoint import Endpoint
 from bethink.llm.llamacpp_guest import GREETING, Orders
-from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
+from bethink.llm.openai_wire import Limits, OpenAiWire
 from bethink.llm.routed import RoutedLlm
 from bethink.telemetry import log
 

@@ -457,53 +457,10 @@ AUTO: Final = "auto"
 """The usual model where one is set, else one that is found. What is set is never passed over."""
 
 
-class SubagentModels:
-    """Finds the model that a subagent asks; it is connected on first use."""
-
-    def __init__(self, settings: Settings, models: OfferedModels, probing: Probing) -> None:
-        self.probing = probing
-        self._settings = settings
-        self._models = models
-        self._connected: dict[tuple[str, str | None, ToolProtocol], Llm] = {}
-
-    async def find(self, wanted: str = AUTO, protocol: ToolProtocol = "auto") -> Llm:
-        """The model: `provider:name`, or `auto`; `protocol` is how it is told of tools.
-
-        Raises:
-            NoModel: none is set and none is found; the sentence says how to get one.
-            BadInput: the name is not `provider:name`, or its provider is unknown.
-        """
-        if wanted not in {AUTO, ""}:
-            return self._connect(wanted, None, protocol)
-        if (usual := self._models.usual) is not None:
-            return usual if protocol == "auto" else in_protocol(usual, protocol)
-        if (found := await self.probing.find()) is None:
-            raise NoModel(MODEL_MISSING)
-        return self._connect(found.spec, found.base_url, protocol)
-
-    def told(self, wanted: str = AUTO) -> str:
-        """Which model would be taken, in words; nothing is asked."""
-        if wanted not in {AUTO, ""}:
-            return wanted
-        return self._models.usual.name if self._models.usual is not None else self.probing.told
-
-    def _connect(self, spec: str, base_url: str | None, protocol: ToolProtocol) -> Llm:
-        key = (spec, base_url, protocol)
-        if key not in self._connected:
-            self._connected[key] = connect_one(
-                self._settings, spec, self._models.learnt, base_url=base_url, protocol=protocol
-            )
-        return self._connected[key]
-
-    async def close(self) -> None:
-        """Close what was connected here, whatever one of them says."""
-        async with AsyncExitStack() as stack:
-            for model in self._connected.values():
-                stack.push_async_callback(model.close)
-
-
 class OfferedModels:
     """The usual model, its fallbacks, and what `models_offered` names; `learnt` is known of their servers.
+
+    All but the usual one are connected on first use.
 
     Raises:
         BadInput: a name is not `provider:name`, or its provider is unknown.
@@ -511,9 +468,10 @@ class OfferedModels:
 
     def __init__(self, settings: Settings, usual: Llm | None, learnt: Learnt | None = None) -> None:
         self.usual = usual
+        self.probing = Probing(has_openrouter_key=settings.openrouter_api_key is not None)
         self.learnt = learnt or Learnt()
         self._settings = settings
-        self._connected: dict[str, Llm] = {}
+        self._connected: dict[tuple[str, str | None, ToolProtocol], Llm] = {}
         wanted = (assistant.model for assistant in settings.assistants.values())
         others = (*settings.model_fallbacks, *settings.models_offered, *(name for name in wanted if name))
         for spec in others:
@@ -526,7 +484,7 @@ class OfferedModels:
         return self._names
 
     def get(self, name: str | None = None) -> Llm | None:
-        """The model of this name, connected on first use; without a name the usual one, if there is one.
+        """The model of this name; without a name the usual one, if there is one.
 
         Raises:
             UnknownId: it is not offered.
@@ -536,9 +494,28 @@ class OfferedModels:
             return self.usual
         if name not in self._names:
             raise UnknownId(self._not_offered(name))
-        if name not in self._connected:
-            self._connected[name] = connect_one(self._settings, name, self.learnt)
-        return self._connected[name]
+        return self._connect(name)
+
+    async def find(self, wanted: str = AUTO, protocol: ToolProtocol = "auto") -> Llm:
+        """A subagent's model: `provider:name`, or `auto`; `protocol` is how it is told of tools.
+
+        Raises:
+            NoModel: none is set and none is found; the sentence says how to get one.
+            BadInput: the name is not `provider:name`, or its provider is unknown.
+        """
+        if wanted not in {AUTO, ""}:
+            return self._connect(wanted, protocol=protocol)
+        if self.usual is not None:
+            return self.usual if protocol == "auto" else in_protocol(self.usual, protocol)
+        if (found := await self.probing.find()) is None:
+            raise NoModel(MODEL_MISSING)
+        return self._connect(found.spec, found.base_url, protocol)
+
+    def told(self, wanted: str = AUTO) -> str:
+        """Which model `find` would give, in words; nothing is asked."""
+        if wanted not in {AUTO, ""}:
+            return wanted
+        return self.probing.told if self.usual is None else self.usual.name
 
     def check(self, name: str | None) -> None:
         """Refuse a model that a conversation is to have and that no run could.
@@ -548,6 +525,14 @@ class OfferedModels:
         """
         if name is not None and name not in self._names:
             raise BadInput(self._not_offered(name))
+
+    def _connect(self, spec: str, base_url: str | None = None, protocol: ToolProtocol = "auto") -> Llm:
+        key = (spec, base_url, protocol)
+        if key not in self._connected:
+            self._connected[key] = connect_one(
+                self._settings, spec, self.learnt, base_url=base_url, protocol=protocol
+            )
+        return self._connected[key]
 
     def _not_offered(self, name: str) -> str:
         offered = ", ".join(self._names) or "none"

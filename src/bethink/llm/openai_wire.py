@@ -15,17 +15,17 @@ import uuid
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import anyio.to_thread
 import msgspec
 
-from bethink.errors import BadInput, ContextTooLong, LlmError
+from bethink.errors import ContextTooLong, LlmError
 from bethink.events import Warned
 from bethink.llm.capabilities import Capabilities, Learnt, Step, step_down
+from bethink.llm.endpoint import NativeAnswer, native_request, window_named, window_of
 from bethink.llm.openai_answer import MAX_EVENT_BYTES, Answer, Disconnected, Failures, PicturesRefused
 from bethink.llm.openai_shapes import ErrorDetail, encode_request, parts_of, without_pictures
-from bethink.llm.window import Asking, NativeAnswer, chat_url, native_request, window_named, window_of
 from bethink.messages import AssistantMessage, Origin
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import aiohttp
 
     from bethink.llm import Delta, LlmRequest
+    from bethink.llm.endpoint import Endpoint
     from bethink.messages import Message
 
     Connections = Callable[[], Awaitable[aiohttp.ClientSession]]
@@ -56,79 +57,6 @@ _TOOLLESS: Final = (
     "BETHINK_MODELS_ROUTED={name} has Bethink ask it for each call."
 )
 _KEY_REFUSALS: Final = frozenset({401, 403})
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a model is served and how to ask there.
-
-    `azure` is Azure OpenAI's and DIAL's way: the model's name in the path, the
-    key in `api-key`, and `api-version` in the query unless it is empty.
-    `key_setting` is what the owner must check when the key is refused,
-    `max_tokens` the server's name for the limit of an answer. `window` says who is asked how much the
-    model holds; `wanted_window` is what the owner set, in tokens.
-
-    Raises:
-        BadInput: the base URL is no http(s) address, or the key cannot be sent.
-    """
-
-    base_url: str
-    model: str
-    api_key: str | None = field(default=None, repr=False)
-    azure: bool = False
-    api_version: str = ""
-    key_setting: str = "the key"
-    max_tokens: str = "max_tokens"
-    window: Asking = "nobody"
-    wanted_window: int | None = None
-
-    def __post_init__(self) -> None:
-        parts = urlsplit(self.base_url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise BadInput(f"The base URL {self.base_url!r} is not an http:// or https:// address.")
-        if self.api_key and not (self.api_key.isascii() and self.api_key.isprintable()):
-            raise BadInput(
-                f"The key in {self.key_setting} has characters that no key has, such as a line break."
-            )
-
-    @property
-    def address(self) -> str:
-        """The base URL as it may be shown: no user, password or query."""
-        parts = urlsplit(self.base_url)
-        host = parts.netloc.rpartition("@")[2]
-        return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
-
-    @property
-    def chat_url(self) -> str:
-        """Where to post a request."""
-        base = self._base()
-        if not self.azure:
-            return f"{base}/chat/completions"
-        deployment = quote(self.model, safe="@:.")
-        return f"{base}/openai/deployments/{deployment}/chat/completions{self._version()}"
-
-    @property
-    def models_url(self) -> str:
-        """Where the models are listed."""
-        return f"{self._base()}/openai/models{self._version()}" if self.azure else f"{self._base()}/models"
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """What identifies us; compressed streams cost more than they save."""
-        headers = {"Accept-Encoding": "identity", "User-Agent": "bethink"}
-        if self.api_key:
-            name, value = (
-                ("api-key", self.api_key) if self.azure else ("Authorization", f"Bearer {self.api_key}")
-            )
-            headers[name] = value
-        return headers
-
-    def _base(self) -> str:
-        base = self.base_url.rstrip("/").removesuffix("/chat/completions")
-        return base.removesuffix("/openai") if self.azure else base
-
-    def _version(self) -> str:
-        return f"?api-version={quote(self.api_version)}" if self.api_version else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +159,7 @@ class OpenAiWire:
         """See `Llm.learn`: its window, and of Ollama whether its own way of asking is there."""
         if self._is_learnt:
             return
-        found = await window_of(self._endpoint, self._fetched, wanted=self._endpoint.wanted_window)
+        found = await window_of(self._endpoint, self._fetched)
         if found is not None:
             self.context_tokens, self._by_ollama = found.tokens, found.by_ollama
 
@@ -326,7 +254,7 @@ class OpenAiWire:
     async def _post(self, body: bytes) -> aiohttp.ClientResponse:
         url = self._endpoint.chat_url
         if self._by_ollama:
-            url, body = chat_url(self._endpoint.base_url), native_request(body, self.context_tokens)
+            url, body = f"{self._endpoint.origin}/api/chat", native_request(body, self.context_tokens)
         try:
             async with asyncio.timeout(self._limits.first_byte_s):
                 try:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from bethink.errors import BadInput
 from bethink.llm.capabilities import Learnt
-from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire, Shared
+from bethink.llm.endpoint import Endpoint
+from bethink.llm.openai_wire import Limits, OpenAiWire, Shared
 from bethink.llm.scripted import ScriptedLlm
 
 if TYPE_CHECKING:
     from bethink.llm import Llm
-    from bethink.llm.window import Asking
+    from bethink.llm.endpoint import Asking
 
 
 @dataclass(frozen=True, slots=True)

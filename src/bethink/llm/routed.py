@@ -17,7 +17,7 @@ import msgspec
 
 from bethink.errors import InvalidResponse, Refused
 from bethink.events import TextDelta, TextSoFar, Warned
-from bethink.llm import NO_OPTIONS, Delta, Finish, LlmRequest, LlmWrapper, ToolCallDelta
+from bethink.llm import NO_OPTIONS, Delta, Finish, LlmRequest, LlmWrapper, ToolCallDelta, with_spent
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class RoutedLlm(LlmWrapper):
                     return
         async with aclosing(self._inner.stream(plainly(request))) as deltas:
             async for delta in deltas:
-                yield _with(delta, spent) if isinstance(delta, Finish) else delta
+                yield with_spent(delta, spent) if isinstance(delta, Finish) else delta
 
     async def _route(self, request: LlmRequest, spent: list[Finish]) -> _Route:
         """Which tool, if any.
@@ -220,19 +220,3 @@ def _choice(name: str, arguments: str) -> str:
     except ValueError:
         given = {}
     return json.dumps({"tool": name, "arguments": given}, ensure_ascii=False)
-
-
-def _with(finish: Finish, spent: Sequence[Finish]) -> Finish:
-    """The end with the tokens of the question before it."""
-    if not spent:
-        return finish
-    before = spent[-1]
-    return msgspec.structs.replace(
-        finish,
-        input_tokens=_sum(before.input_tokens, finish.input_tokens),
-        output_tokens=_sum(before.output_tokens, finish.output_tokens),
-    )
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other

@@ -12,13 +12,13 @@ import ast
 import re
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from bethink.errors import InvalidResponse
 from bethink.events import ReasoningDelta, TextDelta
-from bethink.llm import Delta, Finish, LlmRequest, LlmWrapper, ToolCallDelta
+from bethink.llm import Delta, Finish, LlmRequest, LlmWrapper, ToolCallDelta, with_spent
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
@@ -254,12 +254,15 @@ class TaggedLlm(LlmWrapper):
                 raise InvalidResponse("The model's answer broke off before its end. Try again.")
             for said in blocks.end(is_whole=finish.reason != "length"):
                 yield said
-            spent.append(finish)
+            finish = with_spent(finish, spent)
             if blocks.code:
                 yield ToolCallDelta(0, self._new_id(), EXECUTE, _arguments(blocks.code))
-            if blocks.code or blocks.has_replied or finish.reason in {"length", "content_filter"}:
-                yield _finish(spent, calls=bool(blocks.code))
+                yield msgspec.structs.replace(finish, reason="tool_calls")
                 return
+            if blocks.has_replied or finish.reason in {"length", "content_filter"}:
+                yield finish
+                return
+            spent = [finish]
             asked = replace(
                 asked,
                 messages=(*asked.messages, AssistantMessage(blocks.written), UserMessage(_result(_AGAIN))),
@@ -329,24 +332,3 @@ def _result(text: str) -> str:
     """A block that nothing in the text can close."""
     harmless = text.replace("</result", "<\\/result")
     return f"<result>\n{harmless}\n</result>"
-
-
-def _finish(spent: Sequence[Finish], *, calls: bool) -> Finish:
-    """The end of what may have been two answers, with the tokens of both."""
-    last = spent[-1]
-    return msgspec.structs.replace(
-        last,
-        reason="tool_calls" if calls else last.reason,
-        input_tokens=_sum([one.input_tokens for one in spent]),
-        output_tokens=_sum([one.output_tokens for one in spent]),
-        cost_usd=_sum([one.cost_usd for one in spent]),
-    )
-
-
-_Number = TypeVar("_Number", int, float)
-
-
-def _sum(numbers: Sequence[_Number | None]) -> _Number | None:
-    """The sum; None where one is not known."""
-    known = [number for number in numbers if number is not None]
-    return sum(known, known[0] - known[0]) if known and len(known) == len(numbers) else None

@@ -311,9 +311,9 @@ def _memory_agent(app: App) -> PartHealth:
     settings = app.settings.vault
     if not settings.enabled:
         return PartHealth(status="off", message=OFF)
-    chosen = app.shared.chosen
-    has_model = app.ports.llm is not None or settings.agent_model not in {AUTO, ""} or chosen.probing.found
-    return PartHealth(status="ok" if has_model else "off", message=chosen.told(settings.agent_model))
+    models = app.models
+    has_model = models.usual is not None or settings.agent_model not in {AUTO, ""} or models.probing.found
+    return PartHealth(status="ok" if has_model else "off", message=models.told(settings.agent_model))
 
 
 async def _vault(app: App, caller: Principal) -> VaultPart:

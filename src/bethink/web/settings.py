@@ -46,16 +46,16 @@ class SettingsShown(ResponseModel):
 @router.get("/settings")
 async def get_settings(app: Served, _: Caller) -> SettingsShown:
     """The settings in force, without keys. Where no model is set, one on this machine is looked for."""
-    settings, chosen = app.settings, app.shared.chosen
-    found = None if app.ports.llm else await chosen.probing.find()
+    settings, models = app.settings, app.models
+    found = None if app.ports.llm else await models.probing.find()
     help_text = MODEL_HELP if found is None else f"{found.offer} {MODEL_HELP}"
     return SettingsShown.of(
         settings,
         model=app.ports.llm.name if app.ports.llm else None,
         model_help=help_text,
-        memory_agent=chosen.told(settings.vault.agent_model),
+        memory_agent=models.told(settings.vault.agent_model),
         fallbacks=settings.model_fallbacks,
-        models=app.models.names(),
+        models=models.names(),
         data_dir=str(settings.data_dir),
         version=__version__,
         bounds=Bounds.of(settings, max_seconds=settings.max_run_s),

@@ -1,6 +1,6 @@
-"""How many tokens a model's server gives it: asked of the server, and set where it lets us.
+"""Where a model is served, and how many tokens its server gives it: asked of it, and set where it lets us.
 
-`openai_wire` asks once, before the first request to a model. What is asked, and of whom:
+`openai_wire` asks for the window once, before the first request to a model. What is asked, and of whom:
 
 - `models`: the list of models, which tells it of each (vLLM `max_model_len`, OpenRouter
   `context_length`, Groq `context_window`, llama.cpp `meta.n_ctx`);
@@ -21,10 +21,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import msgspec
+
+from bethink.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,13 +38,6 @@ _OPTIONS: Final = {
     **{name: name for name in ("temperature", "top_p", "seed", "stop")},
 }
 _object: Final = msgspec.json.Decoder(dict[str, Any]).decode
-
-
-def chat_url(base_url: str) -> str:
-    """Where to post a request, by the address of the OpenAI-compatible one."""
-    return (
-        f"{base_url.rstrip('/').removesuffix('/chat/completions').removesuffix('/v1').rstrip('/')}/api/chat"
-    )
 
 
 def native_request(body: bytes, window: int) -> bytes:
@@ -186,28 +182,82 @@ _NAMED: Final = re.compile(
 )
 
 
-class Served(Protocol):
-    """Where a model is served; see `openai_wire.Endpoint`."""
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model is served and how to ask there.
+
+    `azure` is Azure OpenAI's and DIAL's way: the model's name in the path, the
+    key in `api-key`, and `api-version` in the query unless it is empty.
+    `key_setting` is what the owner must check when the key is refused,
+    `max_tokens` the server's name for the limit of an answer. `window` says who is asked how much the
+    model holds; `wanted_window` is what the owner set, in tokens.
+
+    Raises:
+        BadInput: the base URL is no http(s) address, or the key cannot be sent.
+    """
+
+    base_url: str
+    model: str
+    api_key: str | None = field(default=None, repr=False)
+    azure: bool = False
+    api_version: str = ""
+    key_setting: str = "the key"
+    max_tokens: str = "max_tokens"
+    window: Asking = "nobody"
+    wanted_window: int | None = None
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise BadInput(f"The base URL {self.base_url!r} is not an http:// or https:// address.")
+        if self.api_key and not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise BadInput(
+                f"The key in {self.key_setting} has characters that no key has, such as a line break."
+            )
 
     @property
-    def base_url(self) -> str:
-        """The OpenAI-compatible address."""
-        ...
+    def address(self) -> str:
+        """The base URL as it may be shown: no user, password or query."""
+        parts = urlsplit(self.base_url)
+        host = parts.netloc.rpartition("@")[2]
+        return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+
+    @property
+    def origin(self) -> str:
+        """The server's address: base URLs end in /v1 or the like."""
+        return self.base_url.rstrip("/").removesuffix("/chat/completions").removesuffix("/v1").rstrip("/")
+
+    @property
+    def chat_url(self) -> str:
+        """Where to post a request."""
+        base = self._base()
+        if not self.azure:
+            return f"{base}/chat/completions"
+        deployment = quote(self.model, safe="@:.")
+        return f"{base}/openai/deployments/{deployment}/chat/completions{self._version()}"
 
     @property
     def models_url(self) -> str:
         """Where the models are listed."""
-        ...
+        return f"{self._base()}/openai/models{self._version()}" if self.azure else f"{self._base()}/models"
 
     @property
-    def model(self) -> str:
-        """The model's name there."""
-        ...
+    def headers(self) -> dict[str, str]:
+        """What identifies us; compressed streams cost more than they save."""
+        headers = {"Accept-Encoding": "identity", "User-Agent": "bethink"}
+        if self.api_key:
+            name, value = (
+                ("api-key", self.api_key) if self.azure else ("Authorization", f"Bearer {self.api_key}")
+            )
+            headers[name] = value
+        return headers
 
-    @property
-    def window(self) -> Asking:
-        """Who is asked."""
-        ...
+    def _base(self) -> str:
+        base = self.base_url.rstrip("/").removesuffix("/chat/completions")
+        return base.removesuffix("/openai") if self.azure else base
+
+    def _version(self) -> str:
+        return f"?api-version={quote(self.api_version)}" if self.api_version else ""
 
 
 class Fetch(Protocol):
@@ -226,8 +276,9 @@ class Window:
     by_ollama: bool = False
 
 
-async def window_of(endpoint: Served, fetch: Fetch, *, wanted: int | None = None) -> Window | None:
-    """The window of the endpoint's model; None if nobody tells. `wanted` is what the owner set."""
+async def window_of(endpoint: Endpoint, fetch: Fetch) -> Window | None:
+    """The window of the endpoint's model; None if nobody tells."""
+    wanted = endpoint.wanted_window
     match endpoint.window:
         case "nobody":
             return None
@@ -246,11 +297,11 @@ def window_named(refusal: str) -> int | None:
     return None if found is None else _tokens(int(found[1].replace(",", "")))
 
 
-async def _of_servers(endpoint: Served, fetch: Fetch) -> int | None:
+async def _of_servers(endpoint: Endpoint, fetch: Fetch) -> int | None:
     listed = _in_list(await fetch(endpoint.models_url), endpoint.model)
     if listed is not None or endpoint.window != "local":
         return listed
-    origin = _origin(endpoint)
+    origin = endpoint.origin
     props = _part(await fetch(f"{origin}/props"), "default_generation_settings")
     if (tokens := _tokens(_part(props, "n_ctx"))) is not None:
         return tokens
@@ -273,13 +324,13 @@ def _told(model: object) -> Iterator[int]:
             yield tokens
 
 
-async def _of_ollama(endpoint: Served, fetch: Fetch, wanted: int | None) -> Window | None:
+async def _of_ollama(endpoint: Endpoint, fetch: Fetch, wanted: int | None) -> Window | None:
     """The window to run a model with: the owner's, else the model file's, else what it runs with, if roomy.
 
     A model that is not loaded yet is loaded: the first message would do it as well, and only then
     Ollama tells which window it takes by itself.
     """
-    origin, named = _origin(endpoint), {"model": endpoint.model}
+    origin, named = endpoint.origin, {"model": endpoint.model}
     shown = await fetch(f"{origin}/api/show", named)
     if not isinstance(shown, dict):
         return None
@@ -314,11 +365,6 @@ def _running(answer: object, model: str) -> int | None:
         if _part(one, "name") in names or _part(one, "model") in names:
             return _tokens(_part(one, "context_length"))
     return None
-
-
-def _origin(endpoint: Served) -> str:
-    """The server's address: base URLs end in /v1 or the like."""
-    return endpoint.base_url.rstrip("/").removesuffix("/chat/completions").removesuffix("/v1").rstrip("/")
 
 
 def _part(whole: object, name: str) -> object:
