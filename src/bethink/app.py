@@ -162,7 +162,9 @@ async def open_app(
         if ports is None:
             ports = await stack.enter_async_context(open_ports(settings))
         blobs = ports.blobs or await stack.enter_async_context(temporary_blobs())
-        background = Background(Vectors(ports.store, ports.index, ports.embeddings), settings.models)
+        searched = [one for feature in FEATURES for one in feature.collections if one.searchable]
+        vectors = Vectors(ports.store, ports.index, ports.embeddings)
+        background = Background(vectors, settings.models, searched)
         if beside is None:
             shared = await shared_resources_of(settings, ports, blobs, stack=stack)
         else:

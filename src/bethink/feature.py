@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+OWNER, ASSISTANT = "owner", "assistant"
+"""Speakers who have no name."""
+
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Where a fact came from. `id` is the conversation's or import's, `message` the message's.

@@ -37,7 +37,7 @@ async def test_traces_that_could_not_be_removed_are_removed_later(tmp_path: Path
     index = MemoryIndex()
     store = ReadStore(index)
     store.scrubbed = anyio.Event()
-    background = Background(Vectors(store, index, HashingEmbeddings()), tmp_path, again_s=0)
+    background = Background(Vectors(store, index, HashingEmbeddings()), tmp_path, [FACTS], again_s=0)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(background.scrub_always)
         background.ask_scrub()
@@ -75,7 +75,7 @@ async def test_an_embedding_model_that_comes_later_is_used_without_a_restart(
     embeddings = LateEmbeddings()
     index = MemoryIndex()
     store = MemoryStore(index)
-    background = Background(Vectors(store, index, embeddings), tmp_path, again_s=0)
+    background = Background(Vectors(store, index, embeddings), tmp_path, [FACTS], again_s=0)
     fact = Fact(id="f", content="Likes tea", digest="d", weight=1, created_at=0)
     note = Put(FACTS, fact, index=IndexItem("fact", "Likes tea", 0))
     await store.commit("ann", [note])

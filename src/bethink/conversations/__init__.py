@@ -8,14 +8,12 @@ a turn costs the same however long the history is.
 from __future__ import annotations
 
 from bethink.conversations.records import (
-    ASSISTANT,
     CONVERSATIONS,
     KIND,
     LOOKUP_KIND,
     MAX_BRANCHES,
     MESSAGES,
     NEW_TITLE,
-    OWNER,
     SIGHTINGS,
     SUMMARIES,
     WITHDRAWN_KIND,
@@ -55,6 +53,7 @@ from bethink.conversations.service import (
     PastMessage,
     charged,
 )
+from bethink.feature import ASSISTANT, OWNER
 
 __all__ = [
     "ASSISTANT",

@@ -25,6 +25,7 @@ import msgspec
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.events import ClaimKind, ContextFilled, Mark, StopReason, Usage
+from bethink.feature import ASSISTANT, OWNER
 from bethink.index import IndexItem
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from bethink.store import Collection, Delete, DeleteAll, Put, Record
@@ -199,8 +200,6 @@ KIND = "turn"
 """Of messages, in the index and in recall."""
 LOOKUP_KIND = "lookup"
 """In the index, of messages that only looked something up (`StoredMessage.lookup`)."""
-OWNER, ASSISTANT = "owner", "assistant"
-"""Who speaks in a conversation with Bethink."""
 WITHDRAWN_KIND = "withdrawn"
 """In the index, of messages that were taken out of recall: only a search in conversations finds them."""
 _TITLE_CHARS = 60

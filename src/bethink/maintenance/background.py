@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from bethink.conversations import MESSAGES
 from bethink.errors import BethinkError, EmbeddingsUnavailable
-from bethink.memory import FACTS
 from bethink.store import SetVector, owners_of
 from bethink.telemetry import log, recorded
-from bethink.vault import PAGES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bethink.embeddings import Embeddings
     from bethink.embeddings.minilm_build import Progress
     from bethink.index import Index
-    from bethink.store import Store
+    from bethink.store import Collection, Store
 
 
 _BATCH = 64
@@ -62,10 +60,14 @@ _log = log("background")
 
 @dataclass(slots=True)
 class Background:
-    """Vectors and the model that makes them; `progress` tells how far the model's set-up is."""
+    """Vectors and the model that makes them; `progress` tells how far the model's set-up is.
+
+    What is found by vectors is of the `searched` collections.
+    """
 
     vectors: Vectors
     models: Path
+    searched: Sequence[Collection[Any]]
     progress: str | None = None
     again_s: float = _AGAIN_S
     _owners: set[str] = field(default_factory=set[str])
@@ -150,7 +152,7 @@ class Background:
 
             await fetch_model(self.models, self._tell)
             await embeddings.load()
-        async for owner in owners_of(self.vectors.store, FACTS, MESSAGES, PAGES):
+        async for owner in owners_of(self.vectors.store, *self.searched):
             self.ask_vectors(owner)
 
     def _tell(self, progress: Progress) -> None:

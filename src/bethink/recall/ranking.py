@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bethink.clock import to_us
-from bethink.conversations import ASSISTANT, OWNER
+from bethink.feature import ASSISTANT, OWNER
 from bethink.search.analysis import STOP_WORDS
 from bethink.when import find
 
