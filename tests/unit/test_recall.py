@@ -18,7 +18,7 @@ from bethink.clock import FakeClock, to_datetime
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BadInput, CorruptDatabase
 from bethink.events import MemoryRecalled, RunDone, Warned
-from bethink.feature import Recallable
+from bethink.feature import Recallable, RecallKind
 from bethink.index import Candidate, Candidates, IndexQuery
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
@@ -76,7 +76,8 @@ def recall_over(
             for id in ids
         ]
 
-    return Recall(index, HashingEmbeddings(), FakeClock(), {"fact": resolve, "turn": resolve})
+    kinds = {name: RecallKind(name=name, resolve=resolve) for name in ("fact", "turn")}
+    return Recall(index, HashingEmbeddings(), FakeClock(), kinds)
 
 
 async def ids_of(index: Found, importance: dict[str, float] | None = None) -> list[str]:

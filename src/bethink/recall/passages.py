@@ -22,7 +22,7 @@ from bethink.documents.extraction import fault_of
 from bethink.embeddings.minilm import Windows
 from bethink.engines.memory import MemoryIndex
 from bethink.errors import BadInput, DocumentError, EmbeddingsUnavailable
-from bethink.feature import Recallable
+from bethink.feature import Recallable, RecallKind
 from bethink.index import IndexItem
 from bethink.recall.service import Recall, RecallQuestion
 from bethink.sandbox.choice import Walls
@@ -196,7 +196,7 @@ class Passages:
             searched.index,
             self._embeddings,
             self._clock,
-            kinds={KIND: searched.recallables},
+            kinds={KIND: RecallKind(name=KIND, resolve=searched.recallables)},
             sees_all=sees_all,
         )
         answer = await recall.ask(principal, question)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock
     from bethink.embeddings import Embeddings
-    from bethink.feature import Recallable, RecallKind, Resolve
+    from bethink.feature import Recallable, RecallKind
     from bethink.index import Candidates, Index
     from bethink.principal import Principal
     from bethink.recall.ranking import ParsedQuestion, WeightedCandidate
@@ -121,22 +121,16 @@ async def sees_all(principal: Principal) -> bool:
 class Recall:
     """Everything remembered, of all owners; every call acts for one principal.
 
-    `kinds` holds a resolver a kind; `past` maps a kind to the kind of its
-    superseded items, searched only for a question about a time; `own` one to that of
-    items which only those find for whom `sees_all` is true: all others find by what they see. `important`
-    answers a question that names nothing ("Who am I?"). `lookups` maps a kind to that
-    of items which only asked, or answered what is known anyway: they stand below all
-    else, and count for nothing in the order of it. `on_missing` is told of an owner
+    `kinds` are those that are shown, by the kinds of their items. `important`
+    answers a question that names nothing ("Who am I?"). Items of a kind's own are found only by those for
+    whom `sees_all` is true: all others find by what they see. `on_missing` is told of an owner
     whose items lack vectors.
     """
 
     index: Index
     embeddings: Embeddings
     clock: Clock
-    kinds: dict[str, Resolve] = field(default_factory=dict[str, "Resolve"])
-    past: dict[str, str] = field(default_factory=dict[str, str])
-    own: dict[str, str] = field(default_factory=dict[str, str])
-    lookups: dict[str, str] = field(default_factory=dict[str, str])
+    kinds: dict[str, RecallKind] = field(default_factory=dict[str, "RecallKind"])
     important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] = nothing_important
     on_missing: Callable[[str], None] = lambda _owner: None
     sees_all: Callable[[Principal], Awaitable[bool]] = sees_all
@@ -148,10 +142,7 @@ class Recall:
     def show(self, kind: RecallKind) -> None:
         """Show this kind's items, too."""
         for name in filter(None, (kind.name, kind.past, kind.lookups, kind.own)):
-            self.kinds[name] = kind.resolve
-        for kinds, other in ((self.past, kind.past), (self.lookups, kind.lookups), (self.own, kind.own)):
-            if other:
-                kinds[kind.name] = other
+            self.kinds[name] = kind
 
     async def find(self, principal: Principal, query: str, k: int, *, kind: str) -> list[tuple[str, float]]:
         """The ids of what `search` finds of one kind, each with its score."""
@@ -195,8 +186,8 @@ class Recall:
             return RecallResult([], 0)
         sees_all = await self.sees_all(principal)
         if sees_all:
-            wanted |= {self.own[kind] for kind in wanted if kind in self.own}
-        lookups = frozenset(self.lookups[kind] for kind in wanted if kind in self.lookups)
+            wanted |= {self.kinds[kind].own for kind in wanted} - {""}
+        lookups = frozenset(self.kinds[kind].lookups for kind in wanted) - {""}
         if question.lookups or asked.of_talk:
             wanted, lookups = wanted | lookups, frozenset[str]()
         vector = None
@@ -224,7 +215,7 @@ class Recall:
             most = min((one.score for one in answers), default=1.0)
             answers += [replace(one, score=min(one.score, most)) for one in below]
         hits = [
-            _hit(one.candidate.id, self._shown(one.candidate.kind), one.recallable, score=one.score)
+            _hit(one.candidate.id, self.kinds[one.candidate.kind].name, one.recallable, score=one.score)
             for one in answers[: question.k]
         ]
         return _fitting(hits, question.budget)
@@ -303,25 +294,21 @@ class Recall:
 
     def _wanted(self, question: RecallQuestion, asked: ParsedQuestion) -> frozenset[str]:
         """The kinds to search: past ones, too, where the question is about another time."""
-        there = set(self.kinds) - set(self.own.values()) - set(self.lookups.values())
-        of_all = there - set(self.past.values())
-        wanted = of_all if question.kinds is None else set(question.kinds)
+        names = {one.name for one in self.kinds.values()}
+        there = names | {one.past for one in self.kinds.values()} - {""}
+        wanted = names if question.kinds is None else set(question.kinds)
         if unknown := sorted(wanted - there):
             raise BadInput(f"Unknown kind {unknown[0]!r}: there are {', '.join(sorted(there))}.")
         if question.as_of is not None or asked.was:
-            wanted |= {self.past[kind] for kind in wanted if kind in self.past}
+            wanted |= {self.kinds[kind].past for kind in wanted} - {""}
         return frozenset(wanted)
-
-    def _shown(self, kind: str) -> str:
-        other = (*self.past.items(), *self.own.items(), *self.lookups.items())
-        return next((shown for shown, past in other if past == kind), kind)
 
     async def _resolve(self, principal: Principal, candidates: Sequence[Candidate]) -> dict[str, Recallable]:
         """What is shown of the candidates that are still there, by their ids."""
         shown: dict[str, Recallable] = {}
         for kind in {candidate.kind for candidate in candidates}:
             ids = [candidate.id for candidate in candidates if candidate.kind == kind]
-            recallables = await self.kinds[kind](principal, ids)
+            recallables = await self.kinds[kind].resolve(principal, ids)
             shown |= {id: one for id, one in zip(ids, recallables, strict=True) if one is not None}
         return shown
 
