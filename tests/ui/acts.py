@@ -47,12 +47,12 @@ def stand_still(page: Page) -> None:
 
 def answered(page: Page) -> Locator:
     """The end of the last answer, once it is there."""
-    return page.get_by_role("button", name="Copy the answer").last
+    return page.get_by_role("button", name="Copy answer").last
 
 
 def done(page: Page) -> Locator:
     """The lines that tell what was done for an answer; what is spoken aloud repeats one of them."""
-    return page.get_by_role("list", name="What was done")
+    return page.get_by_role("list", name="Tool calls")
 
 
 def faults(page: Page) -> list[str]:

@@ -96,9 +96,9 @@ def test_a_change_of_memory_is_undone_from_the_answer(served: Served, page: Page
     page.goto(served.url)
     say(page, "Remember that I collect fountain pens")
     page.get_by_role("button", name="Undo", exact=True).click()
-    expect(page.get_by_role("button", name="Memory as before")).to_be_visible()
+    expect(page.get_by_role("button", name="Changes to memory undone")).to_be_visible()
     page.goto(f"{served.url}/memory")
-    expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
+    expect(page.get_by_text("No memories yet")).to_be_visible()
 
 
 @pytest.mark.requirement("R20", "R38")

@@ -34,11 +34,11 @@ def test_a_temporary_chat_is_marked_and_listed_nowhere(served: Served, new_page:
     expect(answered(page)).to_be_visible()
     expect(page).to_have_url(re.compile("/c/"))
     expect(page.get_by_text("Temporary", exact=True)).to_be_visible()
-    expect(page.get_by_text("It goes a day after its last message.")).to_be_visible()
+    expect(page.get_by_text("It is deleted one day after its last message.")).to_be_visible()
     assert served.get("/conversations")["total"] == 0
     page.reload()
     expect(page.get_by_text("Temporary", exact=True)).to_be_visible()
-    expect(page.get_by_text("What you talk about will be listed here.")).to_be_visible()
+    expect(page.get_by_text("Your conversations are listed here.")).to_be_visible()
     page.locator(".chat-head").get_by_role("button", name=re.compile("More for")).click()
     expect(page.get_by_role("menuitem", name="Archive")).to_have_count(0)
     page.get_by_role("menuitem", name="Delete").click()
@@ -104,7 +104,7 @@ def test_a_message_is_edited_and_both_versions_stay(served: Served, page: Page) 
     say(page, "Hello there")
     expect(answered(page)).to_be_visible()
     say(page, "What do you know?")
-    expect(page.get_by_role("button", name="Copy the answer")).to_have_count(2)
+    expect(page.get_by_role("button", name="Copy answer")).to_have_count(2)
     page.keyboard.press("ArrowUp")
     edited = page.get_by_role("textbox", name="Your message, edited")
     expect(edited).to_be_focused()
@@ -114,7 +114,7 @@ def test_a_message_is_edited_and_both_versions_stay(served: Served, page: Page) 
     edited.fill("What do you know about boats?")
     page.keyboard.press("Enter")
     expect(composer(page)).to_be_focused()
-    expect(page.get_by_role("button", name="Copy the answer")).to_have_count(2)
+    expect(page.get_by_role("button", name="Copy answer")).to_have_count(2)
     versions = page.get_by_role("group", name="Versions of this message")
     expect(versions).to_contain_text("2/2")
     # Plain words stand where the parser of Markdown is on its way.
@@ -136,10 +136,10 @@ def test_a_message_is_edited_and_both_versions_stay(served: Served, page: Page) 
     expect(versions).to_contain_text("2/2")
     # The very first message, too, and by the pencil.
     question(page, "Hello there").hover()
-    question(page, "Hello there").get_by_role("button", name="Edit your message").click()
+    question(page, "Hello there").get_by_role("button", name="Edit message").click()
     edited.fill("Good evening")
     page.get_by_role("button", name="Send", exact=True).first.click()
-    expect(page.get_by_role("button", name="Copy the answer")).to_have_count(1)
+    expect(page.get_by_role("button", name="Copy answer")).to_have_count(1)
     expect(question(page, "about boats")).to_have_count(0)
     expect(versions).to_contain_text("2/2")
 
@@ -148,7 +148,7 @@ def test_an_answer_is_made_anew_and_the_first_one_stays(served: Served, page: Pa
     page.goto(served.url)
     say(page, "What do you know?")
     expect(answered(page)).to_be_visible()
-    page.get_by_role("button", name="Answer again").click()
+    page.get_by_role("button", name="Regenerate answer").click()
     versions = page.get_by_role("group", name="Versions of this answer")
     expect(versions).to_contain_text("2/2")
     expect(page.get_by_role("article", name="You")).to_have_count(1)
@@ -180,11 +180,11 @@ def test_words_are_found_in_messages_and_open_at_their_place(served: Served, pag
     expect(place).to_be_in_viewport()
     expect(place).to_be_focused()
     expect(page.get_by_text("Note number 36 about the garden")).to_be_in_viewport()
-    expect(page.get_by_role("button", name="To the end")).to_be_visible()
+    expect(page.get_by_role("button", name="Go to the end")).to_be_visible()
     page.screenshot(path=PICTURES / "found.png")
     page.reload()
     expect(place).to_be_in_viewport()
-    page.get_by_role("button", name="To the end").click()
+    page.get_by_role("button", name="Go to the end").click()
     expect(page.get_by_text("Note number 399 about the garden")).to_be_in_viewport()
 
 
@@ -223,7 +223,7 @@ def test_ten_thousand_messages_are_held_a_stretch_at_a_time(served: Served, page
         _to_edge(page, up=False)
     assert int(re.findall(r"Line (\d+)", turns.last.inner_text())[-1]) > 400
     assert turns.count() <= 200
-    page.get_by_role("button", name="To the end").click()
+    page.get_by_role("button", name="Go to the end").click()
     expect(page.get_by_text("Line 9999 of the story")).to_be_in_viewport()
 
 
@@ -257,7 +257,7 @@ def test_the_archive_is_a_list_of_its_own(served: Served, page: Page) -> None:
     page.screenshot(path=PICTURES / "archive.png")
     page.get_by_role("link", name="Tax letter").focus()
     page.keyboard.press("x")
-    expect(page.get_by_text("Nothing is archived.")).to_be_visible()
+    expect(page.get_by_text("No archived conversations.")).to_be_visible()
     page.get_by_role("button", name="All conversations").click()
     expect(page.get_by_role("link", name="Tax letter")).to_be_visible()
 
@@ -270,10 +270,10 @@ def test_the_ring_says_what_fills_the_window_and_what_was_spent(served: Served, 
         page.goto(served.url)
         say(page, "What do you know?")
         expect(answered(page)).to_be_visible()
-        ring = page.get_by_role("button", name=re.compile("window is .* percent full"))
+        ring = page.get_by_role("button", name=re.compile("Context window .* percent full"))
         ring.click()
-        note = page.get_by_role("dialog", name="What fills the model’s window")
-        for words in ("Instructions", "Tools", "Messages", "Free", "Answers", "Together"):
+        note = page.get_by_role("dialog", name="Context window")
+        for words in ("Instructions", "Tools", "Messages", "Free", "Answers", "Total"):
             expect(note.get_by_text(words, exact=True)).to_be_visible()
         assert faults(page) == []
         page.screenshot(path=PICTURES / name)

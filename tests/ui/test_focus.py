@@ -58,11 +58,11 @@ def test_a_memory_that_was_written_leaves_the_focus_where_it_began(served: Serve
     expect(page.get_by_role("button", name="Add", exact=True)).to_be_focused()
     page.get_by_role("article", name="Rows on Sundays").focus()
     page.keyboard.press("e")
-    expect(page.get_by_label("What is true")).to_be_focused()
+    expect(page.get_by_label("Corrected text")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("article", name="Rows on Sundays")).to_be_focused()
     page.keyboard.press("e")
-    page.get_by_label("What is true").fill("Rows on Mondays")
+    page.get_by_label("Corrected text").fill("Rows on Mondays")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("article", name="Rows on Mondays")).to_be_visible()
     expect(page.get_by_role("list", name="Memories")).to_be_focused()
@@ -72,7 +72,7 @@ def test_an_answer_that_is_made_anew_leaves_the_keyboard_at_the_composer(served:
     page.goto(served.url)
     say(page, "Which train should I take?")
     answered(page).wait_for()
-    page.get_by_role("button", name="Answer again").focus()
+    page.get_by_role("button", name="Regenerate answer").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("group", name="Versions of this answer")).to_be_visible()
     expect(composer(page)).to_be_focused()
@@ -122,11 +122,11 @@ def test_a_repair_leaves_the_keyboard_at_what_is_left_to_mend(vault: Vaulted, pa
     vault.file("plan.md", "[[tripp]]\n")
     page.goto(f"{vault.served.url}/vault/check")
     page.locator(".choices").get_by_role("button").first.press("Enter")
-    make = page.get_by_role("button", name="Make this change")
+    make = page.get_by_role("button", name="Apply")
     # It can be pressed once it is shown what would change.
     expect(make).to_be_enabled()
     make.press("Enter")
-    expect(page.get_by_text("Nothing is wrong")).to_be_visible()
+    expect(page.get_by_text("No problems found")).to_be_visible()
     expect(page.get_by_role("heading", level=1, name="Check")).to_be_focused()
 
 
@@ -140,14 +140,14 @@ def test_the_key_that_opened_a_dialog_does_not_close_it(vault: Vaulted, page: Pa
     expect(page.get_by_role("dialog").get_by_role("heading", level=2)).to_be_focused()
     page.keyboard.press("Enter")
     kept(page, held).continue_()
-    expect(page.get_by_role("button", name="Make this change")).to_be_enabled()
+    expect(page.get_by_role("button", name="Apply")).to_be_enabled()
 
 
 def test_a_dialog_about_forgetting_has_the_keyboard_where_it_begins(served: Served, page: Page) -> None:
     served.post("/memories", {"content": "Rows on Sundays"})
     page.goto(f"{served.url}/memory")
     page.get_by_role("button", name="Export, import, forget").click()
-    page.get_by_role("menuitem", name="Forget by words").click()
+    page.get_by_role("menuitem", name="Forget by search").click()
     expect(page.get_by_label("Everything about")).to_be_focused()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="More for “Rows on Sundays”").click()

@@ -72,7 +72,7 @@ def test_everything_is_forgotten_with_the_kinds_that_are_ticked(
     expect(receipt).to_contain_text("pages (")
     assert faults(page) == []
     receipt.get_by_role("button", name="Close").last.click()
-    expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
+    expect(page.get_by_text("No memories yet")).to_be_visible()
     assert titles(known) == {"Moving Mirabelle", "Groceries"}
     left = {item["path"] for item in known.get("/vault")["items"] if not item["is_folder"]}
     # Looking at the vault makes its first page anew.
@@ -82,7 +82,7 @@ def test_everything_is_forgotten_with_the_kinds_that_are_ticked(
 
 def test_conversations_are_removed_only_if_that_is_ticked(known: Served, page: Page) -> None:
     dialog = opened(page, known, "Forget everything")
-    removed = dialog.get_by_role("checkbox", name="Remove the conversations")
+    removed = dialog.get_by_role("checkbox", name="Delete these conversations")
     expect(removed).not_to_be_checked()
     removed.click()
     expect(removed).to_be_checked()
@@ -100,7 +100,7 @@ def test_nothing_goes_if_it_is_kept(known: Served, page: Page) -> None:
 
 def test_what_only_a_title_says_is_shown_by_kind_and_goes(known: Served, new_page: NewPage) -> None:
     page = new_page(color_scheme="dark")
-    dialog = opened(page, known, "Forget by words")
+    dialog = opened(page, known, "Forget by search")
     dialog.get_by_label("Everything about").fill("Mirabelle")
     page.keyboard.press("Enter")
     expect(dialog.get_by_role("heading", name="In conversations (1)")).to_be_visible()

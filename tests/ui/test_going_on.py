@@ -30,14 +30,14 @@ def test_a_message_waits_for_its_file_and_can_be_taken_back(served: Served, page
     page.goto(served.url)
     page.get_by_label("Files to attach").set_input_files([NOTES])
     say(page, "What is in it?")
-    waiting = page.get_by_role("list", name="Sent when the files are there")
+    waiting = page.get_by_role("list", name="Sent when the files are uploaded")
     expect(waiting).to_contain_text("What is in it?")
     expect(waiting).to_contain_text("notes.txt")
     expect(page.get_by_role("list", name="Files to send")).to_have_count(0)
     expect(composer(page)).to_have_value("")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "waiting-for-a-file.png")
-    page.get_by_role("button", name="Do not send: What is in it?").click()
+    page.get_by_role("button", name="Remove from the queue: What is in it?").click()
     expect(waiting).to_have_count(0)
     expect(page.get_by_role("list", name="Files to send")).to_contain_text("notes.txt")
     say(page, "What is in it, then?")
@@ -49,7 +49,7 @@ def test_a_message_waits_for_its_file_and_can_be_taken_back(served: Served, page
     first = page.get_by_role("article", name="You").first
     expect(first).to_contain_text("What is in it, then?")
     expect(first.get_by_role("list", name="Your files")).to_contain_text("notes.txt")
-    expect(page.get_by_role("button", name="Copy the answer")).to_have_count(2)
+    expect(page.get_by_role("button", name="Copy answer")).to_have_count(2)
     (talk,) = served.get("/conversations")["items"]
     messages = served.get(f"/conversations/{talk['id']}")["messages"]
     said = [message for message in messages if message["role"] == "user"]
@@ -75,7 +75,7 @@ def test_what_was_not_sent_yet_asks_before_a_reload(served: Served, page: Page) 
     expect(composer(page)).to_have_value("What I would ask")
     assert asked == []
     say(page, "And then?")
-    expect(page.get_by_role("button", name="Do not send: And then?")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove from the queue: And then?")).to_be_visible()
     page.reload()
     expect(page.get_by_role("button", name="Stop the answer")).to_be_visible()
     assert asked == ["beforeunload"]
@@ -102,7 +102,7 @@ def test_a_file_that_does_not_arrive_holds_its_message_until_it_is_tried_again(
     page.get_by_label("Files to attach").set_input_files([NOTES])
     say(page, "What is in it?")
     kept(page, held).continue_()
-    waiting = page.get_by_role("list", name="Sent when the files are there")
+    waiting = page.get_by_role("list", name="Sent when the files are uploaded")
     expect(waiting.get_by_role("alert")).to_contain_text("notes.txt: Make room.")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "file-refused.png")
@@ -120,17 +120,17 @@ def test_what_is_said_next_goes_on_from_an_earlier_answer(served: Served, page: 
     page.goto(served.url)
     for number, text in enumerate(("Hello there", "What do you know?"), 1):
         say(page, text)
-        expect(page.get_by_role("button", name="Copy the answer")).to_have_count(number)
+        expect(page.get_by_role("button", name="Copy answer")).to_have_count(number)
     first = page.get_by_role("article", name="Bethink").first
-    go_on = first.get_by_role("button", name="Go on from here")
+    go_on = first.get_by_role("button", name="Continue from here")
     expect(go_on).to_have_count(1)
     go_on.click()
     expect(composer(page)).to_be_focused()
-    note = page.get_by_text("Your next message goes on from")
+    note = page.get_by_text("Your next message continues from")
     expect(note).to_be_visible()
     assert faults(page) == []
     page.screenshot(path=PICTURES / "going-on.png")
-    page.get_by_role("button", name="Go on at the end instead").click()
+    page.get_by_role("button", name="Continue at the end instead").click()
     expect(note).to_have_count(0)
     go_on.click()
     say(page, "Something else, then")
@@ -176,12 +176,12 @@ def test_the_summary_of_a_long_conversation_is_read(forgetful: Served, page: Pag
     page.goto(forgetful.url)
     for number in range(1, 4):
         say(page, f"Do glaciers melt, for the {number}. time?")
-        expect(page.get_by_role("button", name="Copy the answer")).to_have_count(number)
+        expect(page.get_by_role("button", name="Copy answer")).to_have_count(number)
     page.get_by_role("button", name=re.compile("window is .* percent full")).click()
     page.get_by_role("button", name="Read the summary").click()
     dialog = page.get_by_role("dialog", name="Summary of earlier messages")
     expect(dialog).to_contain_text("They greeted, and spoke of glaciers.")
-    expect(dialog).to_contain_text("in place of the first")
+    expect(dialog).to_contain_text("instead of the first")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "summary.png")
     page.keyboard.press("Escape")

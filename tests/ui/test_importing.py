@@ -41,7 +41,7 @@ def upload(page: Page, served: Served, name: str, content: bytes) -> None:
 def test_an_export_is_looked_at_taken_in_found_and_taken_back(served: Served, page: Page) -> None:
     upload(page, served, "chats.zip", export())
     card = page.get_by_role("article", name="chats.zip")
-    expect(card.get_by_role("status")).to_have_text("Ready: nothing was taken yet")
+    expect(card.get_by_role("status")).to_have_text("Ready to import")
     expect(card).to_contain_text("ChatGPT")
     expect(card.get_by_role("listitem").filter(has_text="6 conversations new")).to_be_visible()
     card.get_by_text("1 thing to look at").click()
@@ -53,7 +53,7 @@ def test_an_export_is_looked_at_taken_in_found_and_taken_back(served: Served, pa
     page.screenshot(path=PICTURES / "import.png")
     assert faults(page) == []
     card.get_by_role("button", name=re.compile("^Import")).click()
-    expect(card.get_by_role("status")).to_have_text("Taken in")
+    expect(card.get_by_role("status")).to_have_text("Imported")
     expect(card).to_contain_text(re.compile(r"\d+ pages new"))
     assert len(served.get("/conversations")["items"]) == 6
     assert faults(page) == []
@@ -64,9 +64,9 @@ def test_an_export_is_looked_at_taken_in_found_and_taken_back(served: Served, pa
     expect(page.locator(".chat-head")).to_contain_text("From ChatGPT")
 
     page.goto(f"{served.url}/settings/import")
-    card.get_by_role("button", name=re.compile("Take it back")).click()
-    expect(card.get_by_role("status")).to_have_text("Taken back")
-    expect(card).to_contain_text("6 conversations gone")
+    card.get_by_role("button", name=re.compile("Undo import")).click()
+    expect(card.get_by_role("status")).to_have_text("Undone")
+    expect(card).to_contain_text("6 conversations removed")
     assert served.get("/conversations")["items"] == []
 
 
@@ -74,7 +74,7 @@ def test_what_is_no_export_is_refused_in_words_and_can_be_removed(served: Served
     upload(page, served, "photos.zip", packed({"cat.jpg": b"\xff\xd8"}))
     card = page.get_by_role("article", name="photos.zip")
     expect(card).to_contain_text("is no export that is known here")
-    card.get_by_role("button", name=re.compile("Remove the upload")).click()
+    card.get_by_role("button", name=re.compile("Delete the upload")).click()
     expect(card).to_have_count(0)
 
 
@@ -92,7 +92,7 @@ def test_an_upload_that_is_over_before_the_list_was_read_stays_on_the_page(
     page.route(f"{served.url}/import", keep_the_first)
     upload(page, served, "early.md", b"# Early\n\nA page.\n")
     card = page.get_by_role("article", name="early.md")
-    expect(card.get_by_role("status")).to_have_text("Ready: nothing was taken yet")
+    expect(card.get_by_role("status")).to_have_text("Ready to import")
     with contextlib.suppress(Error):  # Nobody waits for it any more.
         kept(page, late).fulfill(json={"items": []})
     drawn(page)
@@ -102,9 +102,9 @@ def test_an_upload_that_is_over_before_the_list_was_read_stays_on_the_page(
 def test_two_uploads_of_one_name_are_chosen_for_apart(served: Served, page: Page) -> None:
     upload(page, served, "twin.zip", export())
     cards = page.get_by_role("article", name="twin.zip")
-    expect(cards.get_by_role("status")).to_have_text(["Ready: nothing was taken yet"])
+    expect(cards.get_by_role("status")).to_have_text(["Ready to import"])
     upload(page, served, "twin.zip", export())
-    expect(cards.get_by_role("status")).to_have_text(["Ready: nothing was taken yet"] * 2)
+    expect(cards.get_by_role("status")).to_have_text(["Ready to import"] * 2)
     for card in cards.all():
         card.get_by_text("Both", exact=True).click()
     for card in cards.all():
@@ -137,7 +137,7 @@ def test_the_page_works_by_keyboard_on_a_phone_and_in_the_dark(served: Served, n
     page = new_page(width=390, height=844, has_touch=True, is_mobile=True, color_scheme="dark")
     upload(page, served, "phone.zip", export())
     card = page.get_by_role("article", name="phone.zip")
-    expect(card.get_by_role("status")).to_have_text("Ready: nothing was taken yet")
+    expect(card.get_by_role("status")).to_have_text("Ready to import")
     card.get_by_role("radio", name="Pages").focus()
     page.keyboard.press("ArrowRight")
     expect(card.get_by_role("radio", name="Both")).to_be_checked()
@@ -146,8 +146,8 @@ def test_the_page_works_by_keyboard_on_a_phone_and_in_the_dark(served: Served, n
     assert faults(page) == []
     card.get_by_role("button", name=re.compile("^Import")).focus()
     page.keyboard.press("Enter")
-    expect(card.get_by_role("status")).to_have_text("Taken in")
+    expect(card.get_by_role("status")).to_have_text("Imported")
     expect(card).to_be_focused()
-    card.get_by_role("button", name=re.compile("Take it back")).press("Enter")
-    expect(card.get_by_role("status")).to_have_text("Taken back")
+    card.get_by_role("button", name=re.compile("Undo import")).press("Enter")
+    expect(card.get_by_role("status")).to_have_text("Undone")
     expect(card).to_be_focused()

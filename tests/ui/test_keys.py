@@ -1,4 +1,4 @@
-"""Keys and people in Settings: made, shown once, revoked; added, disabled, let in again."""
+"""Keys and users in Settings: made, shown once, revoked; added, disabled, let in again."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_without_users_the_page_says_what_the_first_one_does(page: Page, tmp_pat
 def test_a_key_is_made_shown_once_and_revoked(page: Page, tmp_path: Path) -> None:
     with bethink(tmp_path, None) as served:
         _with_key(page, served, _owner(tmp_path))
-        page.get_by_role("button", name="Make a key").focus()
+        page.get_by_role("button", name="Create a key").focus()
         page.keyboard.press("Enter")
         expect(page.get_by_label("What it is for")).to_be_focused()
         assert faults(page) == []
@@ -76,15 +76,15 @@ def test_a_key_is_made_shown_once_and_revoked(page: Page, tmp_path: Path) -> Non
         expect(page.get_by_role("checkbox", name="admin")).not_to_be_checked()
         page.get_by_label("It expires").select_option("In 30 days")
         page.screenshot(path=PICTURES / "key-form.png")
-        page.get_by_role("button", name="Make it").click()
+        page.get_by_role("button", name="Create", exact=True).click()
         made = page.get_by_role("region", name="The key “Phone”")
         expect(made).to_be_focused()
-        expect(made).to_contain_text("shown this once")
+        expect(made).to_contain_text("shown only once")
         key = made.locator("code").inner_text()
         assert faults(page) == []
         assert _status(served, key) == 200
         page.screenshot(path=PICTURES / "keys.png")
-        made.get_by_role("button", name="I have it").click()
+        made.get_by_role("button", name="Done").click()
         expect(page.get_by_text(key)).to_have_count(0)
         row = _row(page, "Your keys", "Phone")
         expect(row).to_contain_text("read, chat")
@@ -104,30 +104,30 @@ def test_an_administrator_adds_a_person_who_sees_no_other_people(new_page: NewPa
     with bethink(tmp_path, None) as served:
         page, other = new_page(color_scheme="dark"), new_page(width=390, height=844, is_mobile=True)
         _with_key(page, served, _owner(tmp_path))
-        expect(_row(page, "People", "ann").get_by_role("button", name="Disable")).to_have_count(0)
-        page.get_by_role("button", name="Add a person").click()
+        expect(_row(page, "Users", "ann").get_by_role("button", name="Disable")).to_have_count(0)
+        page.get_by_role("button", name="Add a user").click()
         page.get_by_label("Name", exact=True).fill("bob")
         page.get_by_label("Password").fill(_PASSWORD)
         assert faults(page) == []
         page.get_by_role("button", name="Add", exact=True).click()
-        expect(_row(page, "People", "bob")).to_contain_text("has a password")
+        expect(_row(page, "Users", "bob")).to_contain_text("has a password")
         page.screenshot(path=PICTURES / "keys-dark.png", full_page=True)
         assert faults(page) == []
         _sign_in(other, served, "bob", _PASSWORD)
         expect(other.get_by_text("You have no keys.")).to_be_visible()
-        expect(other.get_by_role("heading", name="People")).to_have_count(0)
+        expect(other.get_by_role("heading", name="Users")).to_have_count(0)
         assert faults(other) == []
-        other.get_by_role("button", name="Make a key").click()
+        other.get_by_role("button", name="Create a key").click()
         expect(other.get_by_role("checkbox")).to_have_count(3)
         other.screenshot(path=PICTURES / "key-form-phone.png")
         assert other.evaluate("document.documentElement.scrollWidth <= innerWidth")
         page.get_by_role("button", name="Disable bob").click()
         page.get_by_role("button", name="Disable", exact=True).click()
-        expect(_row(page, "People", "bob")).to_contain_text("Disabled")
+        expect(_row(page, "Users", "bob")).to_contain_text("Disabled")
         other.reload()
         expect(other.get_by_role("heading", name="Sign in to Bethink")).to_be_visible()
         page.get_by_role("button", name="Enable bob").click()
-        expect(_row(page, "People", "bob")).to_contain_text("May come in")
+        expect(_row(page, "Users", "bob")).to_contain_text("Enabled")
         page.get_by_role("button", name="Set password bob").click()
         page.get_by_label("New password").fill(f"{_PASSWORD}, a new one")
         page.keyboard.press("Enter")

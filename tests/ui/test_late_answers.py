@@ -95,7 +95,7 @@ def test_earlier_calls_are_not_waited_for_when_those_of_another_tool_are_wanted(
     rows = page.get_by_role("list", name="Calls").get_by_role("listitem")
     expect(rows).to_have_count(2)
     page.get_by_role("button", name="Show earlier calls").click()
-    expect(page.get_by_role("button", name="Reading…")).to_be_visible()
+    expect(page.get_by_role("button", name="Loading…")).to_be_visible()
     page.get_by_label("Calls of").select_option("two")
     newer = kept(page, two)
     # Nobody waits for it any more.
@@ -132,11 +132,11 @@ def test_what_would_be_forgotten_is_what_was_asked_for_last(served: Served, page
     page.route("**/memories/forget", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks what it is given
     page.goto(f"{served.url}/memory")
     page.get_by_role("button", name="Export, import, forget").click()
-    page.get_by_role("menuitem", name="Forget by words").click()
+    page.get_by_role("menuitem", name="Forget by search").click()
     dialog = page.get_by_role("dialog", name="Forget for good")
     for words in ("the dog", "the cat"):
         dialog.get_by_label("Everything about").fill(words)
-        dialog.get_by_role("button", name="Show what would go").click()
+        dialog.get_by_role("button", name="Show what would be forgotten").click()
     earlier, later = kept(page, held), kept(page, held, 1)
     said = [{"message": "m", "sentences": ["Tom purrs."]}]
     later.fulfill(json={**found, "messages": said, "has_more": False, "token": "later"})
@@ -174,7 +174,7 @@ def test_more_is_read_below_behind_what_was_slow_to_come_above(served: Served, p
     expect(page.get_by_text("Line 300 of the story")).to_be_in_viewport()
     stream = page.get_by_role("region", name="Messages")
     stream.evaluate("stream => stream.scrollTo(0, 0)")
-    expect(page.get_by_text("Reading…")).to_be_visible()
+    expect(page.get_by_text("Loading…")).to_be_visible()
     last = page.locator("[data-turn]").last.inner_text().split("\n")[0]
     stream.evaluate("stream => stream.scrollTo(0, stream.scrollHeight)")
     expect(page.get_by_text(last, exact=True)).to_be_in_viewport()
@@ -236,7 +236,7 @@ def test_what_was_said_in_another_window_is_there_when_somebody_comes_back(
     )
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     expect(page.get_by_role("article", name="You").last).to_contain_text("Hello there")
-    expect(page.get_by_role("button", name="Copy the answer")).to_have_count(2)
+    expect(page.get_by_role("button", name="Copy answer")).to_have_count(2)
 
 
 def test_a_memory_is_brought_back_into_the_list_that_is_shown_now(served: Served, page: Page) -> None:
@@ -314,10 +314,10 @@ def test_what_somebody_sees_is_told_as_it_is_behind_a_filter_that_was_added_mean
     remove = page.get_by_role("button", name=re.compile("^Remove: "))
     expect(remove).to_have_count(1)
     told = seen.get_by_role("status")
-    expect(told).to_have_text("They see no such page.")
+    expect(told).to_have_text("They cannot see this page.")
     with page.expect_response("**/vault/filters/test"):
         held[0].fulfill(response=early)
     drawn(page)
-    expect(told).to_have_text("They see no such page.")
+    expect(told).to_have_text("They cannot see this page.")
     remove.click()
     expect(remove).to_have_count(0)

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.timeout(90)
 
 
 def _chosen(page: Page) -> Locator:
-    return page.get_by_role("listbox", name="Found").locator("[aria-selected=true]")
+    return page.get_by_role("listbox", name="Results").locator("[aria-selected=true]")
 
 
 def test_a_room_stays_the_first_whatever_is_found_later(served: Served, page: Page) -> None:

@@ -70,7 +70,7 @@ def test_a_note_does_not_lie_over_the_composer(
     page.goto(f"{served.url}/c/{talk}")
     page.locator(".chat-head").get_by_role("button", name="More for Trams").click()
     page.get_by_role("menuitem", name="Archive").click()
-    note = page.get_by_role("region", name="Notes").get_by_text("Conversation archived")
+    note = page.get_by_role("region", name="Notifications").get_by_text("Conversation archived")
     expect(note).to_be_visible()
     expect(page).to_have_url(f"{served.url}/")
     expect(composer(page)).to_have_value("A line\n" * 12)
@@ -84,7 +84,7 @@ def test_the_way_to_the_end_lies_over_nothing_on_a_phone(served: Served, new_pag
     stream = page.get_by_role("region", name="Messages")
     expect(stream.get_by_text("The 28.").last).to_be_in_viewport()
     stream.evaluate("stream => stream.scrollTo(0, 0)")
-    way = page.get_by_role("button", name="To the end")
+    way = page.get_by_role("button", name="Go to the end")
     expect(way).to_be_visible()
     assert _box(way)[1] >= _box(stream)[3]
     assert _box(way)[3] <= _box(composer(page))[1]
@@ -126,6 +126,6 @@ def test_what_is_asked_about_files_counts_them(served: Served, page: Page) -> No
     page.goto(served.url)
     notes = [FilePayload(name=name, mimeType="text/plain", buffer=b"x") for name in ("a.txt", "b.txt")]
     page.get_by_label("Files to attach").set_input_files(notes[:1])
-    expect(page.get_by_text("Say what to do with it", exact=True)).to_be_visible()
+    expect(page.get_by_text("Describe what to do with it", exact=True)).to_be_visible()
     page.get_by_label("Files to attach").set_input_files(notes[1:])
-    expect(page.get_by_text("Say what to do with them", exact=True)).to_be_visible()
+    expect(page.get_by_text("Describe what to do with them", exact=True)).to_be_visible()

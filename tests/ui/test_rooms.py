@@ -29,7 +29,7 @@ def test_a_memory_is_added_found_corrected_retracted_and_forgotten(served: Serve
 
     row.focus()
     page.keyboard.press("e")
-    page.get_by_label("What is true").fill("Plays the viola and the oud")
+    page.get_by_label("Corrected text").fill("Plays the viola and the oud")
     page.get_by_role("button", name="Save").click()
     corrected = page.get_by_role("article", name="Plays the viola and the oud")
     expect(corrected).to_be_visible()
@@ -37,7 +37,7 @@ def test_a_memory_is_added_found_corrected_retracted_and_forgotten(served: Serve
 
     corrected.focus()
     page.keyboard.press("x")
-    expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
+    expect(page.get_by_text("No memories yet")).to_be_visible()
     page.keyboard.press("u")
     expect(corrected).to_be_visible()
     page.screenshot(path=PICTURES / "memory.png")
@@ -48,9 +48,9 @@ def test_a_memory_is_added_found_corrected_retracted_and_forgotten(served: Serve
     expect(preview).to_contain_text("Plays the viola and the oud")
     expect(preview).to_contain_text("1 earlier or later version")
     preview.get_by_role("button", name="Forget", exact=True).click()
-    expect(page.get_by_role("dialog", name="Forgotten")).to_contain_text("2 memories are gone for good")
+    expect(page.get_by_role("dialog", name="Forgotten")).to_contain_text("2 memories are forgotten for good")
     page.get_by_role("dialog", name="Forgotten").get_by_role("button", name="Close").last.click()
-    expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
+    expect(page.get_by_text("No memories yet")).to_be_visible()
 
 
 def test_ten_thousand_rows_never_stand_in_the_page_at_once(served: Served, page: Page) -> None:
@@ -195,12 +195,12 @@ def test_on_a_phone_everything_is_large_enough_to_touch(served: Served, new_page
 def test_without_a_model_the_page_says_how_to_set_one_and_still_remembers(tmp_path: Path, page: Page) -> None:
     with bethink(tmp_path, None) as served:
         page.goto(served.url)
-        expect(page.get_by_role("heading", name="No language model is set yet")).to_be_visible()
+        expect(page.get_by_role("heading", name="No language model is set up")).to_be_visible()
         expect(page.get_by_text("BETHINK_MODEL=openai")).to_be_visible()
         assert faults(page) == []
         page.screenshot(path=PICTURES / "no-model.png")
         say(page, "Hello")
-        expect(page.get_by_role("heading", name="No language model is set yet")).to_be_visible()
+        expect(page.get_by_role("heading", name="No language model is set up")).to_be_visible()
         say(page, "/remember I live in Paris")
         expect(page.get_by_role("button", name="Memory updated")).to_be_visible()
         page.goto(f"{served.url}/memory")

@@ -76,9 +76,9 @@ def test_a_call_approved_for_always_does_not_ask_again(desk: Served, page: Page)
     assert faults(page) == []
     card.get_by_text("As JSON").click()
     _picture(page, "approval-always.png")
-    card.get_by_role("button", name="Always for this tool").click()
+    card.get_by_role("button", name="Always allow this tool").click()
     expect(page.get_by_text("send_letter runs without asking from now on")).to_be_visible()
-    expect(done(page).get_by_text("approved, always for this tool")).to_be_visible()
+    expect(done(page).get_by_text("approved; this tool always runs without asking")).to_be_visible()
     expect(page.get_by_text("That is settled.")).to_be_visible()
     say(page, "Write to Mara once more")
     expect(page.get_by_text("That is settled.")).to_have_count(2)
@@ -89,10 +89,10 @@ def test_a_call_approved_for_always_does_not_ask_again(desk: Served, page: Page)
 
 def test_a_question_is_answered_by_keyboard_and_never_is_kept(desk: Served, page: Page) -> None:
     _ask_to_write(page, desk.url)
-    page.get_by_role("button", name="Never use this tool").focus()
+    page.get_by_role("button", name="Never allow this tool").focus()
     page.keyboard.press("Enter")
-    expect(done(page).get_by_text("rejected, and never asked again")).to_be_visible()
-    expect(page.locator("summary", has_text="never asked again")).to_be_focused()
+    expect(done(page).get_by_text("rejected; this tool is never used again")).to_be_visible()
+    expect(page.locator("summary", has_text="never used again")).to_be_focused()
     say(page, "Write to Mara once more")
     expect(done(page).locator("details.failed")).to_have_count(1)
     expect(page.get_by_role("button", name="Approve")).to_have_count(0)
@@ -114,7 +114,7 @@ def _rule(desk: Served) -> str | None:
 def test_what_was_decided_for_always_is_taken_back_to_what_held_before(desk: Served, page: Page) -> None:
     desk.ask("PUT", RULE, {"rule": "ask"})
     _ask_to_write(page, desk.url)
-    page.get_by_role("button", name="Always for this tool").click()
+    page.get_by_role("button", name="Always allow this tool").click()
     expect(page.get_by_text("That is settled.")).to_be_visible()
     assert _rule(desk) == "auto"
     with page.expect_response("**/rule"):
@@ -127,7 +127,7 @@ def test_a_call_is_changed_argument_by_argument(desk: Served, page: Page) -> Non
     page.get_by_role("button", name="Edit", exact=True).click()
     page.get_by_label("copies").fill("two")
     page.get_by_role("button", name="Approve with changes").click()
-    expect(page.get_by_role("alert")).to_contain_text("not JSON yet")
+    expect(page.get_by_role("alert")).to_contain_text("not valid JSON")
     page.get_by_label("copies").fill("[]")
     page.get_by_role("button", name="Approve with changes").click()
     expect(page.get_by_role("alert")).to_contain_text("copies")
@@ -145,10 +145,10 @@ def test_what_cannot_be_undone_offers_no_always(desk: Served, page: Page) -> Non
     page.goto(desk.url)
     say(page, "Forget everything")
     expect(page.get_by_role("button", name="Approve")).to_be_visible()
-    expect(page.get_by_role("button", name="Always for this tool")).to_have_count(0)
+    expect(page.get_by_role("button", name="Always allow this tool")).to_have_count(0)
     page.reload()
     expect(page.get_by_role("button", name="Approve")).to_be_visible()
-    expect(page.get_by_role("button", name="Never use this tool")).to_have_count(0)
+    expect(page.get_by_role("button", name="Never allow this tool")).to_have_count(0)
     page.get_by_role("button", name="Reject").click()
     expect(page.get_by_text("All right.")).to_be_visible()
 
@@ -232,7 +232,7 @@ def test_files_are_uploaded_taken_back_sent_and_seen(desk: Served, page: Page) -
     expect(files.get_by_text("24 B")).to_be_visible()
     expect(page).to_have_url(re.compile("/c/"))
     expect(page.get_by_role("button", name="Send", exact=True)).to_be_disabled()
-    files.get_by_role("button", name="Do not send: second.txt").click()
+    files.get_by_role("button", name="Remove: second.txt").click()
     expect(files.get_by_role("listitem")).to_have_count(1)
     composer(page).fill("What do you see?")
     assert faults(page) == []
@@ -252,7 +252,7 @@ def test_files_are_uploaded_taken_back_sent_and_seen(desk: Served, page: Page) -
 def test_what_is_asked_again_takes_its_files_along(desk: Served, page: Page) -> None:
     page.goto(desk.url)
     page.get_by_label("Files to attach").set_input_files(NOTES)
-    expect(page.get_by_role("button", name="Do not send: notes.txt")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove: notes.txt")).to_be_visible()
     say(page, "Break down over this")
     page.get_by_role("button", name="Ask again").click()
     expect(page.get_by_text("Not this time.")).to_be_visible()
@@ -277,14 +277,14 @@ def test_files_are_dropped_and_pasted(desk: Served, page: Page) -> None:
         if (kind === "drop") field.dispatchEvent(new DragEvent("drop", { ...init, dataTransfer: data }));
     }"""
     page.evaluate(give, ["hover", "hovering.txt"])
-    expect(page.get_by_text("Drop to attach to your message")).to_be_visible()
+    expect(page.get_by_text("Drop files here to attach them")).to_be_visible()
     _picture(page, "drop.png")
     page.evaluate(give, ["drop", "dropped.txt"])
-    expect(page.get_by_text("Drop to attach to your message")).to_be_hidden()
+    expect(page.get_by_text("Drop files here to attach them")).to_be_hidden()
     page.evaluate(give, ["paste", "pasted.txt"])
     files = page.get_by_role("list", name="Files to send")
-    expect(files.get_by_role("button", name="Do not send: dropped.txt")).to_be_visible()
-    expect(files.get_by_role("button", name="Do not send: pasted.txt")).to_be_visible()
+    expect(files.get_by_role("button", name="Remove: dropped.txt")).to_be_visible()
+    expect(files.get_by_role("button", name="Remove: pasted.txt")).to_be_visible()
 
 
 def test_a_file_that_is_refused_says_why_and_is_tried_again(desk: Served, page: Page) -> None:
@@ -297,7 +297,7 @@ def test_a_file_that_is_refused_says_why_and_is_tried_again(desk: Served, page: 
     expect(page.get_by_role("alert")).to_contain_text("Send a smaller file.")
     _picture(page, "upload-refused.png")
     page.get_by_role("button", name="Try again: notes.txt").click()
-    expect(page.get_by_role("button", name="Do not send: notes.txt")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove: notes.txt")).to_be_visible()
 
 
 def test_progress_outside_words_and_code_are_told(desk: Served, tools_folder: Path, page: Page) -> None:
@@ -322,7 +322,7 @@ def test_progress_outside_words_and_code_are_told(desk: Served, tools_folder: Pa
     expect(line.locator("p.result")).to_contain_text("ran 4 lines")
     outside = page.locator("details.tool").filter(has_text="from outside")
     outside.locator("summary").first.click()
-    expect(outside.get_by_text("From outside: these are somebody else’s words")).to_be_visible()
+    expect(outside.get_by_text("Content from outside")).to_be_visible()
     assert faults(page) == []
     _picture(page, "tool-lines.png")
     page.reload()
@@ -336,7 +336,7 @@ def test_rules_are_chosen_and_calls_are_looked_up(desk: Served, page: Page) -> N
     page.keyboard.press("Control+k")
     page.get_by_role("combobox").fill("tools")
     page.get_by_role("option", name=re.compile("Tools and their rules")).click()
-    page.get_by_label("Rule for send_letter").select_option("Never")
+    page.get_by_label("Rule for send_letter").select_option("Never allow")
     expect(page.get_by_role("heading", name=re.compile("Bethink’s own"))).to_be_visible()
     for tool in TOOLS:
         expect(page.get_by_label(f"Rule for {tool.name}")).to_be_visible()
@@ -344,18 +344,18 @@ def test_rules_are_chosen_and_calls_are_looked_up(desk: Served, page: Page) -> N
     _picture(page, "tools.png")
     page.reload()
     expect(page.get_by_label("Rule for send_letter")).to_have_value("deny")
-    expect(page.get_by_label("Rule for delete_all_memories").get_by_text("Runs by itself")).to_have_count(0)
+    expect(page.get_by_label("Rule for delete_all_memories").get_by_text("Always allow")).to_have_count(0)
 
     page.get_by_role("link", name="Recent calls").click()
     page.get_by_label("Calls of").select_option("read_page")
     rows = page.get_by_role("list", name="Calls").get_by_role("listitem")
-    expect(rows.first).to_contain_text("by itself")
+    expect(rows.first).to_contain_text("allowed by rule")
     expect(rows.filter(has_not_text="read_page")).to_have_count(0)
     rows.first.locator("summary").click()
     expect(rows.first.get_by_text("ferries.example/times")).to_be_visible()
     assert faults(page) == []
     _picture(page, "calls.png")
-    rows.first.get_by_role("link", name="Open its conversation").click()
+    rows.first.get_by_role("link", name="Open the conversation").click()
     expect(page.get_by_text("It leaves at nine.", exact=True)).to_be_visible()
 
 

@@ -40,7 +40,7 @@ def test_a_memory_tells_what_it_was_before(served: Served, page: Page) -> None:
     old = served.post("/memories", {"content": "Works at Acme as an engineer"})["memory"]
     changed = served.patch(f"/memories/{old['id']}", {"content": "Works at Globex as an engineer"})
     page.goto(f"{served.url}/memory/{changed['memory']['id']}")
-    past = page.get_by_role("listitem").filter(has_text="Corrected since")
+    past = page.get_by_role("listitem").filter(has_text="Replaced")
     expect(past).to_contain_text("Works at Acme as an engineer")
     page.screenshot(path=PICTURES / "timeline.png")
     assert faults(page) == []
@@ -53,7 +53,7 @@ def test_everything_about_something_is_forgotten_by_words(served: Served, page: 
     served.post("/memories", {"content": "Has a red bicycle"})
     page.goto(f"{served.url}/memory")
     page.get_by_role("button", name="Export, import, forget").click()
-    page.get_by_role("menuitem", name="Forget by words").click()
+    page.get_by_role("menuitem", name="Forget by search").click()
     page.get_by_label("Everything about").fill("Initech")
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog", name="Forget for good")
@@ -77,8 +77,8 @@ def test_memory_is_taken_away_as_a_file_and_brought_back(served: Served, page: P
     # Forgotten in another window meanwhile.
     served.delete("/memories?confirm=true")
     page.reload()
-    expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
-    page.get_by_label("A file of memories").set_input_files(kept)
+    expect(page.get_by_text("No memories yet")).to_be_visible()
+    page.get_by_label("Memory file").set_input_files(kept)
     dialog = page.get_by_role("dialog", name="Import")
     expect(dialog).to_contain_text("1")
     dialog.get_by_role("button", name="Import", exact=True).click()
@@ -100,7 +100,7 @@ def test_what_was_suggested_is_answered_with_a_key(served: Served, page: Page) -
     page.keyboard.press("x")
     expect(page.get_by_text("yacht")).to_have_count(0)
     page.get_by_role("article", name="Wants to learn Finnish").get_by_role("button", name="Accept").click()
-    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(page.get_by_text("Nothing to review")).to_be_visible()
     page.goto(f"{served.url}/memory")
     expect(page.get_by_role("article", name="Wants to learn Finnish")).to_be_visible()
     expect(page.get_by_role("article", name="Is afraid of geese")).to_be_visible()
@@ -116,4 +116,4 @@ def test_the_health_page_shows_what_speaks_against_what(served: Served, page: Pa
     assert faults(page) == []
     page.screenshot(path=PICTURES / "health.png")
     page.get_by_role("link", name="User does not like spicy food").click()
-    expect(page.get_by_role("link", name="Another memory says otherwise")).to_be_visible()
+    expect(page.get_by_role("link", name="Contradicted by another memory")).to_be_visible()

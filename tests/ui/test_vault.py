@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(90)
 def test_the_first_visit_explains_the_vault_and_offers_its_first_page(vault: Vaulted, page: Page) -> None:
     vault.open(page)
     expect(page.get_by_role("heading", name="Your vault")).to_be_visible()
-    expect(page.get_by_text("any editor opens them")).to_be_visible()
+    expect(page.get_by_text("Any editor can open them")).to_be_visible()
     page.get_by_role("link", name="Open user.md").click()
     expect(page.get_by_role("heading", level=1, name="user")).to_be_visible()
     expect(editor(page)).to_have_value("# About me\n")
@@ -103,7 +103,7 @@ def test_an_edit_in_another_program_appears_in_the_open_page_and_in_the_tree(
     expect(page.get_by_role("button", name=re.compile("Changed in another program")).first).to_be_visible()
 
 
-@pytest.mark.parametrize("choice", ["Keep mine", "Take theirs"])
+@pytest.mark.parametrize("choice", ["Keep mine", "Use theirs"])
 def test_where_two_wrote_both_texts_are_offered(vault: Vaulted, page: Page, choice: str) -> None:
     look_away(page)
     vault.open(page, "user.md")
@@ -111,9 +111,9 @@ def test_where_two_wrote_both_texts_are_offered(vault: Vaulted, page: Page, choi
     vault.file("user.md", "# About me\ntheirs\n")
     write_at_end(page, "mine\n")
     page.keyboard.press("Control+s")
-    notice = page.get_by_text("Somebody else changed this page while you wrote")
+    notice = page.get_by_text("This page was changed elsewhere while you edited it")
     expect(notice).to_be_visible()
-    expect(page.get_by_label(re.compile("Theirs, marked as removed"))).to_contain_text("theirs")
+    expect(page.get_by_label(re.compile("The other text, marked as removed"))).to_contain_text("theirs")
     expect(editor(page)).to_have_value("# About me\nmine\n")
     assert vault.text("user.md") == "# About me\ntheirs\n"
     assert faults(page) == []
@@ -136,7 +136,7 @@ def test_a_page_deleted_underneath_keeps_what_was_typed(vault: Vaulted, new_page
     (vault.folder / "a.md").unlink()
     page.clock.resume()
     expect(page.get_by_text("This page was deleted or moved by another program")).to_be_visible()
-    page.get_by_role("button", name="Write it again").click()
+    page.get_by_role("button", name="Save it again").click()
     expect(saved(page)).to_be_visible()
     assert vault.text("a.md") == "one\ntwo\n"
 
@@ -154,8 +154,8 @@ def test_links_are_completed_by_keyboard_lead_on_and_offer_what_is_not_made(
     expect(editor(page)).to_have_value("# About me\nKnows [[jane_doe]]")
     page.keyboard.type(" and [[entities/tom|Tom]]")
     expect(reading(page).get_by_role("link", name="jane_doe")).to_be_visible()
-    reading(page).get_by_role("link", name="Tom (not made yet)").click()
-    expect(page.get_by_role("heading", name="There is no page here yet")).to_be_visible()
+    reading(page).get_by_role("link", name="Tom (does not exist yet)").click()
+    expect(page.get_by_role("heading", name="This page does not exist yet")).to_be_visible()
     page.get_by_role("button", name="Create this page").click()
     expect(editor(page)).to_have_value("# tom\n\n")
     assert vault.text("entities/tom.md") == "# tom\n\n"
@@ -172,12 +172,12 @@ def test_who_goes_back_while_a_page_is_being_made_stays_there(vault: Vaulted, pa
 
     vault.file("user.md", "# About me\n[[entities/tom|Tom]]\n")
     vault.open(page, "user.md")
-    reading(page).get_by_role("link", name="Tom (not made yet)").click()
+    reading(page).get_by_role("link", name="Tom (does not exist yet)").click()
     page.route("**/vault/pages/entities/tom.md", hold)
     page.get_by_role("button", name="Create this page").click()
     made = kept(page, held)
     page.go_back()
-    expect(reading(page).get_by_role("link", name="Tom (not made yet)")).to_be_visible()
+    expect(reading(page).get_by_role("link", name="Tom (does not exist yet)")).to_be_visible()
     made.continue_()
     expect(reading(page).get_by_role("link", name="Tom", exact=True)).to_be_visible()
     for _ in range(5):
@@ -196,7 +196,7 @@ def test_the_history_shows_what_changed_and_restores_it(vault: Vaulted, page: Pa
     expect(shown).to_contain_text("added: two")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "vault-history.png")
-    page.get_by_role("button", name=re.compile("Written first by you")).click()
+    page.get_by_role("button", name=re.compile("Created by you")).click()
     page.get_by_role("button", name="Restore this version").click()
     expect(editor(page)).to_have_value("one\n")
     expect(page.get_by_role("button", name=re.compile("^Changed by you"))).to_have_count(2)
@@ -209,7 +209,7 @@ def test_a_page_is_made_moved_deleted_and_brought_back(vault: Vaulted, page: Pag
     page.get_by_role("button", name="New page").first.click()
     page.get_by_label("Name, or path with folders").fill("../out")
     page.get_by_role("button", name="Create", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("A name is missing")
+    expect(page.get_by_role("alert")).to_contain_text("A part of the path is empty")
     page.get_by_label("Name, or path with folders").fill("plans/lisbon")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1, name="lisbon")).to_be_visible()
@@ -237,8 +237,8 @@ def test_what_cannot_be_read_is_named_at_the_file(vault: Vaulted, page: Page) ->
     vault.file("large.md", "x" * 1_000_001)
     vault.file("front.md", "---\na: [\n---\nText\n")
     vault.open(page)
-    expect(page.get_by_role("treeitem", name=re.compile("latin not read: it is not UTF-8"))).to_be_visible()
-    large = page.get_by_role("treeitem", name=re.compile("large not read: it is larger than a page"))
+    expect(page.get_by_role("treeitem", name=re.compile("latin skipped: it is not UTF-8"))).to_be_visible()
+    large = page.get_by_role("treeitem", name=re.compile("large skipped: it is larger than a page"))
     large.click()
     expect(page.get_by_role("alert")).to_be_visible()
     assert faults(page) == []
@@ -329,6 +329,6 @@ def test_on_a_phone_there_is_one_column_with_large_targets(vault: Vaulted, new_p
 def test_an_address_that_is_not_encoded_well_is_a_link_all_the_same(vault: Vaulted, page: Page) -> None:
     vault.file("menus.md", "# Menus\n\n[Of spring](caf%e9.md), ![a picture](https://example.org/x.png)\n")
     vault.open(page, "menus.md")
-    expect(reading(page).get_by_role("link", name="Of spring (not made yet)")).to_be_visible()
+    expect(reading(page).get_by_role("link", name="Of spring (does not exist yet)")).to_be_visible()
     picture = reading(page).get_by_role("link", name="a picture")
     expect(picture).to_have_attribute("href", "https://example.org/x.png")

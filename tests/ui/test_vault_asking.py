@@ -44,7 +44,7 @@ def test_an_answer_shows_its_steps_and_leads_to_the_pages_that_it_used(asked: Va
     _ask(page, "Who is Jane?")
     answer = page.get_by_role("article", name="Answer")
     expect(answer).to_contain_text("She is your doctor, see jane_doe and nobody.")
-    expect(answer.get_by_role("list", name="What was done").get_by_role("listitem")).to_have_count(1)
+    expect(answer.get_by_role("list", name="Tool calls").get_by_role("listitem")).to_have_count(1)
     expect(page.get_by_role("heading", name="Who is Jane?")).to_be_visible()
     expect(page.get_by_role("status").get_by_text("Answered")).to_be_attached()
     assert faults(page) == []
@@ -67,7 +67,7 @@ def test_what_was_noted_is_told_and_taken_back(asked: Vaulted, page: Page) -> No
     page.get_by_role("link", name="Ask", exact=True).click()
     _ask(page, "Note that I moved.")
     expect(page.get_by_role("article", name="Answer")).to_contain_text("Noted.")
-    expect(page.get_by_role("heading", name="What it noted")).to_be_visible()
+    expect(page.get_by_role("heading", name="Changes")).to_be_visible()
     assert asked.text("user.md") == "# About me\n- city: Lisbon\n"
     assert faults(page) == []
     page.screenshot(path=PICTURES / "vault-ask-noted.png")
@@ -103,7 +103,7 @@ def test_without_a_model_the_room_says_what_to_set(vault: Vaulted, new_page: New
     page = new_page(width=360, height=740, color_scheme=scheme)
     page.goto(f"{vault.served.url}/vault/ask")
     _ask(page, "Who is Jane?")
-    expect(page.get_by_role("heading", name="No language model is set yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No language model is set up")).to_be_visible()
     expect(page.get_by_text(re.compile("BETHINK_MODEL")).first).to_be_visible()
     assert faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

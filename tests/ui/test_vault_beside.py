@@ -39,7 +39,7 @@ def test_what_links_here_and_what_is_found_follow_other_pages(vault: Vaulted, pa
     beside = page.get_by_role("complementary", name="Links and history")
     expect(beside.get_by_text("No page links here.")).to_be_visible()
     page.get_by_role("combobox", name="Search pages").fill("ukulele")
-    expect(page.get_by_text("No page says this.")).to_be_visible()
+    expect(page.get_by_text("No page contains this.")).to_be_visible()
     vault.file("olaf.md", "# Olaf\nplays the ukulele with [[mara]]\n")
     expect(beside.get_by_role("link", name="Olaf")).to_be_visible()
     expect(page.get_by_role("region", name="In the text").get_by_role("link")).to_contain_text("ukulele")
@@ -56,7 +56,7 @@ def test_pages_are_found_by_what_they_say(vault: Vaulted, page: Page) -> None:
     hit.click()
     expect(page.get_by_role("heading", level=1, name="music")).to_be_visible()
     page.get_by_role("combobox", name="Search pages").fill("xyzzyx")
-    expect(page.get_by_text("No page says this.")).to_be_visible()
+    expect(page.get_by_text("No page contains this.")).to_be_visible()
 
 
 def test_a_check_shows_what_is_wrong_and_mends_it_as_it_is_told(vault: Vaulted, page: Page) -> None:
@@ -70,13 +70,13 @@ def test_a_check_shows_what_is_wrong_and_mends_it_as_it_is_told(vault: Vaulted, 
     page.screenshot(path=PICTURES / "vault-check.png")
     page.get_by_role("button", name="Have [[acme_gmb]] lead to entities/acme_gmbh.md").click()
     shown = page.get_by_role("dialog", name="Have [[acme_gmb]] lead to entities/acme_gmbh.md")
-    expect(shown.get_by_label("What would change: work.md changes")).to_contain_text(
+    expect(shown.get_by_label("Changes: work.md changes")).to_contain_text(
         "added: at [[acme_gmbh]]"
     )
     assert faults(page) == []
     page.screenshot(path=PICTURES / "vault-repair.png")
-    shown.get_by_role("button", name="Make this change").click()
-    expect(page.get_by_text("work.md is mended")).to_be_visible()
+    shown.get_by_role("button", name="Apply").click()
+    expect(page.get_by_text("work.md is fixed")).to_be_visible()
     expect(page.get_by_text("[[acme_gmb]] leads to no page.")).to_have_count(0)
     assert vault.text("work.md") == "at [[acme_gmbh]]\n"
     page.get_by_role("button", name="Undo").click()
@@ -86,11 +86,11 @@ def test_a_check_shows_what_is_wrong_and_mends_it_as_it_is_told(vault: Vaulted, 
 
 def test_a_check_is_made_anew_when_pages_change(vault: Vaulted, page: Page) -> None:
     page.goto(f"{vault.served.url}/vault/check")
-    expect(page.get_by_role("heading", name="Nothing is wrong")).to_be_visible()
+    expect(page.get_by_role("heading", name="No problems found")).to_be_visible()
     vault.file("work.md", "at [[nobody]]\n")
     expect(page.get_by_text("[[nobody]] leads to no page.")).to_be_visible()
     vault.file("nobody.md", "# Nobody\n")
-    expect(page.get_by_role("heading", name="Nothing is wrong")).to_be_visible()
+    expect(page.get_by_role("heading", name="No problems found")).to_be_visible()
 
 
 def test_two_pages_of_one_name_are_merged_with_their_links(vault: Vaulted, page: Page) -> None:
@@ -104,8 +104,8 @@ def test_two_pages_of_one_name_are_merged_with_their_links(vault: Vaulted, page:
     page.get_by_role("button", name="Merge people/mara.md into mara.md").click()
     shown = page.get_by_role("dialog")
     expect(shown.get_by_role("heading", name="people/mara.md goes; its history stays")).to_be_visible()
-    shown.get_by_role("button", name="Make this change").click()
-    expect(page.get_by_text("people/mara.md is mended")).to_be_visible()
+    shown.get_by_role("button", name="Apply").click()
+    expect(page.get_by_text("people/mara.md is fixed")).to_be_visible()
     assert vault.text("mara.md") == "# Mara\n- city: Oslo\n- age: 41\n"
     assert vault.text("work.md") == "[[mara]]\n"
     assert not (vault.folder / "people" / "mara.md").exists()
@@ -115,9 +115,9 @@ def test_filters_are_added_tried_and_removed(vault: Vaulted, page: Page) -> None
     vault.served.ask("PUT", "/vault/pages/pay.md", {"text": "- salary: 91234\n- city: Oslo\n"})
     vault.open(page)
     page.get_by_role("link", name="Filters").click()
-    expect(page.get_by_text("Nothing is hidden from anybody.")).to_be_visible()
+    expect(page.get_by_text("No filters. Nothing is hidden.")).to_be_visible()
     form = page.get_by_role("form", name="Add a filter")
-    form.get_by_label("What to do").select_option("Mask")
+    form.get_by_label("Action").select_option("Mask")
     form.get_by_label("In the field").fill("salary")
     page.keyboard.press("Enter")
     told = "Masks the field salary on every page from everybody but you"
@@ -132,7 +132,7 @@ def test_filters_are_added_tried_and_removed(vault: Vaulted, page: Page) -> None
     page.screenshot(path=PICTURES / "vault-filters.png")
     page.get_by_role("button", name=f"Remove: {told}").click()
     expect(page.get_by_text("They see all of this page.")).to_be_visible()
-    expect(page.get_by_text("Nothing is hidden from anybody.")).to_be_visible()
+    expect(page.get_by_text("No filters. Nothing is hidden.")).to_be_visible()
 
 
 def test_a_filter_that_is_sent_twice_is_added_once(vault: Vaulted, page: Page) -> None:
@@ -154,7 +154,7 @@ def test_a_filter_that_is_sent_twice_is_added_once(vault: Vaulted, page: Page) -
     expect(hidden).to_have_count(1)
     assert len(held) == 1
     hidden.get_by_role("button").click()
-    expect(page.get_by_text("Nothing is hidden from anybody.")).to_be_visible()
+    expect(page.get_by_text("No filters. Nothing is hidden.")).to_be_visible()
 
 
 def test_a_rule_in_words_is_told_to_the_model_and_said_to_be_no_protection(
@@ -163,14 +163,14 @@ def test_a_rule_in_words_is_told_to_the_model_and_said_to_be_no_protection(
     vault.open(page)
     page.get_by_role("link", name="Filters").click()
     form = page.get_by_role("form", name="Ask the model")
-    expect(form.get_by_text("nothing is hidden by it")).to_be_visible()
-    expect(form.get_by_role("button", name="Tell it")).to_be_disabled()
-    form.get_by_label("In your words").fill("Do not speak of my health")
-    form.get_by_role("button", name="Tell it").click()
-    told = "Asks the model: Do not speak of my health"
+    expect(form.get_by_text("it hides nothing")).to_be_visible()
+    expect(form.get_by_role("button", name="Add instruction")).to_be_disabled()
+    form.get_by_label("Instruction").fill("Do not speak of my health")
+    form.get_by_role("button", name="Add instruction").click()
+    told = "Tells the model: Do not speak of my health"
     expect(page.get_by_text(told)).to_be_visible()
-    expect(form.get_by_label("In your words")).to_have_value("")
+    expect(form.get_by_label("Instruction")).to_have_value("")
     assert vault.served.ask("GET", "/vault/filters")["items"][0]["text"] == "Do not speak of my health"
     assert faults(page) == []
     page.get_by_role("button", name=f"Remove: {told}").click()
-    expect(page.get_by_text("Nothing is hidden from anybody.")).to_be_visible()
+    expect(page.get_by_text("No filters. Nothing is hidden.")).to_be_visible()

@@ -66,7 +66,7 @@ def test_what_could_not_be_saved_on_leaving_is_said_and_stands_there_on_return(
     vault.file("user.md", "# About me\ntheirs\n")
     page.get_by_role("button", name="Open it").click()
     expect(editor(page)).to_have_value("# About me\nmine\n")
-    expect(page.get_by_text("Somebody else changed this page while you wrote")).to_be_visible()
+    expect(page.get_by_text("This page was changed elsewhere while you edited it")).to_be_visible()
     assert vault.text("user.md") == "# About me\ntheirs\n"
 
 

@@ -41,7 +41,7 @@ def test_what_is_near_a_page_is_drawn_and_opened(vault: Vaulted, page: Page) -> 
     expect(page.get_by_role("group", name="Pages near About me")).to_be_visible()
     expect(_spot(page, "Jane Doe")).to_be_visible()
     expect(_spot(page, "Clinic")).to_have_count(0)
-    lost = _spot(page, "a_boat, not made yet")
+    lost = _spot(page, "a_boat, does not exist yet")
     expect(lost).to_have_attribute("href", "/vault/pages/a_boat.md")
     page.get_by_text("2", exact=True).click()
     expect(_spot(page, "Clinic")).to_have_accessible_name(re.compile("2 links away"))
@@ -98,7 +98,7 @@ def test_more_pages_than_can_be_drawn_are_counted(vault: Vaulted, page: Page) ->
     assert page.locator(".spot").count() == 300
     assert faults(page) == []
     page.screenshot(path=PICTURES / "vault-graph-large.png")
-    page.get_by_role("button", name="All of it in view").click()
+    page.get_by_role("button", name="Fit to view").click()
     drawing = page.get_by_role("region", name="Drawing")
     assert drawing.evaluate(
         "one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight"

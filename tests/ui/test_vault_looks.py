@@ -54,7 +54,7 @@ def test_check_and_filters_are_right_in_every_look(vault: Vaulted, new_page: New
     vault.file("front.md", "---\na: [\n---\nText\n")
     page = new_page(**_LOOKS[look])
     page.goto(f"{vault.served.url}/vault/check")
-    expect(page.get_by_role("heading", name="Links to no page")).to_be_visible()
+    expect(page.get_by_role("heading", name="Broken links")).to_be_visible()
     _is_right(page, f"check-{look}")
     page.goto(f"{vault.served.url}/vault/filters")
     expect(page.get_by_role("form", name="What would this client see?")).to_be_visible()
@@ -67,7 +67,7 @@ def test_a_large_page_is_opened_and_written(vault: Vaulted, page: Page) -> None:
     vault.open(page, "large.md")
     expect(editor(page)).to_be_visible()
     expect(page.get_by_role("heading", level=1, name="large")).to_be_visible()
-    expect(page.get_by_text("This page is too long to be laid out")).to_be_visible()
+    expect(page.get_by_text("This page is too long for the preview")).to_be_visible()
     page.screenshot(path=PICTURES / "vault-large.png")
 
 

@@ -35,7 +35,7 @@ export function BlockView({ block, textOf, toolsOf }: BlockProps) {
     case "unknown":
       return (
         <details className="reasoning">
-          <summary>Something this page does not know yet</summary>
+          <summary>An event that this page cannot show yet</summary>
           <pre>{JSON.stringify(block.event, null, 2)}</pre>
         </details>
       );
@@ -54,7 +54,7 @@ export function Thinking({ run }: { run: Run }) {
   return (
     <p className="thinking">
       <i />
-      {run.parts.length ? "Going on" : "Thinking"}
+      {run.parts.length ? "Continuing" : "Thinking"}
     </p>
   );
 }

@@ -33,7 +33,7 @@ const components: Components = {
   a: ({ href, title, children }) =>
     title === MARK && href ? (
       <sup className="cite">
-        <Link to={href} aria-label={`Memory ${textOf(children)} that this rests on`}>
+        <Link to={href} aria-label={`Memory ${textOf(children)}, the source of this`}>
           {children}
         </Link>
       </sup>

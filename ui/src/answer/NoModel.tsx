@@ -12,7 +12,7 @@ export function NoModel({ message }: { message?: string }) {
   const help = settings?.model_help || message;
   return (
     <section className="no-model" aria-labelledby={heading}>
-      <h2 id={heading}>No language model is set yet</h2>
+      <h2 id={heading}>No language model is set up</h2>
       {help && <LazyMarkdown text={help} />}
       <p>
         What you keep is in <Link to="/memory">Memory</Link>; <Link to="/settings">Settings</Link>{" "}

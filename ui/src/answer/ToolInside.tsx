@@ -20,7 +20,7 @@ export function ToolInside({ tool }: { tool: ToolPart }) {
       <Arguments text={tool.arguments} tool={tool.name} />
       {tool.state === "unknown" && (
         <p className="result">
-          It was started, and nobody saw how it ended. It is not repeated by itself.
+          The call was started, but its outcome is unknown. It is not repeated automatically.
         </p>
       )}
       {tool.untrusted && tool.text && (

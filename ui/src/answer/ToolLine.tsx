@@ -16,7 +16,7 @@ import { ToolInside } from "./ToolInside";
 
 const faces: Record<ToolState, { icon: LucideIcon; said: string }> = {
   running: { icon: LoaderCircle, said: "working" },
-  waiting: { icon: CircleHelp, said: "waits for you" },
+  waiting: { icon: CircleHelp, said: "waiting for approval" },
   done: { icon: Check, said: "done" },
   failed: { icon: CircleAlert, said: "failed" },
   unknown: { icon: CircleHelp, said: "outcome unknown" },
@@ -27,7 +27,7 @@ function Progress({ tool }: { tool: ToolPart }) {
   return (
     <>
       {tool.fraction !== null && (
-        <progress max={1} value={tool.fraction} aria-label={`How far: ${tool.label}`} />
+        <progress max={1} value={tool.fraction} aria-label={`Progress: ${tool.label}`} />
       )}
       <span className="progress clip">{tool.progress}</span>
     </>

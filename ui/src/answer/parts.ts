@@ -76,8 +76,8 @@ export function titleOfTool({ name, label }: Pick<ToolPart, "name" | "label">) {
 /** Whose words an untrusted result is, for its line and for a sentence. */
 export function originOf({ arguments: text, name }: Pick<ToolPart, "arguments" | "name">) {
   return codeIn(text, name)
-    ? { mark: "from a program", words: "What a program printed: these are not your words." }
-    : { mark: "from outside", words: "From outside: these are somebody else’s words, not yours." };
+    ? { mark: "from a program", words: "Output of a program, not your words." }
+    : { mark: "from outside", words: "Content from outside, not your words." };
 }
 
 const receipts = {
@@ -91,8 +91,8 @@ export function receiptOf({ decision, always }: Pick<ToolPart, "decision" | "alw
   if (!decision) return "";
   if (!always) return receipts[decision];
   return decision === "reject"
-    ? "rejected, and never asked again"
-    : "approved, always for this tool";
+    ? "rejected; this tool is never used again"
+    : "approved; this tool always runs without asking";
 }
 
 export function pretty(text: string): string {
@@ -166,7 +166,7 @@ const changes: Record<string, string> = {
   added: "Remembered",
   merged: "Already known, confirmed",
   superseded: "Corrected",
-  suggested: "Suggested, waits for your review",
+  suggested: "Suggested, waiting for your review",
   retracted: "Retracted",
   restored: "Restored",
   forgotten: "Forgotten",

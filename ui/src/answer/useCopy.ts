@@ -5,7 +5,7 @@ export function useCopy() {
   const { toasts } = useApp();
   return (text: string, said: string) => {
     const refused = () =>
-      toasts.show("The browser does not let this page copy; select the text instead.");
+      toasts.show("The browser blocked copying. Select the text and copy it yourself.");
     if (!navigator.clipboard) return refused();
     navigator.clipboard.writeText(text).then(() => toasts.show(said), refused);
   };

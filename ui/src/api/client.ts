@@ -58,7 +58,7 @@ export class Problem extends Error {
 export const unreachable = () =>
   new Problem(
     "unreachable",
-    "Bethink does not answer",
+    "Bethink is not responding",
     "Check that `bethink serve` is running. Nothing that was saved is lost.",
     0,
   );

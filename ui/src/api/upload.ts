@@ -19,7 +19,7 @@ function sent<T>(path: string, good: number, file: File, going: Going): Promise<
       else reject(problemIn(request.status, request.responseText));
     };
     request.onerror = () => reject(unreachable());
-    request.onabort = () => reject(new DOMException("Taken back", "AbortError"));
+    request.onabort = () => reject(new DOMException("Cancelled", "AbortError"));
     going.signal.addEventListener("abort", () => request.abort());
     const body = new FormData();
     body.set("file", file);

@@ -38,8 +38,8 @@ function at(path: string): string {
   if (parts.some((part) => /^\.{0,2}$/.test(part))) {
     throw new Problem(
       "bad_input",
-      "That is no path in the vault",
-      "A name is missing, `.` or `..`.",
+      "This is not a valid path in the vault",
+      "A part of the path is empty, `.` or `..`.",
       422,
     );
   }

@@ -35,8 +35,8 @@ function Shown({ route }: { route: Route }) {
       return (
         <div className="page">
           <h1 className="visually-hidden">Not found</h1>
-          <Empty icon={Compass} title="There is no page at this address">
-            <p>It may have been deleted, or the link is not whole.</p>
+          <Empty icon={Compass} title="Page not found">
+            <p>It may have been deleted, or the link is incomplete.</p>
             <Link className="button" to="/">
               Go to Chat
             </Link>
@@ -92,7 +92,7 @@ export function App() {
   return (
     <div className="shell">
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <RoomKeys />
       <Rail current={route.room} />

@@ -13,8 +13,7 @@ export function Banner() {
     <div className="banner" role="status">
       <CloudOff size={16} aria-hidden />
       <span>
-        Reconnecting{since ? ` since ${shortDate(since)}` : ""}. What is on this page stays; nothing
-        saved is lost.
+        Reconnecting{since ? ` since ${shortDate(since)}` : ""}. Nothing that was saved is lost.
       </span>
       <Button onClick={() => void health.check()}>Try now</Button>
     </div>

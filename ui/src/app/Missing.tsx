@@ -5,7 +5,7 @@ import { ProblemNotice } from "../kit/pieces";
 const missing = new Problem(
   "missing",
   "This part of the page cannot be shown",
-  "It did not arrive, or something in it went wrong. Nothing that was saved is lost.",
+  "It failed to load or stopped with an error. Nothing that was saved is lost.",
   0,
 );
 

@@ -64,7 +64,7 @@ function places(app: Services, onShortcuts: () => void): Going[] {
       entry(path, icon, long, () => app.router.go(path)),
     ),
     entry("shortcuts", Keyboard, "Shortcuts", onShortcuts),
-    entry("theme", SunMoon, isDark ? "Light pages" : "Dark pages", () =>
+    entry("theme", SunMoon, isDark ? "Light theme" : "Dark theme", () =>
       app.look.choose({ theme: isDark ? "light" : "dark" }),
     ),
   ];
@@ -195,7 +195,7 @@ export function Palette({
         />
         <Keys combo="escape" />
       </div>
-      <div id={list} role="listbox" aria-label="Found" className="found scroll">
+      <div id={list} role="listbox" aria-label="Results" className="found scroll">
         {found.map((one, i) => (
           <FoundRow
             key={one.key}
@@ -207,9 +207,7 @@ export function Palette({
           />
         ))}
         {!found.length && (
-          <p className="none">
-            Nothing found. Memories are searched by meaning, messages by their words.
-          </p>
+          <p className="none">No results. Memories are searched by meaning, messages by words.</p>
         )}
         {problem && <p className="none">Messages could not be searched: {problem.title}.</p>}
       </div>

@@ -7,7 +7,7 @@ const groups = [...new Set(bindings.map((binding) => binding.group))];
 const always = [
   { combo: "enter", label: "Send, or open" },
   { combo: "shift+enter", label: "New line" },
-  { combo: "↑", label: "Take the last message back into an empty composer" },
+  { combo: "↑", label: "Edit the last message, if the composer is empty" },
   { combo: "/", label: "Commands, at the start of a message" },
 ];
 

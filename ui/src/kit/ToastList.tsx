@@ -6,7 +6,7 @@ export function ToastList() {
   const { toasts } = useApp();
   const list = useStore(toasts.list);
   return (
-    <section className="toasts" aria-label="Notes" aria-live="polite">
+    <section className="toasts" aria-label="Notifications" aria-live="polite">
       {list.map((toast) => (
         <div key={toast.id} className="toast">
           {toast.tone === "fault" && <CircleAlert size={18} aria-hidden />}

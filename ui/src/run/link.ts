@@ -127,7 +127,7 @@ export async function* events(
         clearTimeout(quiet);
       }
       if (!run || fruitless > FRUITLESS) {
-        throw new Problem("cut", "The connection broke", "Send the message again.", 0);
+        throw new Problem("cut", "The connection was lost", "Send the message again.", 0);
       }
       if (visit.signal.aborted) {
         fruitless = 0;

@@ -254,7 +254,7 @@ test("what is shown stays where a place cannot be read, and that is told", async
   void session.show(40);
   await (await question("at=40")).fail();
   expect(session.store.get().status).toBe("ready");
-  expect(faults).toEqual(["Bethink does not answer"]);
+  expect(faults).toEqual(["Bethink is not responding"]);
 });
 
 test("what waits behind an answer that broke off says so, and is sent before what is said later", async () => {

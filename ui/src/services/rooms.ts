@@ -29,7 +29,7 @@ export const settingsPages: readonly (Pick<Room, "name" | "path" | "icon"> & { l
   { name: "Tools", long: "Tools and their rules", path: "/settings/tools", icon: Wrench },
   { name: "Tool servers", long: "Tool servers (MCP)", path: "/settings/servers", icon: Plug },
   { name: "Recent calls", long: "Recent tool calls", path: "/settings/calls", icon: History },
-  { name: "Keys", long: "Keys and people", path: "/settings/keys", icon: KeyRound },
+  { name: "Keys", long: "Keys and users", path: "/settings/keys", icon: KeyRound },
   { name: "Import", long: "Import your history", path: "/settings/import", icon: FileUp },
 ];
 

@@ -75,20 +75,23 @@ export const ends: Record<StopReason, string | null> = {
   answered: null,
   awaiting_approval: null,
   client_tools: null,
-  cancelled: "You stopped this answer. What was said and done until then is kept.",
-  failed: "The answer ended early. What was said and done until then is kept.",
+  cancelled: "You stopped this answer. Everything until then is kept.",
+  failed: "The answer ended early. Everything until then is kept.",
   interrupted:
-    "Bethink was stopped in the middle of this answer. What is shown here was kept; ask again to go on.",
+    "Bethink was stopped during this answer. The part shown here is kept. Ask again to continue.",
   max_steps:
-    "It took as many steps as one answer may. Ask it to go on, or raise the bound in the settings.",
+    "The answer reached the limit of steps. Ask it to continue, or raise the limit in the settings.",
   max_tool_calls:
-    "It used as many tool calls as one answer may. Ask it to go on, or raise the bound.",
-  max_tokens: "It used as many tokens as one answer may. Ask it to go on, or raise the bound.",
-  max_cost: "It reached the most that one answer may cost. Ask it to go on, or raise the bound.",
-  max_seconds: "It reached the time that one answer may take. Ask it to go on, or raise the bound.",
+    "The answer reached the limit of tool calls. Ask it to continue, or raise the limit in the settings.",
+  max_tokens:
+    "The answer reached the limit of tokens. Ask it to continue, or raise the limit in the settings.",
+  max_cost:
+    "The answer reached the limit of cost. Ask it to continue, or raise the limit in the settings.",
+  max_seconds:
+    "The answer reached the time limit. Ask it to continue, or raise the limit in the settings.",
   repeated_calls:
-    "It kept repeating the same tool call, so it was ended. Try to say it differently.",
-  length: "The model reached the longest answer it can give. Ask it to go on.",
+    "The model kept repeating the same tool call, so the answer was stopped. Try other words.",
+  length: "The answer reached the maximum length of the model. Ask it to continue.",
   content_filter: "The model’s provider withheld the rest of this answer.",
 };
 

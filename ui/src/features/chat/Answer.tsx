@@ -28,7 +28,7 @@ function Unbacked({ claims }: { claims: Run["unbacked"] }) {
   if (!claims.length) return null;
   return (
     <Notice tone="ask">
-      <strong>The answer claims what was not done</strong>
+      <strong>The answer claims something that was not done</strong>
       {claims.map(({ text, claim }) => (
         <span key={text}>
           “{text}” {claimName(claim)}.

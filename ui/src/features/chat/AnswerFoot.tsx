@@ -41,7 +41,7 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
         <IconButton
           icon={CornerDownRight}
           size={15}
-          label="Go on from here"
+          label="Continue from here"
           disabled={busy}
           onClick={() => {
             session.goOn(turn);
@@ -53,7 +53,7 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
         <IconButton
           icon={RefreshCw}
           size={15}
-          label="Answer again"
+          label="Regenerate answer"
           disabled={busy}
           onClick={() => {
             void session.regenerate(turn);
@@ -65,7 +65,7 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
         <IconButton
           icon={Copy}
           size={15}
-          label="Copy the answer"
+          label="Copy answer"
           onClick={() => copy(text, "Answer copied")}
         />
       )}

@@ -45,10 +45,10 @@ function useDeciding({ tool, run, session }: ApprovalProps) {
       if (!decision.always) return;
       const never = decision.decision === "reject";
       const undo = () => void api.setRule(tool.name, before).catch(toasts.fault);
-      toasts.show(
-        `${tool.name} ${never ? "is not used any more" : "runs without asking"} from now on.`,
-        { label: "Undo", run: undo },
-      );
+      toasts.show(`${tool.name} ${never ? "is never used" : "runs without asking"} from now on.`, {
+        label: "Undo",
+        run: undo,
+      });
     } catch (error) {
       const problem = asProblem(error);
       setFault(problem.detail || problem.title);
@@ -91,15 +91,16 @@ export function Approval(props: ApprovalProps) {
           {!tool.final && (
             <span className="for-always">
               <Button disabled={busy} onClick={() => choose("approve", true)}>
-                Always for this tool
+                Always allow this tool
               </Button>
               <Button
                 look="quiet"
                 disabled={busy}
-                aria-label="Never use this tool"
+                aria-label="Never allow this tool"
                 onClick={() => choose("reject", true)}
               >
-                Never
+                {" "}
+                Never allow{" "}
               </Button>
             </span>
           )}

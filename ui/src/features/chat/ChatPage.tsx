@@ -27,7 +27,7 @@ type ChatPageProps = {
 /** What somebody who does not see the page hears: stages, not every word. */
 function spoken({ running, link, turns }: SessionView): string {
   const run = turns.at(-1)?.run;
-  if (link === "reconnecting") return "The connection broke. Reconnecting.";
+  if (link === "reconnecting") return "Connection lost. Reconnecting.";
   if (running) {
     const tool = run?.parts.findLast((part) => part.type === "tool" && part.state === "running");
     return tool?.type === "tool" ? tool.label : "Answering";
@@ -62,7 +62,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
       {over && (
         <p className="drop-here">
           <Paperclip size={20} aria-hidden />
-          Drop to attach to your message
+          Drop files here to attach them
         </p>
       )}
     </div>
@@ -80,7 +80,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
     <>
       {view.status === "loading" && (
         <div className="column stream">
-          <Skeleton lines={7} label="Reading the conversation" />
+          <Skeleton lines={7} label="Loading the conversation" />
         </div>
       )}
       {empty && <Welcome temporary={temporary} onChoose={(text) => composer.current?.put(text)} />}

@@ -44,8 +44,8 @@ function useGrowing(text: string) {
 function hintOf(uploads: readonly Upload[], text: string): string | null {
   const mine = uploads.filter(({ claimed, problem }) => !claimed && !problem);
   if (!mine.length) return null;
-  if (!text.trim()) return `Say what to do with ${mine.length === 1 ? "it" : "them"}`;
-  return mine.every(({ file }) => file) ? null : "Goes when the files are there";
+  if (!text.trim()) return `Describe what to do with ${mine.length === 1 ? "it" : "them"}`;
+  return mine.every(({ file }) => file) ? null : "Sent when the files are uploaded";
 }
 
 export function Composer({ ref, session, view }: ComposerProps) {
@@ -116,7 +116,7 @@ export function Composer({ ref, session, view }: ComposerProps) {
           rows={1}
           value={text}
           aria-label="Message"
-          placeholder={view.running ? "Add what comes next" : "Write a message"}
+          placeholder={view.running ? "Write the next message" : "Write a message"}
           aria-autocomplete="list"
           aria-haspopup="listbox"
           aria-controls={open ? menu : undefined}

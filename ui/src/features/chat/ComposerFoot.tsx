@@ -63,7 +63,7 @@ export function ComposerFoot({ view, hint, empty, onFiles, onStop }: FootProps) 
             icon={Square}
             size={14}
             className="stop"
-            label={view.stopping ? "Stopping" : "Stop the answer"}
+            label={view.stopping ? "Stopping…" : "Stop the answer"}
             disabled={view.stopping}
             onClick={onStop}
           />

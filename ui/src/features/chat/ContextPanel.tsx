@@ -21,7 +21,7 @@ function Figures({
   const rows: [string, string | null][] = [
     ["Time", tookMs === null ? null : duration(tookMs)],
     [
-      "Read",
+      "Input",
       usage.length
         ? `${about}${count(
             sum((each) => each.input_tokens),
@@ -30,7 +30,7 @@ function Figures({
         : null,
     ],
     [
-      "Written",
+      "Output",
       usage.length
         ? `${about}${count(
             sum((each) => each.output_tokens),
@@ -64,7 +64,7 @@ export function ContextPanel({ session }: { session: Session }) {
   return (
     <aside className="panel scroll" aria-label="This answer">
       <section>
-        <h2>What I used</h2>
+        <h2>Used memories</h2>
         {run?.recalled.length ? (
           <ul className="memory-lines">
             {citedFirst(run).map(({ item, number }) => (
@@ -72,13 +72,11 @@ export function ContextPanel({ session }: { session: Session }) {
             ))}
           </ul>
         ) : (
-          <p>
-            {run ? "Nothing from memory." : "Memories that an answer rests on are listed here."}
-          </p>
+          <p>{run ? "No memories used." : "Memories that an answer uses are listed here."}</p>
         )}
       </section>
       <section>
-        <h2>Changed</h2>
+        <h2>Changes to memory</h2>
         {run?.changed.length ? (
           <ul className="memory-lines">
             {run.changed.map((change, i) => (
@@ -92,15 +90,19 @@ export function ContextPanel({ session }: { session: Session }) {
             ))}
           </ul>
         ) : (
-          <p>{run ? "Nothing." : "Whatever is remembered or corrected, each with its undo."}</p>
+          <p>
+            {run
+              ? "No changes."
+              : "Memories added or corrected are listed here, each with an undo button."}
+          </p>
         )}
       </section>
       <section>
-        <h2>This turn</h2>
+        <h2>Time and cost</h2>
         {run && (took !== null || run.usage.length > 0 || run.model) ? (
           <Figures usage={run.usage} tookMs={took} model={run.model} />
         ) : (
-          <p>{view.running ? "Working…" : "Seconds, tokens and cost."}</p>
+          <p>{view.running ? "Working…" : "Time, tokens and cost."}</p>
         )}
       </section>
     </aside>

@@ -7,7 +7,7 @@ import { usedOf, WindowParts } from "./WindowParts";
 
 const jobs: Record<string, string> = {
   chat: "Answers",
-  extraction: "Remembering",
+  extraction: "Storing memories",
   title: "Title",
   summary: "Summaries",
 };
@@ -52,7 +52,7 @@ function Costs({ view }: { view: SessionView }) {
           </div>
         ))}
         <div>
-          <dt>Together</dt>
+          <dt>Total</dt>
           <dd>
             {about}
             {count(all, "token")}
@@ -76,13 +76,13 @@ export function ContextRing({ view }: { view: SessionView }) {
     <>
       <Popover
         className="ring-button"
-        label="What fills the model’s window"
+        label="Context window"
         face={
           <>
             <Ring share={share} />
             <span aria-hidden>{tokens(used)}</span>
             <span className="visually-hidden">
-              {`The model’s window is ${percent} percent full; costs of this conversation`}
+              {`Context window ${percent} percent full; costs of this conversation`}
             </span>
           </>
         }

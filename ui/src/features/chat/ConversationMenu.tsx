@@ -72,7 +72,7 @@ export function ConversationMenu({ item, onRename, onModel }: ConversationMenuPr
           onClose={() => setAsking(false)}
         >
           <p>
-            “{titleOf(item)}” and its messages go for good. What was remembered from it stays in
+            “{titleOf(item)}” and its messages are deleted for good. Memories from it stay in
             Memory.
           </p>
         </Confirm>

@@ -59,11 +59,11 @@ export function ConversationNav({ current }: { current: string | null }) {
         {problem && !items.length && (
           <ProblemNotice problem={problem} onRetry={() => void conversations.refresh()} />
         )}
-        {!loaded && !problem && <Skeleton lines={6} label="Reading your conversations" />}
+        {!loaded && !problem && <Skeleton lines={6} label="Loading your conversations" />}
         {loaded && !items.length && (
           <p className="none">
             <MessageSquareText size={18} aria-hidden />
-            {archived ? "Nothing is archived." : "What you talk about will be listed here."}
+            {archived ? "No archived conversations." : "Your conversations are listed here."}
           </p>
         )}
         {grouped(items, Date.now()).map((group) => (

@@ -62,7 +62,7 @@ export function ConversationRow({ item, current, renaming, onRename }: RowProps)
       </Link>
       {item.active_run && (
         <span className="working">
-          <span className="visually-hidden">is being answered</span>
+          <span className="visually-hidden">answering</span>
         </span>
       )}
       <ConversationMenu item={item} onRename={() => onRename(true)} />

@@ -18,7 +18,7 @@ function readAs(before: unknown, typed: string): { value?: unknown; wrong?: stri
   try {
     return { value: JSON.parse(typed) };
   } catch {
-    return { wrong: "This is not JSON yet. Text stands in double quotes." };
+    return { wrong: "This is not valid JSON. Put text in double quotes." };
   }
 }
 

@@ -13,13 +13,13 @@ export function FromHere({ session, view }: { session: Session; view: SessionVie
     <p className="from-here" role="status">
       <CornerDownRight size={16} aria-hidden />
       <span className="clip">
-        Your next message goes on from <q>{words.slice(0, 120)}</q>
+        Your next message continues from <q>{words.slice(0, 120)}</q>
       </span>
-      <small>What came after stays as another version.</small>
+      <small>The messages after it are kept as another version.</small>
       <IconButton
         icon={X}
         size={14}
-        label="Go on at the end instead"
+        label="Continue at the end instead"
         onClick={() => session.goOn(null)}
       />
     </p>

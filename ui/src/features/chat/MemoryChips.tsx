@@ -47,7 +47,7 @@ export function ChangedChip({ changes, undone, session }: ChangedProps) {
         face={
           <>
             <NotebookPen size={14} aria-hidden />
-            {isUndone ? "Memory as before" : "Memory updated"}
+            {isUndone ? "Changes to memory undone" : "Memory updated"}
           </>
         }
       >

@@ -75,7 +75,7 @@ export function RecalledLine({ item, number = 0 }: RecalledProps) {
       <small>
         {[kindName(kind), at && shortDate(at / 1000)].filter(Boolean).join(" · ")}
         {source && <Source source={source} />}
-        {score > 0 ? ` · ${Math.round(score * 100)} % match` : " · always in mind"}
+        {score > 0 ? ` · ${Math.round(score * 100)} % match` : " · always included"}
         {until && ` · until ${shortDate(until / 1000)}`}
         {doubt && ` · ${doubt}`}
       </small>

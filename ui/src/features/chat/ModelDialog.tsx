@@ -37,7 +37,7 @@ export function ModelDialog(props: { session: Session; view: SessionView; onClos
     setSaving(true);
     try {
       await session.settle({ model: model || null, system: system.trim() });
-      toasts.show("Holds from the next message on");
+      toasts.show("Applies from the next message");
       onClose();
     } catch (error) {
       setProblem(asProblem(error));
@@ -55,20 +55,20 @@ export function ModelDialog(props: { session: Session; view: SessionView; onClos
             value={model}
             onChange={(event) => setModel(event.target.value)}
           >
-            <option value="">{usual ? `${usual} (the usual one)` : "The usual one"}</option>
+            <option value="">{usual ? `${usual} (default)` : "Default"}</option>
             {others.map((name) => (
               <option key={name} value={name}>
                 {name}
               </option>
             ))}
             {gone && before.model && (
-              <option value={before.model}>{before.model} (not offered any more)</option>
+              <option value={before.model}>{before.model} (no longer available)</option>
             )}
           </select>
         </label>
         {!others.length && !gone && (
           <p className="small">
-            Only one model is set up. More are offered here once they are named in the settings.
+            Only one model is set up. Add more in the settings to choose here.
           </p>
         )}
         <label className="field">
@@ -84,7 +84,8 @@ export function ModelDialog(props: { session: Session; view: SessionView; onClos
           />
         </label>
         <p id={hint} className="small">
-          The model is told this beside Bethink’s own instructions. It is no part of the messages.
+          The model gets this in addition to Bethink’s own instructions. It is not part of the
+          messages.
         </p>
         <div className="actions">
           <Button onClick={onClose}>Cancel</Button>

@@ -11,7 +11,7 @@ export function Picture({ file, session }: FileProps) {
     return (
       <>
         <FileChip file={file} session={session} />
-        <p className="gone">This picture cannot be shown.</p>
+        <p className="gone">This image cannot be shown.</p>
       </>
     );
   }
@@ -20,10 +20,10 @@ export function Picture({ file, session }: FileProps) {
       <button
         type="button"
         className="picture-box"
-        title="See it in full size"
+        title="Open in full size"
         onClick={() => setOpen(true)}
       >
-        <span className="visually-hidden">See in full size: </span>
+        <span className="visually-hidden">Open in full size: </span>
         <img
           src={file.url}
           alt={file.name}

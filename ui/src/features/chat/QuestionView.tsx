@@ -62,7 +62,7 @@ function EditQuestion({ turn, session, busy }: Pick<QuestionProps, "turn" | "ses
         onKeyDown={press}
       />
       <div className="actions">
-        <span className="hint">What was said before stays as another version.</span>
+        <span className="hint">The earlier version is kept.</span>
         <Button onClick={close}>Cancel</Button>
         <Button look="primary" type="submit" disabled={!ready}>
           Send
@@ -97,14 +97,14 @@ export function QuestionView({ turn, session, busy, editing, found }: QuestionPr
             <IconButton
               icon={Copy}
               size={15}
-              label="Copy your message"
+              label="Copy message"
               onClick={() => copy(question.content, "Message copied")}
             />
             {!turn.unsent && (
               <IconButton
                 icon={Pencil}
                 size={15}
-                label="Edit your message"
+                label="Edit message"
                 disabled={busy || messageOf(turn) === null}
                 onClick={() => session.edit(turn)}
               />

@@ -35,9 +35,9 @@ function WaitedFor({ one, session }: { one: Upload; session: Session }) {
 /** Why the first of the messages that wait is not sent yet. */
 function reasonOf({ queue, running, parked, status }: SessionView): string {
   if (running) return "Sent when this answer ends";
-  if (queue[0]?.waits.length) return "Sent when the files are there";
-  if (parked) return "Not sent, since the message before it was not answered to its end";
-  return status === "loading" ? "Sent when the conversation is there" : "Sent in a moment";
+  if (queue[0]?.waits.length) return "Sent when the files are uploaded";
+  if (parked) return "Not sent, because the answer before it did not finish";
+  return status === "loading" ? "Sent when the conversation is loaded" : "Sent in a moment";
 }
 
 /** Messages that wait, in their order, and why: for the present answer's end, or for their files. */
@@ -72,7 +72,7 @@ export function Queue({ session, view, uploads, onPut }: QueueProps) {
             <IconButton
               icon={X}
               size={14}
-              label={`Do not send: ${text}`}
+              label={`Remove from the queue: ${text}`}
               onClick={() => session.unqueue(i)}
             />
           </li>

@@ -48,7 +48,7 @@ function MoreTurns({ label, busy, held, onMore }: MoreTurnsProps) {
       aria-disabled={busy || held}
       onClick={onMore}
     >
-      {busy ? "Reading…" : label}
+      {busy ? "Loading…" : label}
     </button>
   );
 }
@@ -119,7 +119,7 @@ export function Stream({ session, view }: StreamProps) {
           {newer && (
             <MoreTurns
               key={`after ${last?.key}`}
-              label={`Show later messages, of ${total.toLocaleString()}`}
+              label={`Show later messages (${total.toLocaleString()} in all)`}
               busy={paging === "newer"}
               held={paging === "older"}
               onMore={() => void session.loadNewer()}
@@ -135,15 +135,15 @@ export function Stream({ session, view }: StreamProps) {
             <p className="reconnecting">
               <Unplug size={16} aria-hidden />
               {reachable
-                ? "The connection broke. The answer goes on and will appear here."
-                : "Bethink does not answer. What it said until now is kept, and the rest is looked for when it answers again."}
+                ? "Connection lost. The answer continues on the server and will appear here."
+                : "Bethink is not responding. The answer so far is kept; the rest is loaded when the server responds again."}
             </p>
           )}
         </div>
       </section>
       {(away || newer) && (
         <Button icon={ArrowDown} className="to-end" onClick={goToEnd}>
-          To the end
+          Go to the end
         </Button>
       )}
     </div>

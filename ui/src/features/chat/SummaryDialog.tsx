@@ -24,13 +24,12 @@ export function SummaryDialog({ conversation, onClose }: SummaryProps) {
     <Dialog title="Summary of earlier messages" className="summary-dialog" onClose={onClose}>
       <div className="body">
         {problem && <ProblemNotice problem={problem} />}
-        {!problem && !summary && <Skeleton lines={4} label="Reading the summary" />}
+        {!problem && !summary && <Skeleton lines={4} label="Loading the summary" />}
         {summary && (
           <>
             <p className="hint">
-              The model reads this in place of the first{" "}
-              {count(summary.covered_messages, "message")}, which are all kept. Written{" "}
-              {fullDate(Date.parse(summary.at))}.
+              The model reads this instead of the first {count(summary.covered_messages, "message")}
+              , which are all kept. Written {fullDate(Date.parse(summary.at))}.
             </p>
             <LazyMarkdown text={summary.text} />
           </>

@@ -94,7 +94,7 @@ function TableView({ name, table }: { name: string; table: Table }) {
         </Button>
       )}
       {all && left > 0 && (
-        <p className="gone">{count(left, "more row")} in the file, which can be downloaded.</p>
+        <p className="gone">{count(left, "more row")} in the file. Download it to see all.</p>
       )}
     </>
   );

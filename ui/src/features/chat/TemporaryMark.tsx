@@ -16,7 +16,8 @@ export function TemporaryNote() {
     <p className="temporary-note">
       <Ghost size={15} aria-hidden />
       <span>
-        Nothing said here is listed, searched or remembered. It goes a day after its last message.
+        This chat is not listed, searched or remembered. It is deleted one day after its last
+        message.
       </span>
     </p>
   );

@@ -12,7 +12,7 @@ export function ToolGroup(props: {
 }) {
   const { tools, run, session } = props;
   return (
-    <ul className="tools" aria-label="What was done">
+    <ul className="tools" aria-label="Tool calls">
       {tools.map((tool) => (
         <li key={tool.key}>
           {tool.state === "waiting" && run ? (

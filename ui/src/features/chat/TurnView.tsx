@@ -30,7 +30,9 @@ export const TurnView = memo(function TurnView(props: TurnProps) {
       {turn.unsent ? (
         <Notice tone="fault">
           <strong>Your message was not sent</strong>
-          <span>{turn.unsent.problem.detail || turn.unsent.problem.title} It is kept above.</span>
+          <span>
+            {turn.unsent.problem.detail || turn.unsent.problem.title} Its text is kept above.
+          </span>
           <span>
             <Button disabled={busy} onClick={() => void session.retry(turn)}>
               Send again

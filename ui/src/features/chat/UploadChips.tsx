@@ -8,7 +8,7 @@ import { iconOf } from "./FileChip";
 export function stateOf({ file, problem, gone, size }: Upload): string {
   if (problem) return problem.detail || problem.title;
   if (file) return size ? bytes(size) : "";
-  return gone < 1 ? `${Math.floor(gone * 100)} %` : "Being kept";
+  return gone < 1 ? `${Math.floor(gone * 100)} %` : "Saving";
 }
 
 function UploadChip({ one, uploads }: { one: Upload; uploads: Uploads }) {
@@ -32,7 +32,7 @@ function UploadChip({ one, uploads }: { one: Upload; uploads: Uploads }) {
       <IconButton
         icon={X}
         size={14}
-        label={`${one.file ? "Do not send" : "Take back"}: ${one.name}`}
+        label={`${one.file ? "Remove" : "Cancel"}: ${one.name}`}
         onClick={() => uploads.remove(one.key)}
       />
       {going && <progress max={1} value={one.gone} aria-label={`Uploading ${one.name}`} />}

@@ -29,18 +29,18 @@ export function Welcome(props: { temporary: boolean; onChoose: (text: string) =>
         {temporary ? (
           <>
             <p className="hello">
-              <Ghost size={24} strokeWidth={1.5} aria-hidden /> Between us.
+              <Ghost size={24} strokeWidth={1.5} aria-hidden /> Temporary chat
             </p>
             <p className="ask">This chat is not listed, searched or remembered.</p>
           </>
         ) : (
           <>
             <p className="hello">{greeting(new Date().getHours())}</p>
-            <p className="ask">What is on your mind?</p>
+            <p className="ask">How can I help?</p>
           </>
         )}
         {known && !temporary && (
-          <ul className="samples" aria-label="To begin with">
+          <ul className="samples" aria-label="Suggestions">
             {(noModel ? without : withModel).map((text) => (
               <li key={text}>
                 <button type="button" onClick={() => onChoose(text)}>

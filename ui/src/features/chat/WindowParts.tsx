@@ -19,7 +19,7 @@ type PartsProps = { filled: Window; used: number; onSummary: () => void };
 export function WindowParts({ filled, used, onSummary }: PartsProps) {
   return (
     <section>
-      <h2>What the model was given</h2>
+      <h2>What the context window contains</h2>
       <div className="window-bar" aria-hidden>
         {parts.map(([name]) => (
           <i

@@ -2,10 +2,10 @@
 export type Command = { name: string; takes: string | null; does: string };
 
 export const commands: readonly Command[] = [
-  { name: "/remember", takes: "something to keep", does: "Keep a fact in memory" },
-  { name: "/recall", takes: "what you look for", does: "Search memory" },
-  { name: "/forget", takes: "what should go", does: "Find a memory and let it go" },
-  { name: "/help", takes: null, does: "What can be done here" },
+  { name: "/remember", takes: "a fact", does: "Keep a fact in memory" },
+  { name: "/recall", takes: "words to look for", does: "Search memory" },
+  { name: "/forget", takes: "what to forget", does: "Find a memory and forget it" },
+  { name: "/help", takes: null, does: "List the commands" },
 ];
 
 /** The commands that what is typed could become; none once there is more than a word. */

@@ -16,7 +16,7 @@ export function useConversationActions() {
     try {
       sessions.learn(await conversations.change(id, { archived }));
       const undo = { label: "Undo", run: () => void setArchived(id, !archived) };
-      toasts.show(archived ? "Conversation archived" : "Conversation is back in the list", undo);
+      toasts.show(archived ? "Conversation archived" : "Conversation restored to the list", undo);
       if (archived) leave(id);
     } catch (error) {
       toasts.fault(error);
@@ -30,7 +30,7 @@ export function useConversationActions() {
         if (!active) {
           await api.patchConversation(conversation, { branch });
           await sessions.read(conversation, position);
-          toasts.show("This is an earlier version of what was said; it is shown now");
+          toasts.show("Showing an earlier version of the conversation");
         }
         const address = addressOfChat(conversation, position);
         // It may be the address already, and its reader elsewhere on the page.

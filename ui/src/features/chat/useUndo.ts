@@ -12,7 +12,7 @@ export function useUndo(session: Session) {
     try {
       await api.undo(token);
       session.markUndone(token);
-      toasts.show("Undone. Memory is as it was before.");
+      toasts.show("Undone. The change to memory was reverted.");
       await memoryNews.tell();
     } catch (error) {
       toasts.fault(error);

@@ -94,7 +94,7 @@ export function LoginPage() {
         </Button>
       </form>
       <p className="note">
-        Whoever runs this Bethink gives you a key: <code>bethink users key add NAME</code>.
+        Ask the administrator of this server for a key: <code>bethink users key add NAME</code>.
       </p>
     </main>
   );

@@ -70,11 +70,13 @@ export function ForgetDialog({ given, onClose }: ForgetProps) {
         {problem && (
           <ProblemNotice problem={problem} onRetry={wanted ? () => void look(wanted) : undefined} />
         )}
-        {wanted && !preview && !problem && <Skeleton lines={3} label="Looking for what would go" />}
+        {wanted && !preview && !problem && (
+          <Skeleton lines={3} label="Finding what would be forgotten" />
+        )}
         {preview && wanted?.all && (
           <Besides preview={preview} wanted={wanted} onChange={(what) => void look(what, true)} />
         )}
-        {nothing && <p>Nothing that is remembered fits.</p>}
+        {nothing && <p>No memories match.</p>}
         {preview && !nothing && <Preview preview={preview} byWords={!wanted?.all} />}
         <div className="actions">
           <Button data-first disabled={busy} onClick={leave}>
@@ -107,8 +109,12 @@ function Besides({
   const ticked = wanted.kinds ?? [];
   return (
     <fieldset className="would-go">
-      <legend>What goes</legend>
-      <p>All memories, and what was said in {count(conversations?.count ?? 0, "conversation")}.</p>
+      <legend>What is forgotten</legend>
+      <p>
+        {" "}
+        All memories. Answers no longer use the messages of{" "}
+        {count(conversations?.count ?? 0, "conversation")}.{" "}
+      </p>
       <label className="check">
         <input
           type="checkbox"
@@ -117,7 +123,7 @@ function Besides({
             onChange({ ...wanted, conversations: target.checked ? "remove" : "keep" })
           }
         />
-        Remove the conversations, instead of keeping them to be read
+        Delete these conversations too; otherwise you can still read them
       </label>
       {preview.kinds
         .filter(({ kind }) => kind !== "conversations")
@@ -170,7 +176,7 @@ function Ask({ onLook }: { onLook: (query: string) => void }) {
         />
       </label>
       <Button type="submit" disabled={!query.trim()}>
-        Show what would go
+        Show what would be forgotten
       </Button>
     </form>
   );
@@ -198,7 +204,7 @@ function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolea
       )}
       {messages.length > 0 && (
         <>
-          <h3>What was said in {count(messages.length, "message")}</h3>
+          <h3>In {count(messages.length, "message")}</h3>
           <ul>
             {messages.flatMap(({ message, sentences }) =>
               sentences.map((sentence) => <li key={`${message} ${sentence}`}>“{sentence}”</li>),
@@ -222,7 +228,10 @@ function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolea
       )}
       {preview.people.length > 0 && (
         <>
-          <h3>What is told of {count(preview.people.length, "person", "people")}</h3>
+          <h3>
+            In the {preview.people.length === 1 ? "record" : "records"} of{" "}
+            {count(preview.people.length, "person", "people")}
+          </h3>
           <ul>
             {preview.people.flatMap(({ person, name, parts }) =>
               parts.map((part) => (
@@ -247,8 +256,8 @@ function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolea
             </ul>
           </div>
         ))}
-      {preview.has_more && <p>More answers this than is shown: ask again afterwards.</p>}
-      <p>This cannot be undone. To keep a way back, retract instead.</p>
+      {preview.has_more && <p>There is more than is shown here. Repeat this afterwards.</p>}
+      <p>This cannot be undone. To be able to undo it, retract instead.</p>
     </div>
   );
 }
@@ -262,16 +271,16 @@ function ReceiptDialog({ receipt, onClose }: { receipt: Forgotten; onClose: () =
     <Dialog title="Forgotten" onClose={onClose}>
       <div className="body">
         <p role="status">
-          {count(receipt.forgotten, "memory is", "memories are")} gone for good
+          {count(receipt.forgotten, "memory is", "memories are")} forgotten for good
           {receipt.messages.length > 0 &&
-            `, and what said it in ${count(receipt.messages.length, "message")}`}
+            `, and the sentences about it in ${count(receipt.messages.length, "message")}`}
           .
         </p>
         {others.length > 0 && <p>Also: {others.join(", ")}.</p>}
         {receipt.doubted.length > 0 && (
           <p>
-            {count(receipt.doubted.length, "memory", "memories")} rested on that and may not hold
-            any more; each says so.
+            {count(receipt.doubted.length, "memory", "memories")} depended on this and may no longer
+            be true. Each is marked.
           </p>
         )}
         {receipt.outside.map((what) => (

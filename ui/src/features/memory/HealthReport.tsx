@@ -31,7 +31,7 @@ export function HealthReport() {
       <div className="page-inner">
         <MemoryHead />
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!known && !problem && <Skeleton lines={6} label="Looking through the memory" />}
+        {!known && !problem && <Skeleton lines={6} label="Checking the memories" />}
         {known && (
           <>
             {known.numbers.warning && (
@@ -48,8 +48,8 @@ export function HealthReport() {
                 ))}
               </ul>
             ) : (
-              <Empty icon={HeartPulse} title="Nothing needs a look">
-                <p>No duplicates, contradictions, secrets or loose ends were found.</p>
+              <Empty icon={HeartPulse} title="No problems found">
+                <p>There are no duplicates, contradictions, secrets or memories in doubt.</p>
               </Empty>
             )}
             <Numbers numbers={known.numbers} />
@@ -130,7 +130,7 @@ function Merging({ onClose }: { onClose: () => void }) {
                 {kept.content}
                 <ul>
                   {gone.map(({ id, content }) => (
-                    <li key={id}>takes in: {content}</li>
+                    <li key={id}>replaces: {content}</li>
                   ))}
                 </ul>
               </li>
@@ -162,11 +162,11 @@ function Numbers({ numbers }: { numbers: MemoryNumbers }) {
   const most = Object.entries(numbers.categories).toSorted(([, a], [, b]) => b - a);
   return (
     <section className="numbers">
-      <h2>In numbers</h2>
+      <h2>Statistics</h2>
       <p>
         {count(numbers.facts, "memory", "memories")}, {numbers.pinned.toLocaleString()} pinned,{" "}
-        {numbers.doubted.toLocaleString()} in doubt; {megabytes} MB on the disk with everything
-        else.
+        {numbers.doubted.toLocaleString()} in doubt; {megabytes} MB on disk, including all other
+        data.
       </p>
       {most.length > 0 && (
         <dl className="facts-of">

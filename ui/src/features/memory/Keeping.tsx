@@ -77,7 +77,7 @@ export function Keeping() {
           })),
           { label: "Import a file", icon: FileUp, run: () => picker.current?.click() },
           {
-            label: "Forget by words",
+            label: "Forget by search",
             icon: Eraser,
             run: () => setForgetting("words"),
             fault: true,
@@ -94,7 +94,7 @@ export function Keeping() {
         ref={picker}
         type="file"
         hidden
-        aria-label="A file of memories"
+        aria-label="Memory file"
         onChange={({ target }) => {
           const [chosen] = target.files ?? [];
           // The same file can be chosen again.
@@ -129,12 +129,12 @@ export function Keeping() {
 function Report({ report }: { report: MemoryImport }) {
   const rows: [string, number][] = [
     ["New", report.added],
-    ["Put back as they were", report.restored],
-    ["Conversations and messages put back", report.said],
-    ["Say more of what is known", report.merged],
-    ["Known already", report.known],
-    ["Changed here since, left as they are", report.differing],
-    ["Cannot be taken", report.refused],
+    ["Restored", report.restored],
+    ["Conversations and messages restored", report.said],
+    ["Merged with known memories", report.merged],
+    ["Already known", report.known],
+    ["Changed here since, not overwritten", report.differing],
+    ["Cannot be imported", report.refused],
   ];
   return (
     <>
@@ -151,7 +151,7 @@ function Report({ report }: { report: MemoryImport }) {
       </dl>
       {report.bad.length > 0 && (
         <details>
-          <summary>Lines that cannot be taken</summary>
+          <summary>Lines that cannot be imported</summary>
           <ul className="bad-lines">
             {report.bad.map(({ line, reason }) => (
               <li key={line}>

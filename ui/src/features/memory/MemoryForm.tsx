@@ -38,7 +38,7 @@ export function MemoryForm({ memory, onSave, onClose }: MemoryFormProps) {
       }}
     >
       <label className="field">
-        {memory ? "What is true" : "What should be remembered"}
+        {memory ? "Corrected text" : "What should be remembered"}
         <textarea
           className="input"
           // biome-ignore lint/a11y/noAutofocus: the form was opened to write in it

@@ -124,7 +124,7 @@ function AllMemories() {
         <MemoryTools filter={filter} onFilter={(patch) => setFilter({ ...filter, ...patch })} />
         {adding && <MemoryForm onSave={actions.add} onClose={() => setAdding(false)} />}
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {status === "loading" && <Skeleton lines={7} label="Reading memory" />}
+        {status === "loading" && <Skeleton lines={7} label="Loading memories" />}
         {status === "ready" && items.length > 0 && (
           <p className="memory-count" role="status">
             {count(total, "memory", "memories")}
@@ -143,18 +143,18 @@ function AllMemories() {
 
 function NoneFound() {
   return (
-    <Empty icon={SearchX} title="Nothing matches">
-      <p>Try other words, another category, or memories that were corrected since.</p>
+    <Empty icon={SearchX} title="No matches">
+      <p>Try other words, another category or another state.</p>
     </Empty>
   );
 }
 
 function NoneYet({ onAdd }: { onAdd: () => void }) {
   return (
-    <Empty icon={Brain} title="Nothing is remembered yet">
+    <Empty icon={Brain} title="No memories yet">
       <p>
-        Say something about yourself in Chat, write <code>/remember</code> there, or add it here.
-        Whatever is kept can be read, corrected, undone and forgotten on this page.
+        Tell Bethink something about yourself in Chat, write <code>/remember</code> there, or add a
+        memory here. On this page you can read, correct, undo and forget every memory.
       </p>
       <Button icon={Plus} onClick={onAdd}>
         Add a memory

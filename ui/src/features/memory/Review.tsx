@@ -43,7 +43,7 @@ export function Review() {
       <div className="page-inner">
         <MemoryHead />
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {status === "loading" && <Skeleton lines={5} label="Reading what was suggested" />}
+        {status === "loading" && <Skeleton lines={5} label="Loading the suggestions" />}
         {items.length > 0 && (
           <p className="memory-count">
             Nothing here is used in answers until you accept it. <Keys combo="a" /> accepts,{" "}
@@ -52,10 +52,10 @@ export function Review() {
         )}
       </div>
       {status === "ready" && !items.length && (
-        <Empty icon={Inbox} title="Nothing waits for you">
+        <Empty icon={Inbox} title="Nothing to review">
           <p>
-            What Bethink is not sure you said yourself, such as what stood on a web page, is kept
-            here until you accept or reject it.
+            Facts that you may not have said yourself, for example from web pages, wait here until
+            you accept or reject them.
           </p>
         </Empty>
       )}

@@ -26,7 +26,7 @@ export function Timeline({ memory }: { memory: Memory }) {
   if (known?.of !== memory.id || known.items.length < 2) return null;
   return (
     <section className="timeline">
-      <h2>How it came to this</h2>
+      <h2>History</h2>
       <ol>
         {known.items.map((version) => (
           <li key={version.id} aria-current={version.id === memory.id ? "true" : undefined}>

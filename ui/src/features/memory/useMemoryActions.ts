@@ -4,9 +4,9 @@ import { useApp } from "../../services/context";
 import { count } from "../../services/words";
 
 const added: Partial<Record<MemoryWritten["change"], string>> = {
-  merged: "Already known; kept once",
-  superseded: "Remembered. It replaces what was true before, which is kept as history",
-  suggested: "Kept for your review",
+  merged: "Already known; not stored twice",
+  superseded: "Remembered. The memory that it replaces is kept as history",
+  suggested: "Saved for your review",
 };
 
 /** Changes of memory, each with a receipt and, where that can be, its undo. */
@@ -65,7 +65,7 @@ export function useMemoryActions() {
     accept: (id: string) =>
       attempt(async () => {
         const { undo } = await api.acceptMemory(id);
-        receipt("Accepted: it is remembered from now on", undo);
+        receipt("Accepted: answers can use it now", undo);
       }),
     reject: (id: string) =>
       attempt(async () => {

@@ -15,8 +15,8 @@ export const categoryName = (category: string): string =>
   categories[category] ?? category.replaceAll("_", " ");
 
 export const states = [
-  { value: "active", label: "True now" },
-  { value: "superseded", label: "Corrected since" },
+  { value: "active", label: "Current" },
+  { value: "superseded", label: "Replaced" },
   { value: "merged", label: "Merged into another" },
   { value: "retracted", label: "Retracted" },
 ] as const;
@@ -24,7 +24,7 @@ export const states = [
 /** What a memory's state means, in a word or two. */
 export const stateName = (state: Memory["state"]): string =>
   state === "suggested"
-    ? "Waits for your review"
+    ? "Waiting for your review"
     : (states.find(({ value }) => value === state)?.label ?? state);
 
 /** When it was true, as far as that is known: "since 3 May 2024", "until 2019". */
@@ -36,8 +36,8 @@ export function validity({ valid_from: from, valid_until: until }: Memory): stri
 }
 
 const doubts: Record<MemoryDoubt["kind"], string> = {
-  contradicts: "Another memory says otherwise",
-  depends: "Rests on something that has changed",
-  unclear: "May not hold any more",
+  contradicts: "Contradicted by another memory",
+  depends: "Based on something that has changed",
+  unclear: "May no longer be true",
 };
 export const doubtName = (kind: MemoryDoubt["kind"]): string => doubts[kind];

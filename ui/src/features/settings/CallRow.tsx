@@ -45,13 +45,13 @@ export function CallRow({ call }: { call: ToolCallRecord }) {
         {open && (
           <div className="inside">
             {call.arguments === null ? (
-              <p>What it was called with is gone with its conversation.</p>
+              <p>The arguments were deleted with the conversation.</p>
             ) : (
               // biome-ignore lint/a11y/noNoninteractiveTabindex: long arguments are scrolled with the keyboard
               <pre tabIndex={0}>{pretty(call.arguments)}</pre>
             )}
             {call.arguments !== null && (
-              <Link to={`/c/${call.conversation}`}>Open its conversation</Link>
+              <Link to={`/c/${call.conversation}`}>Open the conversation</Link>
             )}
           </div>
         )}

@@ -49,18 +49,18 @@ export function Calls() {
     setReading(false);
   };
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
-  if (!page) return <Skeleton lines={8} label="Reading the calls" />;
+  if (!page) return <Skeleton lines={8} label="Loading the calls" />;
   if (!page.items.length && !tool) {
     return (
-      <Empty icon={History} title="No tool was called yet">
-        <p>Each call is listed here: when, with what, who let it run, and how it ended.</p>
+      <Empty icon={History} title="No tool calls yet">
+        <p>Each call is listed here with its time, arguments, approval and outcome.</p>
       </Empty>
     );
   }
   return (
     <>
       <div className="calls-head">
-        <p className="note">Each call of a tool, also those that were not allowed.</p>
+        <p className="note">All tool calls, including those that were not allowed.</p>
         <select
           className="input"
           aria-label="Calls of"
@@ -78,10 +78,10 @@ export function Calls() {
           <CallRow key={call.id} call={call} />
         ))}
       </ul>
-      {!page.items.length && <p className="note">It was not called yet.</p>}
+      {!page.items.length && <p className="note">No calls of this tool yet.</p>}
       {page.cursor && (
         <Button disabled={reading} onClick={() => void more()}>
-          {reading ? "Reading…" : "Show earlier calls"}
+          {reading ? "Loading…" : "Show earlier calls"}
         </Button>
       )}
     </>

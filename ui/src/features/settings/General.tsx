@@ -7,8 +7,8 @@ export function General() {
   return (
     <>
       <p className="note lead">
-        The looks are kept in this browser. Everything else is set where Bethink is started: by
-        flag, environment or <code>bethink.toml</code>.
+        Appearance is saved in this browser. All other settings are read when Bethink starts: from
+        command-line options, environment variables or <code>bethink.toml</code>.
       </p>
       <Account />
       <Looks />

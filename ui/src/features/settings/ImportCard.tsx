@@ -64,12 +64,12 @@ export function ImportCard({ one, onChange }: CardProps) {
     <>
       {undoable && (
         <Button disabled={busy} onClick={() => void undo()}>
-          Take it back<span className="visually-hidden">: {one.name}</span>
+          Undo import<span className="visually-hidden"> of {one.name}</span>
         </Button>
       )}
       {one.staged && !working && (
         <Button look="quiet" disabled={busy} onClick={() => void discard()}>
-          Remove the upload<span className="visually-hidden"> of {one.name}</span>
+          Delete the upload<span className="visually-hidden"> of {one.name}</span>
         </Button>
       )}
     </>

@@ -35,9 +35,9 @@ export function ImportChoice({ one, busy, onApply, children }: ChoiceProps) {
     <div className="import-choice">
       {talk && (
         <div className="setting">
-          <span>Take it in as</span>
+          <span>Import as</span>
           <Segmented
-            label={`Take ${one.name} in as`}
+            label={`Import ${one.name} as`}
             value={into}
             options={places}
             onChange={setInto}
@@ -46,9 +46,9 @@ export function ImportChoice({ one, busy, onApply, children }: ChoiceProps) {
       )}
       {into !== "conversations" && (
         <div className="setting">
-          <span>Pages of topics</span>
+          <span>Topic pages</span>
           <Segmented
-            label={`Topics of ${one.name}`}
+            label={`Topic pages of ${one.name}`}
             value={topics}
             options={ways}
             onChange={setTopics}
@@ -61,7 +61,7 @@ export function ImportChoice({ one, busy, onApply, children }: ChoiceProps) {
           disabled={busy}
           onClick={() => onApply({ into, topics: into === "conversations" ? "none" : topics })}
         >
-          {one.state === "stopped" ? "Go on" : "Import"}
+          {one.state === "stopped" ? "Continue" : "Import"}
           <span className="visually-hidden"> {one.name}</span>
         </Button>
         {children}

@@ -17,13 +17,13 @@ export function ImportPage() {
   return (
     <>
       <p className="note lead">
-        What you said to ChatGPT and Claude, and your notes from Notion (Markdown & CSV), Obsidian
-        or plain Markdown. Give the file as you got it, or a zip of the folder. Nothing is taken
-        before you have seen what it holds, and a whole import can be taken back.
+        Import your conversations from ChatGPT and Claude, and your notes from Notion (Markdown &
+        CSV), Obsidian or plain Markdown. Upload the file as you got it, or a zip of the folder. You
+        see what it contains before anything is imported, and you can undo a whole import.
       </p>
       <ImportDrop onUploaded={read} />
       {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-      {!value && !problem && <Skeleton lines={3} label="Reading the imports" />}
+      {!value && !problem && <Skeleton lines={3} label="Loading the imports" />}
       {value && value.items.length > 0 && (
         <ul className="servers" aria-label="Imports">
           {value.items.map((one) => (

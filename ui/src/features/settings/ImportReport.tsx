@@ -7,7 +7,7 @@ type ReportProps = { report: Report; state: ImportShown["state"] };
 const DAY_MS = 86_400_000;
 
 function span(first: number, last: number): string {
-  if (last - first < DAY_MS) return `Of ${shortDate(last)}`;
+  if (last - first < DAY_MS) return `From ${shortDate(last)}`;
   return `From ${shortDate(first)} to ${shortDate(last)}`;
 }
 
@@ -28,12 +28,12 @@ export function ImportReport({ report, state }: ReportProps) {
         </ul>
       )}
       {lines.length === 0 && !WORKING.includes(state) && (
-        <p className="note">There is nothing in it that could be taken.</p>
+        <p className="note">It contains nothing that can be imported.</p>
       )}
       {report.note && <p className="note">{report.note}</p>}
       {report.topics.length > 0 && (
         <details>
-          <summary>What it is about</summary>
+          <summary>Topics</summary>
           <ul className="topics">
             {report.topics.map((topic) => (
               <li key={topic.name}>
@@ -43,8 +43,8 @@ export function ImportReport({ report, state }: ReportProps) {
           </ul>
         </details>
       )}
-      <Problems label={`${count(faults.length, "thing")} to look at`} problems={faults} />
-      <Problems label="What was left alone" problems={others} />
+      <Problems label={count(faults.length, "problem")} problems={faults} />
+      <Problems label="Skipped" problems={others} />
     </div>
   );
 }

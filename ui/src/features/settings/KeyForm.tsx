@@ -35,7 +35,7 @@ export function KeyForm({ rights, onMade, onClose }: KeyFormProps) {
     }
   };
   return (
-    <Dialog title="Make a key" onClose={onClose}>
+    <Dialog title="Create a key" onClose={onClose}>
       <form className="body" onSubmit={(event) => void make(event)}>
         <label className="field">
           What it is for
@@ -51,7 +51,7 @@ export function KeyForm({ rights, onMade, onClose }: KeyFormProps) {
           />
         </label>
         <fieldset className="checks">
-          <legend>What it may do</legend>
+          <legend>Permissions</legend>
           {offered.map(({ scope, allows }) => (
             <label key={scope}>
               <input
@@ -89,7 +89,7 @@ export function KeyForm({ rights, onMade, onClose }: KeyFormProps) {
         <div className="actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" disabled={!ready}>
-            Make it
+            Create
           </Button>
         </div>
       </form>

@@ -38,13 +38,13 @@ export function KeyList({ rights }: { rights: readonly string[] }) {
         <h2 id="your-keys">Your keys</h2>
         {rights.includes("write") && (
           <Button icon={Plus} onClick={() => setMaking(true)}>
-            Make a key
+            Create a key
           </Button>
         )}
       </div>
       {made && <KeyOnce made={made} onDone={() => setMade(null)} />}
       {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-      {!value && !problem && <Skeleton lines={4} label="Reading your keys" />}
+      {!value && !problem && <Skeleton lines={4} label="Loading your keys" />}
       {value && !keys.length && <p className="note">You have no keys.</p>}
       {keys.length > 0 && (
         <ul className="tool-rows key-rows" aria-labelledby="your-keys">
@@ -72,8 +72,8 @@ export function KeyList({ rights }: { rights: readonly string[] }) {
           onConfirm={() => void revoke(leaving)}
         >
           <p>
-            What uses it is refused within a second, and who signed in with it is signed out; maybe
-            this page, too. This cannot be undone: make a new key instead.
+            Programs that use it are refused within a second. Sessions that signed in with it are
+            signed out, maybe this one too. This cannot be undone; create a new key instead.
           </p>
         </Confirm>
       )}

@@ -16,7 +16,7 @@ export function KeyOnce({ made, onDone }: { made: KeyMade; onDone: () => void })
     <section ref={place} tabIndex={-1} className="key-once" aria-labelledby={heading}>
       <Notice tone="ask">
         <strong id={heading}>The key “{made.name}”</strong>
-        <span>It is shown this once and kept nowhere: put it where it belongs now.</span>
+        <span>It is shown only once. Copy it now; it cannot be shown again.</span>
         <span className="key-text">
           <code>{made.key}</code>
           <IconButton
@@ -27,7 +27,7 @@ export function KeyOnce({ made, onDone }: { made: KeyMade; onDone: () => void })
           />
         </span>
         <span>
-          <Button onClick={onDone}>I have it</Button>
+          <Button onClick={onDone}>Done</Button>
         </span>
       </Notice>
     </section>

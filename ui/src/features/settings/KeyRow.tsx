@@ -12,7 +12,7 @@ function Moment({ at }: { at: string }) {
 }
 
 const states: Record<KeyShown["state"], string> = {
-  live: "Works",
+  live: "Active",
   expired: "Expired",
   revoked: "Revoked",
 };
@@ -30,7 +30,8 @@ export function KeyRow({ shown, onRevoke }: { shown: KeyShown; onRevoke: () => v
           <span className="state">{states[state]}</span>
           <span>{scopes.join(", ")}</span>
           <span>
-            made <Moment at={created_at} />
+            {" "}
+            created <Moment at={created_at} />
           </span>
           <span>
             {last_used_at ? (

@@ -9,13 +9,13 @@ import { People } from "./People";
 export function KeysPage() {
   const { account } = useApp();
   const session = useStore(account.session);
-  if (!session) return <Skeleton lines={6} label="Reading the keys" />;
+  if (!session) return <Skeleton lines={6} label="Loading the keys" />;
   if (!session.user) return <NoUsers />;
   return (
     <>
       <p className="note lead">
-        With a key a program, a phone or another computer comes in as you. A key that you revoke is
-        refused within a second, everywhere.
+        With a key, a program, a phone or another computer can use Bethink as you. A revoked key is
+        refused within a second.
       </p>
       <KeyList rights={session.rights} />
       {session.rights.includes("admin") && <People me={session.user.id} />}

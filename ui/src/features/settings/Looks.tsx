@@ -24,9 +24,9 @@ export function Looks() {
         />
       </div>
       <div className="setting">
-        <span>Type of answers</span>
+        <span>Font of answers</span>
         <Segmented
-          label="Type of answers"
+          label="Font of answers"
           value={answers}
           onChange={(value) => look.choose({ answers: value })}
           options={[

@@ -9,15 +9,15 @@ export function NoServers() {
   const copy = () =>
     navigator.clipboard?.writeText(EXAMPLE).then(
       () => toasts.show("Configuration copied"),
-      () => toasts.show("The browser does not let this page copy; select the text instead."),
+      () => toasts.show("The browser blocked copying. Select the text and copy it yourself."),
     );
   return (
     <section className="no-servers" aria-labelledby="no-servers">
       <h2 id="no-servers">No tool server is set up</h2>
       <p className="note">
-        Any MCP server gives the model more tools: files, calendars, code, whatever it offers. Put
-        it into <code>bethink.toml</code> in the data directory, and start Bethink again. A program
-        is started with your rights, so name only what you trust.
+        An MCP server gives the model more tools, for example for files, calendars or code. Add it
+        to <code>bethink.toml</code> in the data directory and restart Bethink. A program runs with
+        your rights, so add only programs that you trust.
       </p>
       <figure className="code">
         <figcaption>
@@ -28,7 +28,7 @@ export function NoServers() {
         <pre tabIndex={0}>{EXAMPLE}</pre>
       </figure>
       <p className="note">
-        A file with <code>mcpServers</code> as other programs have it works, too: name it in{" "}
+        You can also use the <code>mcpServers</code> file of another program: name it in{" "}
         <code>mcp_servers_file</code>.
       </p>
     </section>

@@ -10,12 +10,13 @@ export function NoUsers() {
     <section className="no-servers" aria-labelledby="no-users">
       <h2 id="no-users">No keys are needed yet</h2>
       <p className="note">
-        This Bethink has no users: it answers to its own machine only, and to whoever sits there.
+        This server has no users. It accepts connections from its own machine only, and everybody
+        there can use it.
       </p>
       <p className="note">
-        The first user that you add has all that was kept until now, and is an administrator. From
-        then on everybody needs a key or a sign-in, also on this page: make a key for them before
-        you close the terminal. Each further user has a memory of their own.
+        The first user that you add owns all existing data and is an administrator. From then on
+        everybody needs a key or a password, also on this page: create a key before you close the
+        terminal. Each further user has a separate memory.
       </p>
       <figure className="code">
         <figcaption>

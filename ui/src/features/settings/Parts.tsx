@@ -11,13 +11,13 @@ const faces: Record<PartHealth["status"], { icon: LucideIcon; word: string }> = 
   ok: { icon: CircleCheck, word: "Works" },
   off: { icon: CircleDashed, word: "Off" },
   loading: { icon: LoaderCircle, word: "Loading" },
-  degraded: { icon: CircleAlert, word: "Works less well" },
+  degraded: { icon: CircleAlert, word: "Degraded" },
 };
 const partNames: Record<string, string> = {
   store: "Storage",
   embeddings: "Search by meaning",
   model: "Language model",
-  extraction: "Learning from talks",
+  extraction: "Learning from conversations",
   bus: "Live updates",
   web: "Web",
   sandbox: "Running code",

@@ -32,8 +32,10 @@ export function PasswordForm({ user, isMe, onSet, onClose }: PasswordFormProps) 
     <Dialog title={`A password for ${user.name}`} onClose={onClose}>
       <form className="body" onSubmit={(event) => void set(event)}>
         <p>
-          {isMe ? "You are signed out everywhere, here too. " : "They are signed out everywhere. "}
-          Keys go on working.
+          {isMe
+            ? "You will be signed out everywhere, including here. "
+            : "They will be signed out everywhere. "}
+          Keys keep working.
         </p>
         <input type="hidden" name="username" autoComplete="username" value={user.name} />
         <label className="field">

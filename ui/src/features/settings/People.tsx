@@ -34,13 +34,13 @@ export function People({ me }: { me: string }) {
   return (
     <section aria-labelledby="people">
       <div className="calls-head">
-        <h2 id="people">People</h2>
+        <h2 id="people">Users</h2>
         <Button icon={UserPlus} onClick={() => setAdding(true)}>
-          Add a person
+          Add a user
         </Button>
       </div>
       {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-      {!value && !problem && <Skeleton lines={3} label="Reading who may come in" />}
+      {!value && !problem && <Skeleton lines={3} label="Loading the users" />}
       {value && (
         <ul className="tool-rows key-rows" aria-labelledby="people">
           {value.items.map((user) => (
@@ -50,9 +50,7 @@ export function People({ me }: { me: string }) {
               isMe={user.id === me}
               onPassword={() => setAsked({ user, about: "password" })}
               onDisable={() => setAsked({ user, about: "disable" })}
-              onEnable={() =>
-                void change(user, { disabled: false }, `${user.name} may come in again`)
-              }
+              onEnable={() => void change(user, { disabled: false }, `${user.name} is enabled`)}
             />
           ))}
         </ul>
@@ -62,7 +60,7 @@ export function People({ me }: { me: string }) {
           onClose={() => setAdding(false)}
           onAdded={(user) => {
             setAdding(false);
-            toasts.show(`${user.name} is added`);
+            toasts.show(`${user.name} was added`);
             void read();
           }}
         />
@@ -85,12 +83,12 @@ export function People({ me }: { me: string }) {
           action="Disable"
           onClose={close}
           onConfirm={() =>
-            void change(asked.user, { disabled: true }, `${asked.user.name} is kept out`)
+            void change(asked.user, { disabled: true }, `${asked.user.name} is disabled`)
           }
         >
           <p>
-            They are signed out and their keys open nothing, within a second. What they own stays,
-            and you can let them in again.
+            They are signed out and their keys stop working within a second. Their data is kept, and
+            you can enable them again.
           </p>
         </Confirm>
       )}

@@ -30,9 +30,9 @@ export function PersonForm({ onAdded, onClose }: PersonFormProps) {
     }
   };
   return (
-    <Dialog title="Add a person" onClose={onClose}>
+    <Dialog title="Add a user" onClose={onClose}>
       <form className="body" onSubmit={(event) => void add(event)}>
-        <p>They have a memory and conversations of their own, which nobody else sees.</p>
+        <p>A user has a separate memory and separate conversations, which nobody else sees.</p>
         <label className="field">
           Name
           <input
@@ -64,7 +64,7 @@ export function PersonForm({ onAdded, onClose }: PersonFormProps) {
           <label>
             <input type="checkbox" name="admin" />
             <strong>Administrator</strong>
-            <span>Manages people, as you do</span>
+            <span>Manages users</span>
           </label>
         </fieldset>
         <p role="alert" className="form-fault">

@@ -20,9 +20,9 @@ export function PersonRow({ user, isMe, onPassword, onDisable, onEnable }: Perso
           <strong>{user.name}</strong> {isMe && <span>(you)</span>}
         </p>
         <p className="facts">
-          <span className="state">{user.disabled ? "Disabled" : "May come in"}</span>
+          <span className="state">{user.disabled ? "Disabled" : "Enabled"}</span>
           <span>{user.admin ? "administrator" : "user"}</span>
-          <span>{count(user.live_keys, "live key")}</span>
+          <span>{count(user.live_keys, "active key")}</span>
           <span>{user.has_password ? "has a password" : "no password"}</span>
           <span>
             since{" "}

@@ -67,9 +67,9 @@ export function ServerCard({ server, onChange }: CardProps) {
           <Icon size={16} className={tone} aria-hidden />
           <h2 id={heading}>{name}</h2>
           <span className="state">
-            {busy ? "Asking…" : word}
+            {busy ? "Checking…" : word}
             {tone === "degraded" && ` since ${shortDate(Date.parse(server.since))}`}
-            {state === "retrying" && ", tried again by itself"}
+            {state === "retrying" && ", retrying automatically"}
           </span>
         </header>
         {reason && <p className="reason">{sentence(reason)}</p>}
@@ -81,7 +81,7 @@ export function ServerCard({ server, onChange }: CardProps) {
         </p>
         {tools.length > 0 && (
           <details className="raw">
-            <summary>Its tools</summary>
+            <summary>Tools</summary>
             <p className="names">{tools.join(", ")}</p>
           </details>
         )}
@@ -108,7 +108,7 @@ export function ServerCard({ server, onChange }: CardProps) {
           </div>
         )}
         {waiting.length === 0 && server.last_error && server.last_error !== reason && (
-          <p className="gone">Last trouble: {server.last_error}</p>
+          <p className="gone">Last error: {server.last_error}</p>
         )}
       </article>
     </li>

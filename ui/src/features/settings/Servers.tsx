@@ -17,7 +17,7 @@ export function Servers() {
   const passing = value?.servers.some(({ state }) => PASSING.includes(state)) ?? false;
   useAgain(passing, AGAIN_MS, look);
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
-  if (!value) return <Skeleton lines={6} label="Reading the servers" />;
+  if (!value) return <Skeleton lines={6} label="Loading the servers" />;
   if (!value.servers.length) return <NoServers />;
   const put = (server: McpServerShown) =>
     change(({ servers }) => ({
@@ -26,8 +26,8 @@ export function Servers() {
   return (
     <>
       <p className="note lead">
-        Programs and services whose tools the model may use, as <code>bethink.toml</code> names
-        them. What they bring counts as words from outside.
+        MCP servers from <code>bethink.toml</code> whose tools the model may use. Their results are
+        treated as content from outside.
       </p>
       <ul className="servers" aria-label="Tool servers">
         {value.servers.map((server) => (

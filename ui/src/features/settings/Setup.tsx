@@ -10,9 +10,9 @@ const boundNames: Record<string, string> = {
   max_run_tokens: "Tokens",
   max_run_cost_usd: "Cost in $",
   max_seconds: "Seconds",
-  max_repeated_calls: "The same call again",
-  max_message_chars: "Characters of a message",
-  tool_timeout_s: "Seconds of one tool call",
+  max_repeated_calls: "Repetitions of the same call",
+  max_message_chars: "Characters per message",
+  tool_timeout_s: "Seconds per tool call",
 };
 
 function Facts({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
@@ -34,7 +34,7 @@ export function Setup() {
   const { health: now, settings, reachable } = useStore(health.store);
   if (!now || !settings) {
     return reachable ? (
-      <Skeleton lines={5} label="Reading the settings" />
+      <Skeleton lines={5} label="Loading the settings" />
     ) : (
       <ProblemNotice problem={unreachable()} onRetry={() => void health.check()} />
     );
@@ -46,7 +46,7 @@ export function Setup() {
   return (
     <>
       <section aria-labelledby="parts">
-        <h2 id="parts">What works</h2>
+        <h2 id="parts">Status</h2>
         <Parts parts={now.parts ?? {}} />
       </section>
       <section aria-labelledby="model">
@@ -54,20 +54,17 @@ export function Setup() {
         <Facts
           facts={[
             ["Model", settings.model ?? "None"],
-            [
-              "When it fails",
-              settings.fallbacks.length ? settings.fallbacks.join(", then ") : "No other is asked",
-            ],
+            ["Fallback", settings.fallbacks.length ? settings.fallbacks.join(", then ") : "None"],
           ]}
         />
         {!settings.model && <p className="note">{settings.model_help}</p>}
       </section>
       <section aria-labelledby="bounds">
-        <h2 id="bounds">One answer may take at most</h2>
+        <h2 id="bounds">Limits per answer</h2>
         <Facts facts={bounds} />
       </section>
       <section aria-labelledby="keeping">
-        <h2 id="keeping">Keeping</h2>
+        <h2 id="keeping">Data</h2>
         <Facts
           facts={[
             ["Data directory", settings.data_dir],

@@ -32,7 +32,7 @@ export function ToolRow({ tool, onRule }: RowProps) {
           {tool.trust === "untrusted" && (
             <span>
               <Globe size={13} aria-hidden />
-              Brings words from outside
+              Returns content from outside
             </span>
           )}
           {brief !== tool.description.trim() && (

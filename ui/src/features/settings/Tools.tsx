@@ -21,11 +21,11 @@ export function Tools() {
   const chosen = useRef(Promise.resolve());
   const choices = useRef(0);
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
-  if (!value) return <Skeleton lines={8} label="Reading the tools" />;
+  if (!value) return <Skeleton lines={8} label="Loading the tools" />;
   if (!value.items.length) {
     return (
       <Empty icon={Wrench} title="There are no tools">
-        <p>They are switched off where Bethink is started.</p>
+        <p>Tools are switched off in the settings of this server.</p>
       </Empty>
     );
   }
@@ -54,8 +54,8 @@ export function Tools() {
   return (
     <>
       <p className="note lead">
-        What the model may use. A rule that you choose holds for you, in every conversation, until
-        you choose another one.
+        These tools are available to the model. Your rules apply in all your conversations until you
+        change them.
       </p>
       {value.items.length > MANY && (
         <input
@@ -70,7 +70,7 @@ export function Tools() {
       {bySource(found).map((group) => (
         <Group key={group.source} group={group} onRule={choose} />
       ))}
-      {!found.length && <p className="note">No tool is called so.</p>}
+      {!found.length && <p className="note">No tool matches.</p>}
     </>
   );
 }

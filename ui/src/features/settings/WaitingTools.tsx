@@ -13,20 +13,20 @@ export function WaitingTools({ server, busy, onAccept }: WaitingProps) {
   return (
     <Notice tone="ask">
       <strong>
-        {count(tools.length, "tool")} {tools.length === 1 ? "waits" : "wait"} for you
+        {count(tools.length, "tool")} {tools.length === 1 ? "needs" : "need"} your review
       </strong>
       <span>
         {waiting.length
-          ? "New or changed by the server, and not used until you accept. "
-          : "Used already, but nobody has looked at them: until you accept, calls that send something out ask first. "}
-        The model reads what tools say of themselves: is this what you expect?
+          ? "New or changed by the server. Not used until you accept. "
+          : "In use, but not reviewed: until you accept, calls that send data out ask first. "}
+        The model reads these descriptions. Are they what you expect?
       </span>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls is scrolled by keys, too */}
-      <ul className="waiting-tools" tabIndex={0} aria-label="What they say of themselves">
+      <ul className="waiting-tools" tabIndex={0} aria-label="Tool descriptions">
         {tools.map(({ name, change, description }) => (
           <li key={name}>
             <code>{name}</code> <small>{change === "new" ? "new" : "changed"}</small>
-            <p>{description || "It says nothing of itself."}</p>
+            <p>{description || "No description."}</p>
           </li>
         ))}
       </ul>

@@ -22,14 +22,14 @@ const report: ImportReport = {
 test("a report tells what is there, and nothing of what is not", () => {
   expect(linesOf(report, "done")).toEqual([
     "2 conversations new",
-    "1 conversation here already",
-    "1 page changed here since, and left so",
+    "1 conversation already here",
+    "1 page changed here since, not overwritten",
     "4 messages",
   ]);
 });
 
 test("of an import that was taken back it tells what went", () => {
-  expect(linesOf(report, "undone")[0]).toBe("2 conversations gone");
+  expect(linesOf(report, "undone")[0]).toBe("2 conversations removed");
 });
 
 test("a share is known once the size is", () => {

@@ -7,14 +7,14 @@ type State = ImportShown["state"];
 export const WORKING: readonly State[] = ["reading", "applying", "undoing"];
 
 const states: Record<State, string> = {
-  reading: "Being looked through",
-  ready: "Ready: nothing was taken yet",
-  applying: "Being taken in",
-  done: "Taken in",
+  reading: "Reading",
+  ready: "Ready to import",
+  applying: "Importing",
+  done: "Imported",
   stopped: "Stopped",
-  failed: "Not taken",
-  undoing: "Being taken back",
-  undone: "Taken back",
+  failed: "Failed",
+  undoing: "Undoing",
+  undone: "Undone",
 };
 
 const sources: Record<string, string> = {
@@ -32,16 +32,16 @@ export const holdsTalk = (source: string): boolean => source === "chatgpt" || so
 
 const outcomes: readonly (readonly [keyof ImportTally, string])[] = [
   ["new", "new"],
-  ["grown", "with more than was here"],
-  ["known", "here already"],
-  ["kept", "changed here since, and left so"],
-  ["duplicates", "the same as another one"],
-  ["left", "not taken"],
+  ["grown", "extended"],
+  ["known", "already here"],
+  ["kept", "changed here since, not overwritten"],
+  ["duplicates", "duplicate"],
+  ["left", "skipped"],
 ];
 const undone: typeof outcomes = [
-  ["new", "gone"],
-  ["grown", "as before"],
-  ["kept", "changed here since, and left so"],
+  ["new", "removed"],
+  ["grown", "restored"],
+  ["kept", "changed here since, not removed"],
 ];
 
 /** `12 conversations new`, line by line. */

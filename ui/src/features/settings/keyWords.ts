@@ -9,16 +9,16 @@ export const scopes: readonly { scope: Scope; allows: string; usual: boolean }[]
     allows: "Read and search memories, conversations and files",
     usual: true,
   },
-  { scope: "write", allows: "Change them, and approve what waits", usual: true },
-  { scope: "chat", allows: "Talk, send files, stop an answer", usual: true },
-  { scope: "admin", allows: "Manage people, read metrics, tend tool servers", usual: false },
+  { scope: "write", allows: "Change them, and approve tool calls", usual: true },
+  { scope: "chat", allows: "Chat, upload files, stop answers", usual: true },
+  { scope: "admin", allows: "Manage users and tool servers, read metrics", usual: false },
 ];
 
 export const lives: readonly { days: number | null; words: string }[] = [
   { days: 30, words: "In 30 days" },
   { days: 90, words: "In 90 days" },
   { days: 365, words: "In a year" },
-  { days: null, words: "Never, until it is revoked" },
+  { days: null, words: "Never" },
 ];
 
 const DAY_MS = 86_400_000;

@@ -6,18 +6,18 @@ export type Tone = "ok" | "off" | "loading" | "degraded";
 
 const states: Record<State, { word: string; tone: Tone }> = {
   off: { word: "Switched off", tone: "off" },
-  idle: { word: "Connects when it is needed", tone: "off" },
+  idle: { word: "Connects when needed", tone: "off" },
   connecting: { word: "Connecting", tone: "loading" },
   ready: { word: "Connected", tone: "ok" },
   retrying: { word: "Cannot be reached", tone: "degraded" },
-  sign_in: { word: "Wants you to sign in", tone: "degraded" },
+  sign_in: { word: "Sign-in required", tone: "degraded" },
 };
 export const stateOf = (state: State) => states[state] ?? { word: state, tone: "degraded" };
 
 const ways: Record<McpServerShown["transport"], string> = {
   stdio: "A program on this machine",
   http: "Over HTTP",
-  sse: "Over HTTP, the older way",
+  sse: "Over HTTP (older SSE transport)",
 };
 export const wayOf = (transport: McpServerShown["transport"]): string => ways[transport];
 

@@ -3,23 +3,23 @@ import type { KnownTool, Rule, ToolCallRecord } from "../../api/types";
 
 export const effects: Record<KnownTool["effect"], string> = {
   read: "Only reads",
-  write: "Changes your own things; can be taken back",
+  write: "Changes your data; can be undone",
   destructive: "Cannot be undone",
-  egress: "Sends out of this machine",
+  egress: "Sends data out of this machine",
 };
 
 export const rules: readonly { value: NonNullable<Rule>; label: string }[] = [
-  { value: "auto", label: "Runs by itself" },
-  { value: "ask", label: "Asks each time" },
-  { value: "deny", label: "Never" },
+  { value: "auto", label: "Always allow" },
+  { value: "ask", label: "Ask each time" },
+  { value: "deny", label: "Never allow" },
 ];
 
 /** What holds where nothing was decided. */
 export const usual: Record<KnownTool["effect"], string> = {
-  read: "Default: runs by itself",
-  write: "Default: runs by itself",
-  destructive: "Default: asks each time",
-  egress: "Default: asks when something from outside is in the talk",
+  read: "Default: allow",
+  write: "Default: allow",
+  destructive: "Default: ask each time",
+  egress: "Default: ask after content from outside",
 };
 
 export type ToolGroup = { source: string; name: string; tools: readonly KnownTool[] };
@@ -37,9 +37,9 @@ export function bySource(tools: readonly KnownTool[]): ToolGroup[] {
 }
 
 const deciders: Record<ToolCallRecord["by"], string> = {
-  policy: "by itself",
+  policy: "allowed by rule",
   approve: "you approved",
-  edit: "you changed it",
+  edit: "you edited it",
   reject: "you rejected",
   deny: "not allowed",
 };
@@ -48,16 +48,16 @@ export const decidedBy = (by: ToolCallRecord["by"]): string => deciders[by] ?? b
 const endings: Record<string, string> = {
   rejected: "not run",
   denied: "not run",
-  not_decided: "nobody decided in time",
+  not_decided: "no decision in time",
   timeout: "took too long",
   tool_timeout: "took too long",
-  rate_limited: "too many at once",
-  bad_input: "arguments did not fit",
-  bad_arguments: "arguments did not fit",
+  rate_limited: "rate limit",
+  bad_input: "invalid arguments",
+  bad_arguments: "invalid arguments",
   cancelled: "stopped",
   unknown_tool: "no such tool",
-  mcp_tool_error: "the server says it failed",
-  forgotten: "not run: just forgotten",
+  mcp_tool_error: "failed on the server",
+  forgotten: "not run: content was forgotten",
 };
 
 /** How a call ended; an error without words of its own is said by its code. */

@@ -6,21 +6,21 @@ const plans: Partial<Record<Room["id"], { lead: string; points: readonly string[
   documents: {
     lead: "Papers, letters and manuals that answers can quote, page by page.",
     points: [
-      "Drop files anywhere and see how far each one is",
-      "Collections that a conversation can be pointed at",
+      "Drop files anywhere and see the progress of each",
+      "Collections to use in a conversation",
       "A viewer that opens at the passage an answer cites",
     ],
   },
   tasks: {
-    lead: "What is to be done, written the way you would say it.",
+    lead: "Tasks, written the way you say them.",
     points: [
-      "Quick add in natural words, with due dates understood",
-      "A list and a board, both moved by keyboard",
-      "Overdue said plainly, without nagging",
+      "Quick add in natural language, with due dates",
+      "List and board, with keyboard control",
+      "Overdue tasks shown clearly",
     ],
   },
   calendar: {
-    lead: "Month, week and agenda, filled by you or by asking.",
+    lead: "Month, week and agenda.",
     points: [
       "Repeating events described in words",
       "Conflicts shown before they happen",
@@ -42,8 +42,8 @@ export default function SoonRoom({ room }: { room: Room }) {
           <h1>{room.name}</h1>
           <p className="lead">{plan?.lead}</p>
         </div>
-        <span className="chip state">Not built yet</span>
-        <ul aria-label="What will be here">
+        <span className="chip state">Not available yet</span>
+        <ul aria-label="Planned">
           {plan?.points.map((point) => (
             <li key={point}>
               <CircleDashed size={16} aria-hidden />

@@ -68,7 +68,7 @@ export function AskAnswer(props: AnswerProps) {
 
 function Steps({ tools }: { tools: readonly ToolPart[] }) {
   return (
-    <ul className="tools" aria-label="What was done">
+    <ul className="tools" aria-label="Tool calls">
       {tools.map((tool) => (
         <li key={tool.key}>
           <ToolLine tool={tool} />
@@ -101,7 +101,7 @@ function End({ asked: { problem }, run, onAgain }: Pick<AnswerProps, "asked" | "
 
 type ChangedProps = { changes: readonly Change[]; onChanged: () => Promise<void> };
 
-/** What it noted, each with the way back. */
+/** Changes, each with the way back. */
 function Changed({ changes, onChanged }: ChangedProps) {
   const { toasts, memoryNews } = useApp();
   const [undone, setUndone] = useState<ReadonlySet<string>>(new Set());
@@ -123,7 +123,7 @@ function Changed({ changes, onChanged }: ChangedProps) {
   };
   return (
     <section>
-      <h3>What it noted</h3>
+      <h3>Changes</h3>
       <ul className="noted">
         {changes.map(({ ids, undo, change, text }, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: changes are only added

@@ -34,12 +34,12 @@ export function AskModel({ onAdded }: { onAdded: () => Promise<void> }) {
     <form className="filter-form" aria-label="Ask the model" onSubmit={(event) => void add(event)}>
       <h2>Ask the model</h2>
       <p id="asked-only">
-        What you say here in your own words is told to every model that answers from your memory. It
-        may not heed it: nothing is hidden by it. To be sure, add a filter above.
+        This instruction is sent to every model that answers from your memory. A model may ignore
+        it, and it hides nothing. To hide something reliably, add a filter above.
       </p>
       <div className="fields">
         <label className="field">
-          In your words
+          Instruction
           <input
             className="input"
             value={text}
@@ -60,7 +60,7 @@ export function AskModel({ onAdded }: { onAdded: () => Promise<void> }) {
       )}
       <div className="actions">
         <Button type="submit" disabled={!text.trim() || busy}>
-          Tell it
+          Add instruction
         </Button>
       </div>
     </form>

@@ -16,7 +16,7 @@ type AskProps = { asking: Asking; pages: Pages; onChanged: () => Promise<void> }
 export function AskPage({ asking, pages, onChanged }: AskProps) {
   const asked = useStore(asking.store);
   const { run, running } = asked;
-  const state = running ? "The vault is being read" : run?.end === "answered" ? "Answered" : "";
+  const state = running ? "Reading the vault" : run?.end === "answered" ? "Answered" : "";
   return (
     <div className="vault-page scroll">
       <div className="page-inner vault-ask">
@@ -24,8 +24,8 @@ export function AskPage({ asking, pages, onChanged }: AskProps) {
           <h1>Ask the vault</h1>
         </header>
         <p className="lead">
-          The agent that keeps your pages reads them and answers, and notes what you tell it. An
-          answer stays here until you leave the vault; for a talk with a history, use the{" "}
+          The vault agent answers from your pages and writes down what you tell it. The answer stays
+          here until you leave the vault. For a conversation with a history, use the{" "}
           <Link to="/">chat</Link>.
         </p>
         <AskForm asking={asking} running={running} />
@@ -77,7 +77,7 @@ function AskForm({ asking, running }: { asking: Asking; running: boolean }) {
           rows={2}
           maxLength={MOST_CHARS}
           value={text}
-          placeholder="What do you want to know, or to have noted?"
+          placeholder="Ask a question, or say what to write down"
           onChange={(event) => setText(event.target.value)}
           onKeyDown={press}
         />

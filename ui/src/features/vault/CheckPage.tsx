@@ -13,13 +13,13 @@ import { RepairDialog } from "./RepairDialog";
 const SHOWN = 200;
 
 const kinds: Record<VaultReport["findings"][number]["kind"], string> = {
-  broken_link: "Links to no page",
-  same_content: "Pages twice",
-  same_name: "Names twice",
-  front_matter: "Front matter that cannot be read",
-  unread: "Files that are not read",
-  name: "Names that are written otherwise",
-  memory_line: "Lines of memories that wait for you",
+  broken_link: "Broken links",
+  same_content: "Duplicate pages",
+  same_name: "Duplicate names",
+  front_matter: "Unreadable front matter",
+  unread: "Skipped files",
+  name: "Names not in snake_case",
+  memory_line: "Memory lines to review",
 };
 
 type Props = { news: unknown; onChanged: () => Promise<void> };
@@ -40,7 +40,7 @@ export function CheckPage({ news, onChanged }: Props) {
       await again();
     };
     setChoice(null);
-    toasts.show(`${path} is mended`, { label: "Undo", run: () => void back() });
+    toasts.show(`${path} is fixed`, { label: "Undo", run: () => void back() });
     await again();
   };
   const groups = Object.entries(kinds).map(([kind, name]) => ({
@@ -58,8 +58,8 @@ export function CheckPage({ news, onChanged }: Props) {
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
         {!report && !problem && <Skeleton lines={6} label="Checking the vault" />}
         {report?.findings.length === 0 && (
-          <Empty icon={CircleCheck} title="Nothing is wrong">
-            <p>Every link leads to a page, and every file can be read.</p>
+          <Empty icon={CircleCheck} title="No problems found">
+            <p>Every link leads to a page, and every file is readable.</p>
           </Empty>
         )}
         {groups.map(

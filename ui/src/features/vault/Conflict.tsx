@@ -18,11 +18,11 @@ export function Conflict({ draft, onChoose, onLeave }: ConflictProps) {
     return (
       <Notice tone="ask">
         <strong>This page was deleted or moved by another program</strong>
-        <span>What you see here is only on your screen now.</span>
+        <span>Its text is now only in this editor.</span>
         <span className="choices">
-          <Button onClick={() => onChoose("mine")}>Write it again</Button>
+          <Button onClick={() => onChoose("mine")}>Save it again</Button>
           <Button look="quiet" onClick={onLeave}>
-            Let it go
+            Discard it
           </Button>
         </span>
       </Notice>
@@ -31,13 +31,15 @@ export function Conflict({ draft, onChoose, onLeave }: ConflictProps) {
   const canMerge = both(draft) !== null;
   return (
     <Notice tone="ask">
-      <strong>Somebody else changed this page while you wrote</strong>
-      <span>Nothing is lost: your text is in the editor, theirs is in the file. What differs:</span>
+      <strong>This page was changed elsewhere while you edited it</strong>
+      <span>
+        Nothing is lost: your text is in the editor, the other text is in the file. Differences:
+      </span>
       <Diff
         lines={differing(theirs.page.text, text)}
-        label="Theirs, marked as removed, and yours, marked as added"
+        label="The other text, marked as removed, and yours, marked as added"
       />
-      {canMerge && <span>You wrote in different places, so both can be kept.</span>}
+      {canMerge && <span>The changes are in different places, so both can be kept.</span>}
       <span className="choices">
         {canMerge && (
           <Button look="primary" onClick={() => onChoose("both")}>
@@ -45,7 +47,7 @@ export function Conflict({ draft, onChoose, onLeave }: ConflictProps) {
           </Button>
         )}
         <Button onClick={() => onChoose("mine")}>Keep mine</Button>
-        <Button onClick={() => onChoose("theirs")}>Take theirs</Button>
+        <Button onClick={() => onChoose("theirs")}>Use theirs</Button>
       </span>
     </Notice>
   );

@@ -22,10 +22,10 @@ export function FiltersPage({ paths }: { paths: readonly string[] }) {
     try {
       const { id, ...body } = await vaultApi.removeFilter(filter.id);
       const back = () => vaultApi.addFilter(body).then(() => read(), toasts.fault);
-      toasts.show(
-        filter.text ? "Removed: it is no longer told" : "Removed: it is no longer hidden",
-        { label: "Undo", run: () => void back() },
-      );
+      toasts.show(filter.text ? "Instruction removed" : "Filter removed", {
+        label: "Undo",
+        run: () => void back(),
+      });
       await read();
     } catch (error) {
       toasts.fault(error);
@@ -38,14 +38,14 @@ export function FiltersPage({ paths }: { paths: readonly string[] }) {
           <h1>Filters</h1>
         </header>
         <p className="lead">
-          Bethink itself leaves out what you hide here before anything is read by a model or a
-          program. You see everything, always.
+          Bethink removes what you hide here before a model or another program reads a page. You
+          always see everything.
         </p>
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!items && !problem && <Skeleton lines={3} label="Reading the filters" />}
+        {!items && !problem && <Skeleton lines={3} label="Loading the filters" />}
         {items?.length === 0 && (
           <p className="none-yet">
-            <ShieldCheck size={16} aria-hidden /> Nothing is hidden from anybody.
+            <ShieldCheck size={16} aria-hidden /> No filters. Nothing is hidden.
           </p>
         )}
         {items && items.length > 0 && (
@@ -139,9 +139,9 @@ function AddFilter({ onAdded }: { onAdded: () => Promise<void> }) {
     <form className="filter-form" aria-label="Add a filter" onSubmit={(event) => void add(event)}>
       <h2>Add a filter</h2>
       <div className="fields">
-        {select("action", "What to do", actions)}
-        {select("pattern", "With", patterns)}
-        {select("audience", "From whom", audiences)}
+        {select("action", "Action", actions)}
+        {select("pattern", "Content", patterns)}
+        {select("audience", "Readers", audiences)}
         {field("path", "On pages", "entities/*")}
         {field("section", "In the section", "Health")}
         {field("field", "In the field", "salary")}

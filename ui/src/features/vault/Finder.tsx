@@ -142,7 +142,7 @@ export function Finder({ pages, query, onQuery, onOpen }: FinderProps) {
           )}
           {!names.length && !found?.items.length && (
             <p className="none" role="status">
-              {problem || (found ? "No page says this." : "Looking…")}
+              {problem || (found ? "No page contains this." : "Searching…")}
             </p>
           )}
         </div>

@@ -41,7 +41,7 @@ function Short({ name }: { name: string }) {
 }
 
 function said({ name, path, distance, to, from }: Spot): string {
-  const state = path === null ? ", not made yet" : "";
+  const state = path === null ? ", does not exist yet" : "";
   const far = distance === 0 ? "in the middle" : `${count(distance, "link")} away`;
   return `${name}${state}, ${far}, links to ${to.length}, linked from ${from.length}`;
 }
@@ -85,7 +85,7 @@ export function Graph({ drawing, isWhole, onOpen }: GraphProps) {
       tabIndex={0}
     >
       <p id={hint} className="visually-hidden">
-        Arrow keys go from page to page, Enter opens one. The same is there as a list below.
+        Arrow keys move between pages, Enter opens one. The same pages are in a list below.
       </p>
       {/* biome-ignore lint/a11y/useSemanticElements: a group of links within a drawing */}
       <svg

@@ -50,7 +50,7 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
           />
           <IconButton
             icon={Shrink}
-            label="All of it in view"
+            label="Fit to view"
             aria-pressed={isWhole}
             onClick={() => choose({ isWhole: !isWhole })}
           />
@@ -69,23 +69,21 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
           <ProblemNotice problem={problem} />
         </div>
       )}
-      {!near && !problem && <Skeleton lines={6} label="Reading the links" />}
+      {!near && !problem && <Skeleton lines={6} label="Loading the links" />}
       {drawing && drawing.spots.length > 0 && (
         <>
           {drawing.total > drawing.spots.length && (
             <div className="vault-notices">
               <Notice>
                 {drawing.spots.length.toLocaleString()} of {count(drawing.total, "page")} are shown:
-                those that are nearest.{" "}
+                the nearest ones.{" "}
                 {depth === "1"
                   ? "The others are in the page’s links."
-                  : "Fewer links away there are fewer."}
+                  : "Choose a smaller distance to see fewer pages."}
               </Notice>
             </div>
           )}
-          {drawing.spots.length === 1 && (
-            <p className="graph-note">No page links here or from here.</p>
-          )}
+          {drawing.spots.length === 1 && <p className="graph-note">This page has no links.</p>}
           <Graph
             drawing={drawing}
             isWhole={isWhole}
@@ -111,7 +109,7 @@ function SpotList({ spots }: { spots: readonly Spot[] }) {
             <Link to={addressOfSpot(spot)} className={spot.path === null ? "missing" : undefined}>
               <span>
                 {spot.name}
-                {spot.path === null && " (not made yet)"}
+                {spot.path === null && " (does not exist yet)"}
               </span>
               <small>
                 {spot.distance === 0 ? "This page" : `${count(spot.distance, "link")} away`}

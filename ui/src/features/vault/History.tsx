@@ -18,11 +18,11 @@ const who: Record<VaultVersion["by"], string> = {
   mirror: "from memory",
 };
 const did: Record<VaultVersion["what"], string> = {
-  created: "Written first",
+  created: "Created",
   written: "Changed",
   moved: "Moved",
   deleted: "Deleted",
-  vouched: "Vouched for",
+  vouched: "Confirmed",
 };
 
 type HistoryProps = {
@@ -38,7 +38,7 @@ export function History({ path, news, onRestore }: HistoryProps) {
   const items = value?.items;
   const [shown, setShown] = useState<string | null>(null);
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
-  if (!items) return <Skeleton lines={4} label="Reading the history" />;
+  if (!items) return <Skeleton lines={4} label="Loading the history" />;
   return (
     <ol className="vault-history">
       {items.map((item, i) => (

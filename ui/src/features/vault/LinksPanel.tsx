@@ -25,7 +25,7 @@ export function LinksPanel({ path, news }: PanelProps) {
   );
   const { value: known, problem, read } = useRead(ask, news);
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
-  if (!known) return <Skeleton lines={4} label="Looking for links" />;
+  if (!known) return <Skeleton lines={4} label="Loading the links" />;
   const missing = [...new Set(known.unresolved.map(({ target }) => target))];
   return (
     <>
@@ -39,7 +39,7 @@ export function LinksPanel({ path, news }: PanelProps) {
       </section>
       {missing.length > 0 && (
         <section>
-          <h2>Not made yet</h2>
+          <h2>Does not exist yet</h2>
           <ul className="vault-links">
             {missing.map((target) => (
               <li key={target}>

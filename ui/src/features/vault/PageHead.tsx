@@ -87,7 +87,7 @@ export function PageHead(props: HeadProps) {
           label="Path in the vault"
           action="Move"
           value={path}
-          hint="A slash makes a folder. Links to this page are rewritten, so that they still lead here."
+          hint="A slash makes a folder. Links to this page are updated."
           onDone={async (to) => {
             await saveAll?.();
             if (to !== path) await actions.move(path, to);

@@ -65,7 +65,7 @@ export function PageView({ path, entry, pages, actions, onChanged }: PageProps) 
     return (
       <div className="vault-page">
         <PageHead path={path} />
-        <Skeleton lines={6} label="Reading the page" />
+        <Skeleton lines={6} label="Loading the page" />
       </div>
     );
   }
@@ -197,7 +197,7 @@ function Reading({ path, text, pages }: Pick<PageProps, "path" | "pages"> & { te
   if (text.length > MOST_PREVIEWED_CHARS) {
     return (
       <>
-        <p className="note">This page is too long to be laid out: it is shown as it is written.</p>
+        <p className="note">This page is too long for the preview. Its source is shown instead.</p>
         {plain}
       </>
     );
@@ -228,9 +228,9 @@ function NoPage({ path, actions }: { path: string; actions: PageActions }) {
   return (
     <div className="vault-page">
       <PageHead path={path} />
-      <Empty icon={FilePlus2} title="There is no page here yet">
+      <Empty icon={FilePlus2} title="This page does not exist yet">
         <p>
-          Nothing is written at <code>{path}</code>.
+          There is no file <code>{path}</code> in your vault.
         </p>
         <Button icon={FilePlus2} onClick={() => void actions.create(path).catch(toasts.fault)}>
           Create this page

@@ -55,9 +55,13 @@ function PageLink(props: { target: string; from: string; pages: Pages; children?
   const found = pages.resolve(target, from);
   if (found) return <Link to={addressOfPage(found)}>{children}</Link>;
   return (
-    <Link className="missing" to={addressOfPage(pathFor(target))} title={`${target}: not made yet`}>
+    <Link
+      className="missing"
+      to={addressOfPage(pathFor(target))}
+      title={`${target}: does not exist yet`}
+    >
       {children}
-      <span className="visually-hidden"> (not made yet)</span>
+      <span className="visually-hidden"> (does not exist yet)</span>
     </Link>
   );
 }
@@ -107,7 +111,7 @@ export default memo(function Preview({ path, text, pages }: PreviewProps) {
           {body}
         </ReactMarkdown>
       ) : (
-        <p className="note">Nothing is written here yet.</p>
+        <p className="note">This page is empty.</p>
       )}
     </div>
   );

@@ -42,23 +42,23 @@ export function RepairDialog({ choice, onMended, onClose }: RepairDialogProps) {
     <Dialog title={choice.said} className="repair-dialog" onClose={onClose}>
       <div className="body">
         {problem && <ProblemNotice problem={problem} />}
-        {!plan && !problem && <Skeleton lines={4} label="Looking what would change" />}
+        {!plan && !problem && <Skeleton lines={4} label="Preparing the changes" />}
         {plan?.steps.map(({ said, diff }) => (
           <section key={said}>
             <h3>{said}</h3>
-            {diff && <Diff lines={linesOf(diff)} label={`What would change: ${said}`} />}
+            {diff && <Diff lines={linesOf(diff)} label={`Changes: ${said}`} />}
           </section>
         ))}
         <div className="actions">
           <Button look="quiet" onClick={onClose}>
-            Leave it
+            Cancel
           </Button>
           <Button
             look="primary"
             disabled={!plan || busy || problem !== null}
             onClick={() => plan && void make(plan.id)}
           >
-            Make this change
+            Apply
           </Button>
         </div>
       </div>

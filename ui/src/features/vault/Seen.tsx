@@ -94,7 +94,7 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
 }
 
 function Page({ shown: { seen, page } }: { shown: Shown }) {
-  if (seen.is_hidden) return <p role="status">They see no such page.</p>;
+  if (seen.is_hidden) return <p role="status">They cannot see this page.</p>;
   // A mark counts characters, of which an emoji is one; a string's own indices count it as two.
   const characters = Array.from(page.text);
   const cut = (start: number, end?: number) => characters.slice(start, end).join("");
@@ -103,7 +103,7 @@ function Page({ shown: { seen, page } }: { shown: Shown }) {
     <>
       <p role="status">
         {seen.marks.length
-          ? "Struck out is what they do not see; what stands for it is marked."
+          ? "They do not see the struck-out text. Its replacement is highlighted."
           : "They see all of this page."}
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long page is scrolled with the keyboard */}

@@ -124,7 +124,7 @@ export function Tree({ root, current, open, onFold, onOpen }: TreeProps) {
               {row.problem && (
                 <span className="trouble">
                   <TriangleAlert size={14} aria-hidden />
-                  <span className="visually-hidden">not read: {row.problem}</span>
+                  <span className="visually-hidden">skipped: {row.problem}</span>
                 </span>
               )}
             </div>

@@ -57,7 +57,7 @@ export default function VaultRoom({ page, view }: { page: string | null; view: V
           {problem && !entries && (
             <ProblemNotice problem={problem} onRetry={() => void vault.read()} />
           )}
-          {!entries && !problem && <Skeleton lines={6} label="Reading the vault" />}
+          {!entries && !problem && <Skeleton lines={6} label="Loading the vault" />}
           {entries && !query.trim() && (
             <Tree
               root={root}
@@ -133,8 +133,8 @@ function Begin({ known, onNew }: { known: readonly string[]; onNew: () => void }
       <Empty icon={isNew ? FolderTree : BookOpen} title={isNew ? "Your vault" : "No page is open"}>
         <p>
           {isNew
-            ? "Plain Markdown files in a folder of your own: any editor opens them, the agent reads and keeps them, recall searches them. Begin with the page about yourself."
-            : "Choose one from the tree, or find it by its name."}
+            ? "Your vault is a folder of Markdown files. Any editor can open them, the agent reads and updates them, and recall searches them. Start with the page about yourself."
+            : "Choose a page from the tree, or search for it."}
         </p>
         <div className="actions">
           {known.includes(FIRST) && (

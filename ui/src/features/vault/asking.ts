@@ -88,4 +88,4 @@ function eventOf(data: string): ContractEvent | null {
 }
 
 const cut = () =>
-  new Problem("cut", "The connection broke before the answer was whole", "Ask again.", 0);
+  new Problem("cut", "The connection was lost before the answer was complete", "Ask again.", 0);

@@ -21,7 +21,7 @@ test("a filter is told in one sentence", () => {
     told({ ...filter, action: "mask", pattern: "phone", path: "entities/*", audiences: ["mcp-*"] }),
   ).toBe("Masks phone numbers in entities/* from programs connected by MCP");
   expect(told({ ...filter, pattern: "x+", section: "Health", audiences: ["rest:bot"] })).toBe(
-    "Hides what fits x+ in the section Health, on every page from rest:bot",
+    "Hides text that matches x+ in the section Health, on every page from rest:bot",
   );
-  expect(told({ ...filter, text: "no salaries" })).toBe("Asks the model: no salaries");
+  expect(told({ ...filter, text: "no salaries" })).toBe("Tells the model: no salaries");
 });

@@ -4,7 +4,7 @@ import type { VaultFilter } from "../../api/types";
 export const actions = [
   { value: "hide", label: "Hide", told: "Hides" },
   { value: "mask", label: "Mask", told: "Masks" },
-  { value: "generalise", label: "Make vague", told: "Makes vague" },
+  { value: "generalise", label: "Generalise", told: "Generalises" },
 ] as const;
 
 export const patterns = [
@@ -19,7 +19,7 @@ export const patterns = [
 /** Audiences that can be chosen; others are typed. */
 export const audiences = [
   { value: "", label: "Everybody but me" },
-  { value: "*/agent", label: "The agent, wherever it answers" },
+  { value: "*/agent", label: "The agent, in every client" },
   { value: "mcp-*", label: "Programs connected by MCP" },
   { value: "rest:*", label: "Programs with a key" },
   { value: "openai*", label: "Clients of the OpenAI address" },
@@ -40,11 +40,11 @@ const lowered = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
 /** One sentence: what is hidden, where, from whom. */
 export function told(filter: VaultFilter): string {
-  if (filter.text) return `Asks the model: ${filter.text}`;
+  if (filter.text) return `Tells the model: ${filter.text}`;
   const action = actions.find(({ value }) => value === filter.action)?.told ?? filter.action;
   const pattern = patterns.find(({ value }) => value && value === filter.pattern);
   const what = filter.pattern
-    ? ((pattern && lowered(pattern.label)) ?? `what fits ${filter.pattern}`)
+    ? ((pattern && lowered(pattern.label)) ?? `text that matches ${filter.pattern}`)
     : filter.field
       ? `the field ${filter.field}`
       : "everything";

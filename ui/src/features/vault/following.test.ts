@@ -125,7 +125,7 @@ test("a vault that could not be read at first is read and followed once it can b
   server.isAway = true;
   await server.following.read();
   server.following.listen();
-  expect(server.following.store.get().problem?.title).toBe("Bethink does not answer");
+  expect(server.following.store.get().problem?.title).toBe("Bethink is not responding");
   server.isAway = false;
   await server.following.lookUnlessTold();
   expect(server.sizes).toEqual({ "user.md": 1 });

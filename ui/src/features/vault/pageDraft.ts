@@ -199,6 +199,6 @@ const undecided = () =>
   new Problem(
     "conflict",
     "This page was changed elsewhere while you wrote",
-    "Choose which text to keep first: both are shown below the page.",
+    "First choose which text to keep. Both are shown below the page.",
     409,
   );

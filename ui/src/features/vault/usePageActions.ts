@@ -37,7 +37,7 @@ export function usePageActions(onChanged: () => Promise<void>) {
       await onChanged();
       router.goOn(addressOfPage(path), addressOfPage(moved.path), true);
       const { length } = moved.relinked;
-      const links = length ? `; links in ${count(length, "page")} follow` : "";
+      const links = length ? `; links in ${count(length, "page")} were updated` : "";
       receipt(`Moved to ${moved.path}${links}`, [...moved.relinked, moved], addressOfPage(path));
     },
     /** What was typed is saved first where it can be, so that the history has it. */
