@@ -54,7 +54,7 @@ def test_everything_is_forgotten_with_the_kinds_that_are_ticked(
 ) -> None:
     page = new_page(**_LOOKS[look])
     dialog = opened(page, known, "Forget everything")
-    expect(dialog).to_contain_text("what was said in 2 conversations")
+    expect(dialog).to_contain_text("the messages of 2 conversations")
     expect(dialog).to_contain_text("Has a red bicycle")
     pages = dialog.get_by_role("checkbox", name=re.compile(r"Also pages \(\d\)"))
     expect(pages).not_to_be_checked()

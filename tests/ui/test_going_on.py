@@ -177,7 +177,7 @@ def test_the_summary_of_a_long_conversation_is_read(forgetful: Served, page: Pag
     for number in range(1, 4):
         say(page, f"Do glaciers melt, for the {number}. time?")
         expect(page.get_by_role("button", name="Copy answer")).to_have_count(number)
-    page.get_by_role("button", name=re.compile("window is .* percent full")).click()
+    page.get_by_role("button", name=re.compile("Context window .* percent full")).click()
     page.get_by_role("button", name="Read the summary").click()
     dialog = page.get_by_role("dialog", name="Summary of earlier messages")
     expect(dialog).to_contain_text("They greeted, and spoke of glaciers.")

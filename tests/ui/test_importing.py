@@ -44,7 +44,7 @@ def test_an_export_is_looked_at_taken_in_found_and_taken_back(served: Served, pa
     expect(card.get_by_role("status")).to_have_text("Ready to import")
     expect(card).to_contain_text("ChatGPT")
     expect(card.get_by_role("listitem").filter(has_text="6 conversations new")).to_be_visible()
-    card.get_by_text("1 thing to look at").click()
+    card.get_by_text("1 problem").click()
     expect(card).to_contain_text("Broken talk")
     assert served.get("/conversations")["items"] == []
 

@@ -47,7 +47,7 @@ def test_tables_and_lists_of_tasks_are_read_on_a_phone(served: Served, new_page:
 def test_a_long_title_leaves_the_ring_its_number(served: Served, page: Page) -> None:
     page.goto(served.url)
     say(page, "Which train should I take?")
-    ring = page.get_by_role("button", name=re.compile("window is"))
+    ring = page.get_by_role("button", name=re.compile("Context window"))
     expect(ring).to_be_visible()
     wide = _box(ring)
     (talk,) = served.get("/conversations")["items"]

@@ -24,7 +24,7 @@ def test_what_links_here_is_listed_and_follows_a_page_that_moves(vault: Vaulted,
     page.get_by_role("menuitem", name="Rename or move").click()
     page.get_by_label("Path in the vault").fill("people/mara_l.md")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("links in 1 page follow")).to_be_visible()
+    expect(page.get_by_text("links in 1 page were updated")).to_be_visible()
     assert vault.text("olaf.md") == "# Olaf\nknows [[mara_l|her]]\n"
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("heading", level=1, name="mara")).to_be_visible()
@@ -70,9 +70,7 @@ def test_a_check_shows_what_is_wrong_and_mends_it_as_it_is_told(vault: Vaulted, 
     page.screenshot(path=PICTURES / "vault-check.png")
     page.get_by_role("button", name="Have [[acme_gmb]] lead to entities/acme_gmbh.md").click()
     shown = page.get_by_role("dialog", name="Have [[acme_gmb]] lead to entities/acme_gmbh.md")
-    expect(shown.get_by_label("Changes: work.md changes")).to_contain_text(
-        "added: at [[acme_gmbh]]"
-    )
+    expect(shown.get_by_label("Changes: work.md changes")).to_contain_text("added: at [[acme_gmbh]]")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "vault-repair.png")
     shown.get_by_role("button", name="Apply").click()

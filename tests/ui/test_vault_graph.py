@@ -129,7 +129,7 @@ def test_what_a_drawing_offers_stays_together_on_a_phone(vault: Vaulted, new_pag
     page = new_page(width=390, height=844, has_touch=True, is_mobile=True)
     expect(_open(vault, page)).to_be_visible()
     whole, leave = (
-        page.get_by_role("button", name="All of it"),
+        page.get_by_role("button", name="Fit to view"),
         page.get_by_role("link", name="Open the page"),
     )
     depth = page.get_by_role("group", name="Links away")

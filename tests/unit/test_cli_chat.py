@@ -162,7 +162,7 @@ waiting for your decision: Delete all memories. This cannot be undone.
 - conversation: forget everything
   delete_all_memories {"kinds": [], "conversations": "keep"}
 Decide with `bethink chat --conversation <1>` in a terminal, or on the web page.
-Until then nothing of it is done; a new message in this conversation rejects it.
+Until then it is not done; a new message in this conversation rejects it.
 conversation <1>
 """)
     assert bethink.facts() == {"User likes tea."}

@@ -62,7 +62,7 @@ def test_who_names_no_command_reads_which_there_are(plain: CommandLine, words: t
     name = " ".join(("bethink", *words))
     assert ended.err.startswith(f"usage: {name} ")
     assert "commands:" in ended.err
-    assert ended.err.endswith(f"\n{name}: say which of these commands.\n")
+    assert ended.err.endswith(f"\n{name}: choose one of these commands.\n")
 
 
 @pytest.mark.parametrize("words", [("chat",), ("memory", "list"), ("users", "key", "list"), ("mcp",)])
@@ -185,7 +185,7 @@ def test_a_measurement_that_cannot_be_made_is_bad_input(plain: CommandLine, tmp_
 
 
 def test_lists_that_are_empty_say_how_they_fill(plain: CommandLine) -> None:
-    assert plain("memory", "list").err == "There are no memories yet: `bethink memory add TEXT` keeps one.\n"
+    assert plain("memory", "list").err == "There are no memories yet: `bethink memory add TEXT` adds one.\n"
     assert "vault init" in plain("vault", "list").err
 
 

@@ -109,7 +109,7 @@ def test_forgetting_shows_what_goes_and_its_receipt_does_not(plain: CommandLine)
     assert masked(ended.out) == snapshot("Forgotten for good: 1 memory.\n")
     assert masked(ended.err) == snapshot("""\
   User likes tea.  (<1>)
-Backups and exports that were made before still hold it.
+Backups and exports that were made before still contain it.
 A model's provider received what was sent to it.
 """)
     assert plain.facts() == {"User has a dog."}

@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_told(plain: CommandLine) -> None:
     plain.added("User likes the honey of bees")
     ended = plain("memory", "search", "bees", "--budget", "15")
     assert ended.out.count("\n") == 1
-    assert "1 more did not fit into 15 tokens." in ended.err
+    assert "1 more do not fit into 15 tokens." in ended.err
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def line(n: int, content: str) -> str:
 
 
 def test_the_terminal_shows_what_is_wrong_and_mends_it(plain: CommandLine) -> None:
-    assert plain("memory", "health").out == "The memory is well.\n"
+    assert plain("memory", "health").out == "No problems found.\n"
     twins(plain)
     shown = plain("memory", "health").out
     assert "say the same as another" in shown
@@ -133,8 +133,8 @@ def test_the_terminal_shows_the_log_and_the_numbers(plain: CommandLine) -> None:
     assert "MB on the disk" in numbers
     (document,) = plain("memory", "stats", "--json").documents
     assert document["categories"] == {"general": 1}
-    assert plain("memory", "list", "--doubted").err == "There are no such memories.\n"
-    assert plain("memory", "list", "--project", "x").err == "There are no such memories.\n"
+    assert plain("memory", "list", "--doubted").err == "No memories match.\n"
+    assert plain("memory", "list", "--project", "x").err == "No memories match.\n"
 
 
 @pytest.mark.parametrize(

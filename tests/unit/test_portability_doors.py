@@ -256,7 +256,7 @@ def test_the_command_line_writes_a_file_and_takes_it_in(plain: CommandLine, tmp_
     again = plain("memory", "import", str(file))
     assert again.out == snapshot("""\
 2 lines of md:
-          2  put back as exported
+          2  restored
 """)
     assert plain.facts() == {"User likes tea.", "User has a dog."}
     piped = plain("memory", "export", "--format", "csv")
@@ -279,8 +279,8 @@ def test_the_command_line_takes_conversations_along(plain: CommandLine, tmp_path
     )
     assert elsewhere("memory", "import", str(file)).out == snapshot("""\
 4 lines of jsonl:
-          1  put back as exported
-          3  conversations and messages put back
+          1  restored
+          3  conversations and messages restored
 """)
     assert plain("memory", "export", "--conversations", "--format", "md").code == 2
 

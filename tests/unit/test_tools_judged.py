@@ -334,7 +334,7 @@ def test_tools_are_listed_ruled_and_logged_in_the_terminal(plain: CommandLine) -
     assert plain("tools", "rule", "store_memory", "ask").out == "store_memory: ask\n"
     assert "store_memory  (write, rule: ask)" in plain("tools", "list").out
     assert plain("tools", "rule", "none", "ask").code == 2
-    assert "No tool was called yet." in plain("tools", "log").err
+    assert "No tool calls yet." in plain("tools", "log").err
     plain("chat", "/remember", "I like tea")
     log = plain("tools", "log").out
     assert "store_memory  ok" in log

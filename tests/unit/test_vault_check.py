@@ -38,7 +38,7 @@ user.md:1  [[Jane Doe]] leads to no page.  Perhaps entities/jane_doe.md?
 user.md:2  [[entities/acme_gmb]] leads to no page.  Perhaps copy.md, entities/acme_gmbh.md?
 user.md:3  [[xyz]] leads to no page.
 """)
-    assert told.err == snapshot("8 of these can be mended: --repair shows how, and asks.\n")
+    assert told.err == snapshot("8 of these can be repaired: --repair shows how, and asks.\n")
     kinds = [one["kind"] for one in plain("vault", "check", "--json").documents]
     assert {*kinds} == {"broken_link", "same_content", "same_name", "front_matter", "unread"}
 
@@ -58,7 +58,7 @@ def test_repairs_change_nothing_else_and_can_be_taken_back(plain: CommandLine) -
     )
     assert "+- friend: [[jane_doe|her]]" in made.out
     tokens = [line.split()[-1] for line in made.err.splitlines() if line.startswith("undo: ")]
-    assert made.err.endswith("2 more leave a choice: --repair without --yes asks.\n")
+    assert made.err.endswith("2 more have alternatives: --repair without --yes asks.\n")
     plain("vault", "undo", *reversed(tokens))
     assert page.read_bytes() == before
 
@@ -80,7 +80,7 @@ def test_at_a_terminal_each_is_asked_for_shown_and_then_made(plain: CommandLine)
 
 def test_a_vault_without_faults_says_so(plain: CommandLine) -> None:
     plain("vault", "init")
-    assert plain("vault", "check").err == "Nothing is wrong.\n"
+    assert plain("vault", "check").err == "No problems found.\n"
 
 
 def test_links_follow_a_page_that_moves(plain: CommandLine) -> None:

@@ -335,7 +335,7 @@ def test_the_command_line_searches(plain: CommandLine) -> None:
     (page,) = plain("vault", "search", "--regex", "^- allergy: la", "--json").documents
     assert (page["path"], page["hits"]) == ("entities/lucia_ferrante.md", 1)
     assert "--page 2 shows them" in plain("vault", "search", "doctor", "--limit", "1").err
-    assert plain("vault", "search", "zembrovia").err == "No page holds this.\n"
+    assert plain("vault", "search", "zembrovia").err == "No page contains this.\n"
     assert plain("vault", "search", "(", "--regex").code == 2
 
 

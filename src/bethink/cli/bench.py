@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 _NOT_A_CLONE = (
-    "This Bethink was installed without its repository and measures recall alone:"
+    "This installation has no repository and can measure only recall:"
     " `bethink bench recall PATH --format locomo`, for example."
 )
 COMMANDS = Commands()
@@ -23,11 +23,11 @@ COMMANDS = Commands()
     "",
     arg(
         "names NAME*",
-        "`recall PATH`: how much is found of what answers the questions of a public set of"
-        " conversations; or, in a clone of the repository: agent, door, storage, search, memory,"
-        " embeddings, start, llm, trust, tools, conversations, vault; all unless named",
+        "`recall PATH`: how many answers to the questions of a public data set are"
+        " found; or, in a clone of the repository: agent, door, storage, search, memory,"
+        " embeddings, start, llm, trust, tools, conversations, vault; all by default",
     ),
-    arg("--format locomo|beam|realtalk|longmemeval", "of what is at PATH"),
+    arg("--format locomo|beam|realtalk|longmemeval", "the format of PATH"),
     arg("--output FILE.jsonl", "with `recall`: what was found for each question"),
     arg(
         "--sizes N,N",
@@ -40,7 +40,7 @@ COMMANDS = Commands()
         "--peer-python PYTHON",
         "with `memory`: a Python that has chromadb, lancedb or mem0, to be measured beside it",
     ),
-    arg("--json FILE", "write the figures to FILE, too"),
+    arg("--json FILE", "also write the figures to FILE"),
 )
 def _measure(options: Namespace) -> int:
     """Measure what is named, or everything; print the figures, and write them to a file if asked."""

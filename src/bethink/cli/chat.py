@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 examples:
-  bethink chat                              talk; Ctrl-C stops an answer, Ctrl-D leaves
+  bethink chat                              chat; Ctrl-C stops an answer, Ctrl-D exits
   bethink chat What do you know about me?   one question, one answer
   git diff | bethink chat Explain this: -   the rest of the question from a pipe"""
 COMMANDS = Commands(_EPILOG)
@@ -23,11 +23,11 @@ COMMANDS = Commands(_EPILOG)
 
 @COMMANDS.add_alone(
     "",
-    arg("message MESSAGE*", "what to say; `-` stands for what is piped in"),
+    arg("message MESSAGE*", "your message; `-` stands for standard input"),
     one_of(
-        arg("--conversation ID", "go on in this conversation"),
-        arg("--last", "go on in the last conversation"),
-        arg("--new", "begin a new conversation (the default)"),
+        arg("--conversation ID", "continue this conversation"),
+        arg("--last", "continue the last conversation"),
+        arg("--new", "start a new conversation (the default)"),
     ),
     arg("-v --verbose", "show tools' arguments and results, and reasoning"),
     json="each event",

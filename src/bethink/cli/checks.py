@@ -142,7 +142,9 @@ def _settings(options: Namespace) -> Check:
     )
     told = ", ".join(f"{name} from {origin}" for name, origin in sorted(found.items()))
     if unknown := unknown_variables():
-        return off("settings", f"{', '.join(unknown)} is no setting: mistyped? {told or 'All are defaults'}.")
+        return off(
+            "settings", f"{', '.join(unknown)} is not a setting: misspelled? {told or 'All are defaults'}."
+        )
     return ok("settings", told or "all are defaults")
 
 
@@ -150,7 +152,7 @@ def directory(path: Path) -> Check:
     """Whether the data directory is there and ours alone."""
     part = "data directory"
     if not path.exists():
-        return ok(part, f"{path}: not there yet, made at the first start")
+        return ok(part, f"{path}: does not exist yet, created at the first start")
     if not path.is_dir():
         return broken(part, f"{path} is not a directory: set BETHINK_DATA_DIR to one.")
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
@@ -183,7 +185,7 @@ def database(data_dir: Path) -> Check:
     try:
         check_files(path)
         if not path.exists():
-            return ok("database", "none yet, made at the first start")
+            return ok("database", "none yet, created at the first start")
         with closing(open_connection(path, write=False)) as connection:
             return _database(connection, path)
     except (CorruptDatabase, OSError) as error:
@@ -248,7 +250,7 @@ def memory(options: Namespace) -> Check:
     told = [f"{one.count:,} {one.about}" for one in found if one.trouble not in _WELL]
     if told:
         return off("memory", f"{'; '.join(told)}: `bethink memory health` says more.")
-    return ok("memory", "nothing needs a look")
+    return ok("memory", "no problems found")
 
 
 def vault(options: Namespace) -> Check:
@@ -284,15 +286,15 @@ def users(options: Namespace, settings: Settings) -> Check:
         return broken("users and keys", error.message)
     is_bound = settings.needs_users or not is_loopback(settings.host)
     if is_bound and not known.has_way_in(now):
-        message = "others can reach this Bethink, but nobody has a live key: `bethink users key add NAME`"
+        message = "others can reach this server, but nobody has an active key: `bethink users key add NAME`"
         return broken(
             "users and keys", message if known.users else f"{message}, after `bethink users add NAME`"
         )
     if not known.users:
-        return ok("users and keys", "none: it answers to its own machine, without a key")
+        return ok("users and keys", "none: only this machine can connect, without a key")
     told = _counted(known, now)
     if shut := _shut_out(known, now):
-        message = f"{told}; {', '.join(shut)} cannot come in: `bethink users key add NAME` makes a key."
+        message = f"{told}; {', '.join(shut)} cannot sign in: `bethink users key add NAME` makes a key."
         return off("users and keys", message)
     return ok("users and keys", told)
 

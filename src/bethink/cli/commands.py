@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _Run = TypeVar("_Run", bound="Callable[[Session, Namespace], Exit | None]")
 _RunAlone = TypeVar("_RunAlone", bound="Callable[[Namespace], int]")
 
-_DESCRIPTION = "An agent that remembers, and whose memory you can read, correct, undo and take away."
+_DESCRIPTION = "An agent with a memory that you can read, correct, undo and export."
 _EPILOG = """\
 exit codes: 0 done, 1 failed, 2 bad input, 3 no model, 4 busy, 5 storage, 130 interrupted
 settings:   flags, then BETHINK_* in the environment, then bethink.toml; `bethink doctor` shows them"""
@@ -38,14 +38,14 @@ _NO_COMMAND = "the following arguments are required: COMMAND"
 
 OWN_FAMILIES = {
     "serve": "serve the web page and the API on this machine",
-    "chat": "talk with the agent",
-    "import": "bring in an export of ChatGPT, Claude, Notion, Obsidian or Markdown",
-    "users": "who may come in, and with which keys",
+    "chat": "chat with the agent",
+    "import": "import data from ChatGPT, Claude, Notion, Obsidian or Markdown",
+    "users": "manage users and their keys",
     "mcp": "serve memory and tools to MCP clients, over stdio",
-    "mcp-servers": "look after the MCP servers whose tools are used",
-    "tools": "what the agent may do, and what it did",
+    "mcp-servers": "manage the MCP servers whose tools are used",
+    "tools": "set rules for tools and list their calls",
     "dial": "help with running Bethink as an application of DIAL",
-    "doctor": "check what Bethink stands on, and say what to do",
+    "doctor": "check the installation and say how to fix it",
     "bench": "measure Bethink on this machine",
 }
 """Summaries of families that are no feature's; a family's module has its name, with `_` for `-`."""
@@ -259,7 +259,7 @@ class _Parser(argparse.ArgumentParser):
         """Print the usage and what is wrong; the whole help if only the command's name is missing."""
         if message == _NO_COMMAND:
             self.print_help(sys.stderr)
-            self.exit(2, f"\n{self.prog}: say which of these commands.\n")
+            self.exit(2, f"\n{self.prog}: choose one of these commands.\n")
         super().error(message)
 
     def below(self, name: str, summary: str) -> _Parser:
@@ -319,6 +319,6 @@ def _common() -> argparse.ArgumentParser:
     group.add_argument(
         "--log-level", choices=("debug", "info", "warning", "error"), help="write the log to standard error"
     )
-    group.add_argument("--user", metavar="NAME", help="whose data, where there are users (BETHINK_USER)")
+    group.add_argument("--user", metavar="NAME", help="the user whose data is used (BETHINK_USER)")
     group.add_argument("--debug", action="store_true", help="show where an error came from")
     return parser

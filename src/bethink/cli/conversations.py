@@ -23,8 +23,8 @@ COMMANDS = Commands(_EPILOG)
 
 @COMMANDS.add(
     "list",
-    arg("--archived", "those that are archived"),
-    arg("--project NAME", "those of this project"),
+    arg("--archived", "archived conversations"),
+    arg("--project NAME", "only this project"),
     at_most(50, most=_MOST),
 )
 def _list(session: Session, options: Namespace) -> None:
@@ -51,9 +51,9 @@ def _list(session: Session, options: Namespace) -> None:
 
 @COMMANDS.add(
     "search",
-    arg("query WORD+", "words that the message holds, all of them"),
-    arg("--conversation ID", "only in this one"),
-    arg("--project NAME", "only in this project's"),
+    arg("query WORD+", "words that must all be in the message"),
+    arg("--conversation ID", "only in this conversation"),
+    arg("--project NAME", "only in this project"),
     at_most(20, most=_MOST),
 )
 def _search(session: Session, options: Namespace) -> None:
@@ -82,7 +82,7 @@ def _search(session: Session, options: Namespace) -> None:
             document, f"{day}  {text}  ({found.conversation.title}, {found.conversation.id})"
         )
     if not page.items:
-        session.screen.note("No message holds these words.")
+        session.screen.note("No message contains these words.")
     elif page.cursor is not None:
         session.screen.note("There are more; --limit shows more of them.")
 

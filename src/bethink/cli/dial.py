@@ -24,7 +24,7 @@ COMMANDS = Commands()
     arg("--deployment NAME", "the model's name in the stand-in", default="gpt-4o"),
     repeated(
         "--application NAME=URL",
-        "an application and the address of its chat completions; may be given again",
+        "an application and the address of its chat completions; may be repeated",
     ),
     repeated("--key KEY", "a key that may ask, each a user (dial_api_key)"),
     arg("--host HOST", "address to listen on", default="127.0.0.1"),

@@ -14,7 +14,9 @@ COMMANDS = Commands()
 
 
 @COMMANDS.add_alone(
-    "", arg("--fix", "fetch the embedding model, keep others out of the data"), json="each check"
+    "",
+    arg("--fix", "download the embedding model, close the data directory to other users"),
+    json="each check",
 )
 def _check_up(options: Namespace) -> int:
     """Check everything, a line each; mend first what can be mended, if that is asked for."""

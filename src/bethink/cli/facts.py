@@ -28,7 +28,7 @@ _BESIDE = {
 """What is said of another memory that a change touched, by the change and by its state now."""
 _DOUBTS = {
     "contradicts": "contradicted by {}",
-    "depends": "rests on {}, which was changed or is in doubt",
+    "depends": "depends on {}, which was changed or is in doubt",
     "unclear": "it is not certain",
 }
 _TIMES = ("created_at", "valid_from", "valid_until")
@@ -104,7 +104,7 @@ class FactLines:
             f"{word} into others: {done.gone:,} of {done.facts:,} memories",
         )
         if done.waiting:
-            self.screen.remark(f"{done.waiting:,} more say the same: --share takes more at once")
+            self.screen.remark(f"{done.waiting:,} more duplicates: --share merges more at once")
         self.undo(done.undo)
 
     def shown(self, fact: Fact, history: Sequence[Fact]) -> None:

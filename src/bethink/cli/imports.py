@@ -26,19 +26,19 @@ examples:
   bethink import --list
   bethink import --undo ID
 
-Importing the same again changes nothing; a newer export brings what came since."""
+Importing the same export again changes nothing; a newer export adds what is new."""
 _BAR = 24
 _SHOWN = 20
 _PERCENT = 100
 _OUTCOMES = {
     "new": "new",
-    "grown": "grown since the last import",
+    "grown": "extended",
     "known": "here already",
     "kept": "changed here since, and left so",
-    "duplicates": "the same as another one",
+    "duplicates": "duplicate",
     "left": "not taken",
 }
-_UNDONE = {"new": "gone", "grown": "as before that import", "kept": "changed here since, and left so"}
+_UNDONE = {"new": "gone", "grown": "restored", "kept": "changed here since, and left so"}
 _SOURCES = {"chatgpt": "ChatGPT", "claude": "Claude", "notion": "Notion", "obsidian": "Obsidian"}
 COMMANDS = Commands(_EPILOG)
 
@@ -48,15 +48,15 @@ COMMANDS = Commands(_EPILOG)
     one_of(
         arg("path PATH?", "the export: a zip, a JSON file or a folder"),
         arg("--list", "list the imports"),
-        arg("--undo ID", "take a whole import back; what was changed since stays"),
+        arg("--undo ID", "undo a whole import; later changes are kept"),
         required=True,
     ),
-    arg(f"--as {'|'.join(_SOURCES)}|markdown", "known by what it holds, unless named", dest="source"),
+    arg(f"--as {'|'.join(_SOURCES)}|markdown", "detected from the content by default", dest="source"),
     arg(
         "--into conversations|vault|both",
-        "where to: talks become conversations and notes pages, unless named",
+        "target; by default conversations stay conversations and notes become pages",
     ),
-    arg("--preview", "say what would be, and write nothing"),
+    arg("--preview", "show the result and write nothing"),
     arg(
         "--topics keywords|meaning|none", "find topics by words or by meaning (keywords)", default="keywords"
     ),
@@ -104,7 +104,7 @@ def _undo(session: Session, id: str) -> None:
         if screen.is_data:
             screen.result(done)
         return
-    screen.result(done, f"{done.name}: taken back", *_counts(done.report, _UNDONE))
+    screen.result(done, f"{done.name}: undone", *_counts(done.report, _UNDONE))
     _problems(screen, done.report)
 
 
@@ -120,7 +120,7 @@ def _list(session: Session) -> None:
 
 def _summary(done: Import, report: ImportReport, *, is_preview: bool) -> list[str]:
     name = _SOURCES.get(done.source, "Markdown")
-    taken = "would be taken" if is_preview else "taken"
+    taken = "would be imported" if is_preview else "taken"
     span = ""
     if report.first and report.last:
         span = f", {to_datetime(report.first):%Y-%m-%d} to {to_datetime(report.last):%Y-%m-%d}"
@@ -145,7 +145,7 @@ def _problems(screen: Screen, report: ImportReport) -> None:
         times = f" (×{problem.count:,})" if problem.count > 1 else ""
         screen.remark(f"{problem.name}: {problem.why}{times}", "red" if problem.fault else "dim")
     if (more := len(report.problems) - _SHOWN) > 0:
-        screen.remark(f"and {more:,} more; --json tells them")
+        screen.remark(f"and {more:,} more; --json lists them")
 
 
 def _progress(screen: Screen) -> Callable[[ImportReport], None]:

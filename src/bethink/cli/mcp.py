@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 families: memory, people, vault, web, python; what is switched off is not offered
-A `bethink serve` offers the same at /mcp, and may run beside this on the same data."""
+`bethink serve` offers the same at /mcp and can run at the same time on the same data."""
 COMMANDS = Commands(_EPILOG)
 
 

@@ -67,7 +67,7 @@ def _accept(session: Session, options: Namespace) -> Exit:
         screen.note(f"    {one_line(tool.description, 1000)}")
     if to_review and not options.yes:
         if not screen.can_ask:
-            raise BadInput("Somebody must look at these tools: --yes accepts them without asking.")
+            raise BadInput("These tools need a review: --yes accepts them without asking.")
         if not screen.agrees("Accept them? Their text is read by the model. [y]es, [n]o: "):
             return Exit.FAILED
     _show(screen, session.call(servers.accept, options.name, status.digest))
@@ -103,6 +103,6 @@ def _show(screen: Screen, status: ServerStatus) -> Exit:
         names = one_line(", ".join(tool.name for tool in status.waiting), 200)
         lines.append(f"            not offered: {names}: {accept}")
     elif status.unreviewed:
-        lines.append(f"            not looked at yet: {accept}")
+        lines.append(f"            not reviewed yet: {accept}")
     screen.result(status, *lines)
     return Exit.OK if status.state == "ready" else Exit.FAILED

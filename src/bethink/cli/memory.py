@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _BATCH = 256
 """As many as the memory keeps in one step: what is printed is on the disk."""
 _PAGE = 500
-_NONE_YET = "There are no memories yet: `bethink memory add TEXT` keeps one."
+_NONE_YET = "There are no memories yet: `bethink memory add TEXT` adds one."
 _FORMATS = "jsonl|md|csv|data.json"
 _STATES = "active|suggested|superseded|merged|retracted|all"
 _SHOWN_CHARS = 300
@@ -38,23 +38,23 @@ _SHOWN_COUNTS = 10
 _MB = 1_000_000
 _PERCENT = 100
 _FORGET = "forget"
-_REVIEW = "Keep it? [y]es, [n]o, [l]ater, [q]uit: "
+_REVIEW = "Accept it? [y]es, [n]o, [l]ater, [q]uit: "
 _TAKEN = {
-    "restored": "put back as exported",
-    "said": "conversations and messages put back",
+    "restored": "restored",
+    "said": "conversations and messages restored",
     "added": "new",
-    "merged": "more of what is known",
+    "merged": "merged with known memories",
     "known": "known already",
-    "differing": "changed here since, and left so",
+    "differing": "changed here since, not overwritten",
     "refused": "not taken",
 }
 COMMANDS = Commands()
 _ID = arg("id ID", "its id, as `list` and `search` print it")
 _PROPERTIES = (
     arg("--category NAME", "such as preferences, personal_info, goals, plans"),
-    arg("--importance 0..1", "how much it matters (0.5)", type=float),
+    arg("--importance 0..1", "importance from 0 to 1 (0.5)", type=float),
     arg("--topic WORD", "a topic; may be repeated", action="append"),
-    arg("--pin", "have it in every conversation's context", default=None),
+    arg("--pin", "include it in every conversation", default=None),
 )
 
 
@@ -65,14 +65,14 @@ _PROPERTIES = (
     "search",
     arg("query QUERY+", "a question or words"),
     arg("-k --k N", "at most this many (BETHINK_MEMORY_SEARCH_LIMIT, 10)", type=int),
-    arg("--kinds KIND,KIND", "such as fact,turn; all unless told otherwise"),
-    arg("--since TIME", "said from then on: 2026-05-01, or with T14:30"),
-    arg("--until TIME", "said before then"),
-    arg("--as-of TIME", "what held then, whenever it was said"),
+    arg("--kinds KIND,KIND", "such as fact,turn; all by default"),
+    arg("--since TIME", "said since this time: 2026-05-01, or with T14:30"),
+    arg("--until TIME", "said before this time"),
+    arg("--as-of TIME", "what was true at this time, whenever it was said"),
     arg("--conversation ID", "only what was said in this conversation"),
-    arg("--project NAME", "only what belongs to this project"),
+    arg("--project NAME", "only this project"),
     arg("--budget TOKENS", "at most so much text in all", type=int),
-    arg("--all", "also what has nothing to do with it"),
+    arg("--all", "also unrelated results"),
 )
 def _search(session: Session, options: Namespace) -> None:
     """Find what answers a question, remembered or said, the best first."""
@@ -100,7 +100,7 @@ def _search(session: Session, options: Namespace) -> None:
     if not shown:
         screen.note(f"No memories found matching: {question.text}")
     if left_out := answer.left_out:
-        screen.note(f"{left_out:,} more did not fit into {options.budget:,} tokens.")
+        screen.note(f"{left_out:,} more do not fit into {options.budget:,} tokens.")
     if warning := session.app.recall.warning:
         screen.note(f"warning: {warning}", "yellow")
 
@@ -134,10 +134,10 @@ def _json_value(value: object) -> object:
     "list",
     arg("--category NAME", "only this category"),
     arg("--project NAME", "only this project"),
-    arg("--doubted", "only those that may not hold"),
-    arg(f"--state {_STATES}", "active unless told otherwise", default="active"),
+    arg("--doubted", "only memories in doubt"),
+    arg(f"--state {_STATES}", "active by default", default="active"),
     at_most(50),
-    arg("--all", "every one, however many there are"),
+    arg("--all", "all of them"),
 )
 def _list(session: Session, options: Namespace) -> None:
     """List memories, the newest first."""
@@ -156,7 +156,7 @@ def _list(session: Session, options: Namespace) -> None:
     if shown < total:
         session.screen.note(f"{shown:,} of {total:,} shown: --limit and --all show more")
     elif not total:
-        session.screen.note(_NONE_YET if where == {"state": "active"} else "There are no such memories.")
+        session.screen.note(_NONE_YET if where == {"state": "active"} else "No memories match.")
 
 
 def _facts(session: Session, where: Mapping[str, Key], limit: int | None = None) -> Iterator[Fact]:
@@ -218,10 +218,10 @@ def _fact(session: Session, id: str) -> Fact:
 @COMMANDS.add(
     "add",
     arg("content TEXT+", "what to remember; `-` reads it from a pipe"),
-    arg("--lines", "each line is a memory of its own"),
+    arg("--lines", "each line is a separate memory"),
     repeated(
         "--depends-on ID",
-        "a memory that it rests on: it is doubted when that changes; may be repeated",
+        "a memory that it depends on: if that changes, this one is doubted; may be repeated",
     ),
     *_PROPERTIES,
 )
@@ -245,7 +245,7 @@ def _add(session: Session, options: Namespace) -> None:
     _ID,
     arg("content TEXT*", "the correction; without it, an editor opens"),
     *_PROPERTIES,
-    arg("--no-pin", "recall it only where it fits", dest="pin", action="store_false"),
+    arg("--no-pin", "include it only if it is relevant", dest="pin", action="store_false"),
 )
 def _edit(session: Session, options: Namespace) -> None:
     """Correct a memory; the old one is kept in its history."""
@@ -256,7 +256,7 @@ def _edit(session: Session, options: Namespace) -> None:
     elif not changes:
         if not session.screen.can_ask:
             raise BadInput(
-                "Say what the memory should be: `bethink memory edit ID TEXT`, or change its properties."
+                "Give the corrected text: `bethink memory edit ID TEXT`, or change its properties."
             )
         changes["content"] = session.screen.edit(old.content, ".txt")
     changed = session.mine(session.app.memory.edit, old.id, replace(old.statement, **changes))
@@ -338,17 +338,17 @@ def _ask_about(session: Session, suggested: list[Fact]) -> None:
 @COMMANDS.add(
     "forget",
     arg("ids ID*", "their ids"),
-    arg("--query TEXT", "what answers this, said or remembered"),
-    arg("-k --k N", "at most this many answers (20)", type=int, default=20),
-    arg("--since TIME", "what was learnt from then on: 2026-05-01, or with 14:30"),
-    arg("--until TIME", "what was learnt before then"),
-    arg("--all", "every memory there is, and what was said in conversations"),
+    arg("--query TEXT", "memories and messages that match this"),
+    arg("-k --k N", "at most this many results (20)", type=int, default=20),
+    arg("--since TIME", "learnt since this time: 2026-05-01, or with 14:30"),
+    arg("--until TIME", "learnt before this time"),
+    arg("--all", "all memories and all messages"),
     arg("--kinds KIND+", "with --all: these too (pages, files, people)", default=[]),
     arg(
         "--conversations keep|remove",
         "with --all: keep what was said to be read, out of recall (the default), or remove it",
     ),
-    arg("--preview", "show what would go, and change nothing"),
+    arg("--preview", "show what would be forgotten and change nothing"),
     YES,
 )
 def _forget(session: Session, options: Namespace) -> None:
@@ -372,7 +372,7 @@ def _forget(session: Session, options: Namespace) -> None:
         screen.note("There were no memories to forget." if options.query is None else asked)
         return
     if preview.has_more:
-        screen.note(f"More than these answer that: -k N finds up to N, at most {MAX_FOUND}.")
+        screen.note(f"There are more matches: -k N finds up to N, at most {MAX_FOUND}.")
     if options.preview:
         lines.preview(preview)
         return
@@ -402,9 +402,9 @@ def _wanted(session: Session, options: Namespace) -> ForgetRequest:
 
 def _is_agreed(screen: Screen, preview: Preview, *, everything: bool) -> bool:
     if not screen.can_ask:
-        raise BadInput("Forgetting cannot be undone, and nobody is here to agree to it: add --yes.")
+        raise BadInput("Forgetting cannot be undone, and there is no terminal to ask: add --yes.")
     if everything:
-        question = screen.styled(f"All of it goes for good. Type {_FORGET!r} to do it: ", "red")
+        question = screen.styled(f"All of it is forgotten for good. Type {_FORGET!r} to do it: ", "red")
         return (screen.ask(question) or "").strip().lower() == _FORGET
     count = len(preview.facts) + len(preview.versions)
     few = ("what was said of it", "this memory")
@@ -419,13 +419,13 @@ def _is_agreed(screen: Screen, preview: Preview, *, everything: bool) -> bool:
     "export",
     arg(
         f"--format {_FORMATS}",
-        "jsonl keeps everything, md is to be read, csv is for spreadsheets; all three can be imported",
+        "jsonl contains everything, md is for reading, csv for spreadsheets; all three can be imported",
     ),
     arg(
         "--conversations",
         "with all that was said, as jsonl: everything that Bethink knows of you",
     ),
-    arg("--output FILE", "a new file; its ending chooses the format"),
+    arg("--output FILE", "a new file; its extension chooses the format"),
 )
 def _export(session: Session, options: Namespace) -> None:
     """Write all memories to a file, or to standard output."""
@@ -442,8 +442,8 @@ def _export(session: Session, options: Namespace) -> None:
 @COMMANDS.add(
     "import",
     arg("file FILE", "the file; `-` reads a pipe"),
-    arg(f"--format auto|{_FORMATS}", "known by the file's beginning", default="auto"),
-    arg("--dry-run", "say what would be, and write nothing"),
+    arg(f"--format auto|{_FORMATS}", "detected from the content by default", default="auto"),
+    arg("--dry-run", "show the result and write nothing"),
 )
 def _import(session: Session, options: Namespace) -> Exit:
     """Take in a file; what is known already changes nothing."""
@@ -491,7 +491,7 @@ def _health(session: Session, options: Namespace) -> None:
         about = f"{finding.count:>7,}  {finding.about}"
         session.screen.result(finding, about, f"         {finding.mend}", *examples)
     if not found and not options.json:
-        session.screen.line("The memory is well.")
+        session.screen.line("No problems found.")
 
 
 @COMMANDS.add("stats")
@@ -517,16 +517,16 @@ def _stats(session: Session, options: Namespace) -> None:
             screen.line(f"{count:>9,}  {name}")
         if (more := len(counts) - _SHOWN_COUNTS) > 0:
             screen.note(f"           and {more:,} more")
-    screen.line(f"{numbers['bytes_on_disk'] / _MB:>9,.1f}  MB on the disk, with everything else")
+    screen.line(f"{numbers['bytes_on_disk'] / _MB:>9,.1f}  MB on disk, including all other data")
     if numbers["warning"]:
         screen.note(f"warning: {numbers['warning']}", "yellow")
 
 
 @COMMANDS.add(
     "consolidate",
-    arg("--preview", "say what would be, and write nothing"),
-    arg("--threshold 0..1", "least likeness in meaning of two compared (0.75)", type=float),
-    arg("--share 0..1", "the most of all memories that may be merged away (0.2)", type=float),
+    arg("--preview", "show the result and write nothing"),
+    arg("--threshold 0..1", "minimum similarity of two memories to compare them (0.75)", type=float),
+    arg("--share 0..1", "largest share of all memories to merge (0.2)", type=float),
 )
 def _consolidate(session: Session, options: Namespace) -> None:
     """Merge memories that say the same; this can be undone."""

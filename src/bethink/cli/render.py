@@ -45,10 +45,10 @@ PAGE = "page:"
 """How the undo tokens of the vault's pages begin."""
 
 STOPPED: dict[StopReason, str] = {
-    "cancelled": "Stopped. What was said so far is kept.",
-    "interrupted": "The answer was interrupted: the program that gave it ended. What it said is kept.",
+    "cancelled": "Stopped. The text so far is kept.",
+    "interrupted": "The answer was interrupted: the program that wrote it ended. The text so far is kept.",
     **BOUND_REACHED,
-    "length": "The answer was cut at the most tokens that the model may write.",
+    "length": "The answer was cut at the model's output limit.",
     "content_filter": "The model's provider filtered the answer.",
 }
 """What a person reads about each end that is not simply the answer's."""

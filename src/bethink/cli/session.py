@@ -136,7 +136,7 @@ class Session:
         try:
             named = datetime.fromisoformat(text)
         except ValueError as error:
-            raise BadInput(f"{text!r} is no time: write it as 2026-05-01 or 2026-05-01T14:30.") from error
+            raise BadInput(f"{text!r} is not a time: write it as 2026-05-01 or 2026-05-01T14:30.") from error
         return named if named.tzinfo else named.replace(tzinfo=ZoneInfo(self.principal.time_zone))
 
 

@@ -54,7 +54,7 @@ def find_conversation(session: Session, *, id: str | None, last: bool) -> str | 
         return None
     page = session.mine(conversations.list, limit=1)
     if not page.items:
-        raise UnknownId("There is no conversation yet to go on in: begin one with `bethink chat`.")
+        raise UnknownId("There is no conversation to continue yet: start one with `bethink chat`.")
     return page.items[0].record.id
 
 
@@ -98,7 +98,7 @@ class Talk:
         """Take one message after the other until the person leaves; never fails because of one."""
         llm = self.session.app.ports.llm
         model = llm.name if llm else "no model: /help says what works without one"
-        self.session.screen.note(f"{model}. Ctrl-C stops an answer, Ctrl-D leaves.")
+        self.session.screen.note(f"{model}. Ctrl-C stops an answer, Ctrl-D exits.")
         if self.conversation is not None:
             self.go_on()
         use_history(self._typed_before())
@@ -126,7 +126,7 @@ class Talk:
         if last is None or last.stop_reason is None or last.stop_reason in ("answered", "awaiting_approval"):
             return
         said = one_line(last.message.content[-_SHOWN_CHARS:], _SHOWN_CHARS)
-        where = f" It stopped here: …{said}" if said else " It had not said anything yet."
+        where = f" It stopped here: …{said}" if said else " It had no text yet."
         why = last.note or STOPPED.get(last.stop_reason, "")
         self.session.screen.note(f"The last answer is not complete. {why}{where}", "yellow")
 
@@ -136,7 +136,7 @@ class Talk:
         if not app.between_turns.is_busy:
             return
         told = self._changes()
-        self.session.screen.status("… looking for what is worth remembering; Ctrl-C leaves it")
+        self.session.screen.status("… looking for facts to remember; Ctrl-C skips this")
         try:
             self.session.call(app.between_turns.finished)
         except KeyboardInterrupt:
@@ -240,9 +240,7 @@ def _tell_waiting(session: Session, run: str) -> None:
         session.screen.note(f"  {item.name} {exact(item.arguments)}", "yellow")
     command = f"`bethink chat --conversation {record.conversation}`"
     session.screen.note(f"Decide with {command} in a terminal, or on the web page.", "yellow")
-    session.screen.note(
-        "Until then nothing of it is done; a new message in this conversation rejects it.", "yellow"
-    )
+    session.screen.note("Until then it is not done; a new message in this conversation rejects it.", "yellow")
 
 
 def _plain(reason: str) -> str:
@@ -283,7 +281,7 @@ def _edit(session: Session, run: str, call: WaitingCall) -> bool:
         choice = ApprovalChoice("edit", arguments)
         session.mine(session.app.runs.decide, run, call=call.call, choice=choice)
     except msgspec.MsgspecError as error:
-        session.screen.note(f"These are no arguments: {error}. Give one JSON object.", "red")
+        session.screen.note(f"These are not valid arguments: {error}. Give one JSON object.", "red")
         return False
     except UnknownId:
         raise

@@ -28,7 +28,7 @@ _SPOOLED_BYTES = 8_000_000
 def new_file(path: Path) -> Generator[BinaryIO]:
     """A file for nobody else's eyes, there under its name only once it is whole."""
     if path.exists():
-        raise BadInput(f"{path} is there already: choose another name, or move it away.")
+        raise BadInput(f"{path} already exists: choose another name, or move it away.")
     part = path.with_name(f"{path.name}.part")
     try:
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123 - with a mode
@@ -275,7 +275,7 @@ def read_stdin() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadInput(f"What is piped in is not UTF-8 text (at byte {error.start:,}).") from error
+        raise BadInput(f"The input is not UTF-8 text (at byte {error.start:,}).") from error
 
 
 def use_history(lines: Sequence[str]) -> None:

@@ -54,7 +54,7 @@ def _list(session: Session, _: Namespace) -> None:
     arg("tool TOOL", "its name, as `bethink tools list` shows it"),
     arg(
         "rule auto|ask|deny|default",
-        "auto runs it by itself, ask waits for you, deny refuses, default forgets what you decided",
+        "auto runs it without asking, ask asks each time, deny refuses, default removes your rule",
     ),
 )
 def _rule(session: Session, options: Namespace) -> None:
@@ -71,7 +71,7 @@ def _rule(session: Session, options: Namespace) -> None:
     session.mine(session.app.rules.set, name, decision, origin=origin)
     session.screen.result({"tool": name, "rule": decision}, f"{name}: {options.rule}")
     if tool is not None and tool.effect == "destructive" and decision == "auto":
-        session.screen.remark("What cannot be undone asks each time all the same.", "yellow")
+        session.screen.remark("A tool that cannot be undone still asks each time.", "yellow")
 
 
 @COMMANDS.add("log", arg("--tool TOOL", "only calls of this tool"), at_most(20, "calls"))
@@ -84,11 +84,11 @@ def _log(session: Session, options: Namespace) -> None:
         kinds = ", ".join(f"{count} {kind}" for kind, count in use.redacted.items())
         masked = f", masked {kinds}" if kinds else ""
         outcome = f"{use.error or 'ok'}, {use.duration_ms:,.0f} ms, by {use.by}{masked}"
-        arguments = "(its message is gone)" if called.arguments is None else called.arguments
+        arguments = "(its message was deleted)" if called.arguments is None else called.arguments
         session.screen.result(
             document_of(use) | {"at": at, "arguments": called.arguments},
             f"{at}  {use.tool}  {outcome}",
             f"    {one_line(arguments, _BRIEF)}",
         )
     if not uses:
-        session.screen.remark("No tool was called yet.")
+        session.screen.remark("No tool calls yet.")

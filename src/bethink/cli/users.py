@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from bethink.cli.session import Session
 
 _EPILOG = """\
-Without users a Bethink answers to its own machine only, without a key. The first user that you add
-has what was kept until then; from then on everybody who comes over the network needs a key."""
+Without users, only this machine can connect, without a key. The first user that you add owns all
+existing data; from then on every client needs a key."""
 _DAYS = re.compile(r"(\d{1,5})d")
 _COLUMN = 24
-_NEXT = "Nobody comes in over the network without a key from now on: bethink users key add {} --label laptop"
-_ONCE = "This is the key. It is shown this once and kept nowhere: put it where it belongs now."
-_NOBODY = "This cannot be undone, and nobody is here to agree to it: add --yes."
-_BACKUPS = "Backups and exports that were made before still hold it."
+_NEXT = "From now on every client needs a key: bethink users key add {} --label laptop"
+_ONCE = "This is the key. It is shown only once: copy it now."
+_NOBODY = "This cannot be undone, and there is no terminal to ask: add --yes."
+_BACKUPS = "Backups and exports that were made before still contain it."
 COMMANDS = Commands(_EPILOG, is_operators=True)
 _USER = arg("name NAME", "the user's name")
 
@@ -51,7 +51,7 @@ def _list(session: Session, _: Namespace) -> None:
     for user in known.users.values():
         _show_user(session, user, sum(key.is_live(now) for key in known.keys_of(user.id)))
     if not known.users:
-        session.screen.note("There are no users: this Bethink answers to its own machine, without a key.")
+        session.screen.note("There are no users: only this machine can connect, without a key.")
 
 
 @COMMANDS.add("disable", _USER)
@@ -71,7 +71,7 @@ def _set_disabled(session: Session, options: Namespace, *, disabled: bool) -> No
     _show_user(session, session.call(register.change_user, user.id, disabled=disabled))
 
 
-@COMMANDS.add("remove", arg("--with-data", "erase all that they own for good, too"), YES, _USER)
+@COMMANDS.add("remove", arg("--with-data", "also erase all their data for good"), YES, _USER)
 def _remove(session: Session, options: Namespace) -> None:
     """Remove a user with all keys; asks first."""
     from bethink.principal import Principal
@@ -118,17 +118,15 @@ def _is_agreed(screen: Screen, options: Namespace, counts: dict[str, int]) -> bo
     if not screen.can_ask:
         raise BadInput(_NOBODY)
     if not options.with_data:
-        return screen.agrees(
-            f"Remove {options.name} with all keys and sign-ins? What they own is kept. [y/N] "
-        )
-    screen.note(f"All of it goes for good: {_in_words(counts)}.")
+        return screen.agrees(f"Remove {options.name} with all keys and sign-ins? Their data is kept. [y/N] ")
+    screen.note(f"All of this is erased for good: {_in_words(counts)}.")
     return (screen.ask(f"Type {options.name!r} to do it: ") or "").strip() == options.name
 
 
 def _show_removed(screen: Screen, user: User | None, erased: RemovedOwner | None, *, owner: str) -> None:
     document = {"user": user.name if user else None, "owner": owner}
     lines = [] if user is None else [f"{user.name} is removed, with all keys and sign-ins."]
-    notes = [f"What they own is kept. To erase it: bethink users remove {owner} --with-data"]
+    notes = [f"Their data is kept. To erase it: bethink users remove {owner} --with-data"]
     if erased is not None:
         document |= {"erased": erased.counts, "left": erased.left}
         lines.append(f"Erased for good: {_in_words(erased.counts)}.")
@@ -162,10 +160,10 @@ def _typed_password(screen: Screen) -> str:
     if not screen.can_ask:
         if piped := sys.stdin.readline().rstrip("\r\n"):
             return piped
-        raise BadInput("Nobody is here to type a password: pipe it in as one line.")
+        raise BadInput("There is no terminal to type a password: pipe it in as one line.")
     first = getpass.getpass("New password: ")
     if first != getpass.getpass("Again: "):
-        raise BadInput("The two are not the same: nothing was changed.")
+        raise BadInput("The two passwords differ: nothing was changed.")
     return first
 
 

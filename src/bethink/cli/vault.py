@@ -37,8 +37,8 @@ _WHO = {
     "mirror": "a memory",
 }
 _PAUSED = (
-    "No line is written until you answer: `bethink vault facts --restore` writes the vanished ones again,"
-    " `--retract` takes their memories back, too (which can be undone)."
+    "No line is written until you decide: `bethink vault facts --restore` writes the vanished ones again,"
+    " `--retract` also retracts their memories (this can be undone)."
 )
 
 
@@ -63,7 +63,7 @@ def _init(session: Session, _: Namespace) -> None:
 
 @COMMANDS.add(
     "list",
-    arg("folder FOLDER?", "the vault itself unless told", default=""),
+    arg("folder FOLDER?", "the whole vault by default", default=""),
     arg("--deep", "with all that is in its folders"),
 )
 def _list(session: Session, options: Namespace) -> None:
@@ -114,8 +114,8 @@ def _history(session: Session, options: Namespace) -> None:
 @COMMANDS.add(
     "diff",
     _PATH,
-    arg("version ID?", "the last change unless told"),
-    arg("--against ID", "what lies between it and this later one"),
+    arg("version ID?", "the last change by default"),
+    arg("--against ID", "everything from it to this later change"),
 )
 def _diff(session: Session, options: Namespace) -> None:
     """Show what a change did, as lines that went and came."""
@@ -130,8 +130,8 @@ def _diff(session: Session, options: Namespace) -> None:
 @COMMANDS.add(
     "edit",
     _PATH,
-    arg("--stdin", "what is piped in is the page"),
-    arg("--note TEXT", "why, for its history", default=""),
+    arg("--stdin", "read the page from standard input"),
+    arg("--note TEXT", "reason, for the history", default=""),
 )
 def _edit(session: Session, options: Namespace) -> None:
     """Change a page in your editor, or from a pipe."""
@@ -156,12 +156,10 @@ def _piped_page() -> str:
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
-        raise BadInput(f"What is piped in is not UTF-8 text (at byte {error.start:,}).") from error
+        raise BadInput(f"The input is not UTF-8 text (at byte {error.start:,}).") from error
 
 
-@COMMANDS.add(
-    "move", _PATH, arg("to TO", "the path that it gets"), arg("--links", "have the links to it follow")
-)
+@COMMANDS.add("move", _PATH, arg("to TO", "its new path"), arg("--links", "update the links to it"))
 def _move(session: Session, options: Namespace) -> None:
     """Give a page another path; it keeps its history."""
     if options.links:
@@ -216,7 +214,7 @@ def _vouch(session: Session, options: Namespace) -> None:
     session.screen.result(document, f"{change.path} counts as your own words.")
 
 
-@COMMANDS.add_alone("sync", arg("--rebuild", "make anew all that is searched"), json="each result")
+@COMMANDS.add_alone("sync", arg("--rebuild", "rebuild all indexes"), json="each result")
 def _sync(options: Namespace) -> int:
     """Take in what changed in the files."""
     from bethink.cli.session import opened
@@ -241,8 +239,8 @@ def _show_synced(session: Session, options: Namespace) -> None:
 
 @COMMANDS.add_alone(
     "ask",
-    arg("question QUESTION+", "`-` stands for what is piped in"),
-    repeated("--filter TEXT", "what it must not tell; may be repeated"),
+    arg("question QUESTION+", "`-` stands for standard input"),
+    repeated("--filter TEXT", "what it must not reveal; may be repeated"),
     arg("-v --verbose", "show what it considers and reads"),
     json="each event",
 )
@@ -266,7 +264,7 @@ def _ask(options: Namespace) -> int:
 @COMMANDS.add(
     "search",
     arg("query QUERY*", 'words; "a phrase" in quotes'),
-    arg("--regex", "the query is a regular expression of Python's"),
+    arg("--regex", "the query is a regular expression"),
     arg("--case", "capitals matter"),
     repeated(
         "--filter FILTER",
@@ -297,7 +295,7 @@ def _search(session: Session, options: Namespace) -> None:
     if found.has_more:
         session.screen.note(f"There are more: --page {found.page + 1} shows them.")
     elif not found.pages:
-        session.screen.note("No page holds this.")
+        session.screen.note("No page contains this.")
 
 
 def _found_lines(page: SearchResult) -> list[str]:
@@ -334,9 +332,9 @@ def _lines(lines: Sequence[int]) -> str:
 
 @COMMANDS.add(
     "graph",
-    arg("path PATH?", "only what is around this page"),
+    arg("path PATH?", "only pages around this one"),
     arg("--depth N", "at most this many links away (1)", type=int, default=1),
-    arg("--to PATH", "the shortest way from PATH to this page"),
+    arg("--to PATH", "the shortest path from PATH to this page"),
 )
 def _graph(session: Session, options: Namespace) -> None:
     """Show how the pages hang together."""
@@ -347,11 +345,11 @@ def _graph(session: Session, options: Namespace) -> None:
         raise BadInput(f"--depth is {options.depth}: give a number from 1 to {MAX_DEPTH}.")
     if options.to is not None:
         if options.path is None:
-            raise BadInput("Say where the way begins: `bethink vault graph PATH --to PATH`.")
+            raise BadInput("Give the page where the path begins: `bethink vault graph PATH --to PATH`.")
         way = graph.way(options.path, options.to)
         session.screen.result(way, *map(one_line, way or ()))
         if way is None:
-            session.screen.remark("No links lead from the one to the other.")
+            session.screen.remark("There is no path of links between them.")
         return
     net = graph.net() if options.path is None else graph.around(options.path, options.depth)
     nodes = sorted(net.nodes, key=lambda node: -node.backlinks)[:_SHOWN]
@@ -390,7 +388,7 @@ def _loose_lines(graph: Graph) -> list[str]:
         ),
         arg(
             "--retract",
-            "they were meant to go",
+            "retract the memories of vanished lines",
             dest="answer",
             action="store_const",
             const="retract",
@@ -425,7 +423,7 @@ def _show_problems(screen: Screen, report: MirrorReport) -> None:
 
 @COMMANDS.add(
     "check",
-    arg("--repair", "offer what would mend each, show it, and make what you agree to"),
+    arg("--repair", "offer repairs, show them, and make those that you confirm"),
     arg("-y --yes", "with --repair: make those that leave no choice, and do not ask"),
 )
 def _check(session: Session, options: Namespace) -> Exit | None:
@@ -446,11 +444,11 @@ def _check(session: Session, options: Namespace) -> Exit | None:
     else:
         _show_problems(screen, lines)
     if not (report.findings or lines.problems or lines.trouble):
-        screen.note("Nothing is wrong.")
+        screen.note("No problems found.")
     if options.repair:
         return _repair(session, report, is_sure=options.yes)
     if count := sum(bool(finding.choices) for finding in report.findings):
-        screen.note(f"{count:,} of these can be mended: --repair shows how, and asks.")
+        screen.note(f"{count:,} of these can be repaired: --repair shows how, and asks.")
     return None
 
 
@@ -465,7 +463,7 @@ def _repair(session: Session, report: CheckReport, *, is_sure: bool) -> Exit | N
     """Mend what the person chooses, or with `is_sure` what leaves no choice; what cannot be is said."""
     screen = session.screen
     if not is_sure and not screen.can_ask and report.choices:
-        raise BadInput("Nobody is there to ask: --yes makes the repairs that leave no choice.")
+        raise BadInput("There is no terminal to ask: --yes makes the repairs without alternatives.")
     is_whole, left = True, 0
     for finding in report.findings:
         if not finding.choices:
@@ -476,7 +474,7 @@ def _repair(session: Session, report: CheckReport, *, is_sure: bool) -> Exit | N
         elif choice is not None:
             is_whole &= _mend(session, choice, is_sure=is_sure)
     if left:
-        screen.note(f"{left:,} more leave a choice: --repair without --yes asks.")
+        screen.note(f"{left:,} more have alternatives: --repair without --yes asks.")
     return None if is_whole else Exit.FAILED
 
 
@@ -485,7 +483,7 @@ def _chosen(screen: Screen, finding: Defect) -> RepairOption | None:
     screen.line(f"{one_line(finding.path)}  {one_line(finding.said)}")
     for number, choice in enumerate(finding.choices, 1):
         screen.line(f"  {number}  {one_line(choice.said)}")
-    answer = (screen.ask(f"Which? [1-{len(finding.choices)}; Enter leaves it] ") or "").strip()
+    answer = (screen.ask(f"Which? [1-{len(finding.choices)}; Enter skips it] ") or "").strip()
     if not answer.isdecimal() or not 0 < int(answer) <= len(finding.choices):
         return None
     return finding.choices[int(answer) - 1]
@@ -515,7 +513,7 @@ def _mend(session: Session, choice: RepairOption, *, is_sure: bool) -> bool:
 # --- filters ----------------------------------------------------------------
 
 
-COMMANDS.group("filters", "say what is hidden in the vault, and from whom")
+COMMANDS.group("filters", "hide parts of the vault from its readers")
 
 
 @COMMANDS.add(
@@ -525,10 +523,10 @@ COMMANDS.group("filters", "say what is hidden in the vault, and from whom")
     arg("--field NAME", "a fact, front matter key or table column", default=""),
     arg("--pattern WHAT", "email, phone, card, birth_date, number or a regular expression", default=""),
     arg("--text WORDS", "words for the model alone: no protection", default=""),
-    arg("--action hide|mask|generalise", "hide (unless told), mask or generalise", default="hide"),
+    arg("--action hide|mask|generalise", "hide (the default), mask or generalise", default="hide"),
     repeated(
         "--from AUDIENCE",
-        "mcp-http:claude, openai, web/agent …; may be repeated. All but you unless told",
+        "mcp-http:claude, openai, web/agent …; may be repeated; everybody but you by default",
         dest="audiences",
     ),
     arg("--note WORDS", "why, for yourself", default=""),
@@ -543,7 +541,7 @@ def _add_filter(session: Session, options: Namespace) -> None:
     _follow_filters(session)
     _show_filter(session, rule)
     if rule.text:
-        warning = "This is told to the model, which may not heed it: nothing is hidden by it."
+        warning = "This is an instruction to the model, which may ignore it: it hides nothing."
         session.screen.remark(warning, "yellow")
 
 
@@ -554,7 +552,7 @@ def _list_filters(session: Session, _: Namespace) -> None:
     for rule in rules:
         _show_filter(session, rule)
     if not rules:
-        session.screen.remark("Nothing is hidden from anybody.")
+        session.screen.remark("No filters. Nothing is hidden.")
 
 
 @COMMANDS.add("filters remove", arg("id ID", "the filter's id, as `list` shows it"))
@@ -570,7 +568,7 @@ def _reset_filters(session: Session, _: Namespace) -> None:
     """Remove all filters."""
     count = session.mine(session.app.visibility.filters.reset)
     _follow_filters(session)
-    told = f"Removed {count} filter{'' if count == 1 else 's'}: nothing is hidden from anybody."
+    told = f"Removed {count} filter{'' if count == 1 else 's'}: nothing is hidden."
     session.screen.result({"removed": count}, told)
 
 
