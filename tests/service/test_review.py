@@ -60,15 +60,15 @@ def test_before_a_terminal_each_is_asked_about(bethink: CommandLine, scripted: S
     bethink("chat", "I play the cello, keep two snakes and hate rain")
     with bethink.terminal("memory", "review") as terminal:
         terminal.until("1 of 3")
-        terminal.until("Keep it?")
+        terminal.until("Accept it?")
         terminal.type("what\n")
         terminal.until("Answer y, n, l or q.")
         terminal.type("y\n")
         terminal.until("2 of 3")
-        terminal.until("Keep it?")
+        terminal.until("Accept it?")
         terminal.type("n\n")
         terminal.until("3 of 3")
-        terminal.until("Keep it?")
+        terminal.until("Accept it?")
         assert terminal.leave() == 0
     assert len(listed(bethink, "active")) == 1
     assert len(listed(bethink, "suggested")) == 1

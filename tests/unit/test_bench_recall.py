@@ -177,6 +177,6 @@ def test_installed_from_a_wheel_the_command_says_what_it_measures(
 ) -> None:
     monkeypatch.setattr("bethink.bench._CHECKOUT", tmp_path)
     assert main(["bench", "storage"]) == 2
-    assert "measures recall alone" in capsys.readouterr().err
+    assert "can measure only recall" in capsys.readouterr().err
     assert main(["dial", "stand-in", "--model-url", "http://127.0.0.1:1/v1"]) == 2
     assert "clone the repository" in capsys.readouterr().err

@@ -121,7 +121,7 @@ def test_faults_of_the_settings_are_told(plain: CommandLine) -> None:
 def test_users_and_keys_are_counted_and_who_cannot_come_in_is_told(plain: CommandLine) -> None:
     part = "users and keys"
     plain("users", "add", "ann")
-    assert "ann (administrator) cannot come in" in messages(plain)[part]
+    assert "ann (administrator) cannot sign in" in messages(plain)[part]
     assert states(plain.setting(BETHINK_PUBLIC_URLS="https://bethink.example"))[part] == "broken"
     plain("users", "key", "add", "ann")
     plain("users", "add", "bob")

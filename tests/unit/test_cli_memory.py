@@ -218,7 +218,7 @@ def test_what_a_new_memory_replaces_and_shakes_is_printed(plain: CommandLine) ->
     assert "  contradicts: User likes olives." in plain("memory", "add", "User hates olives.").out
     assert plain("memory", "list").out.count(" doubted  User ") == 2
     shown = plain("memory", "show", cafe["memory"]["id"]).out
-    assert f"  doubt       rests on {home}, which was changed or is in doubt" in shown
-    assert f"  rests on    {home}" in shown
+    assert f"  doubt       depends on {home}, which was changed or is in doubt" in shown
+    assert f"  depends on  {home}" in shown
     farther = plain("memory", "edit", cafe["memory"]["id"], "The cafe is far.", "--json").documents[0]
     assert farther["memory"]["depends_on"] == [home]

@@ -44,7 +44,7 @@ def test_a_key_is_the_only_thing_on_standard_output(plain: CommandLine) -> None:
     made = plain("users", "key", "add", "ann")
     assert made.out.startswith("bk_")
     assert made.out.count("\n") == 1
-    assert "this once" in made.err
+    assert "only once" in made.err
     for path in plain.data.rglob("*"):
         if path.is_file():
             assert made.out.strip().encode() not in path.read_bytes()

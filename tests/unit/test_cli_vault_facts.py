@@ -32,7 +32,7 @@ def test_a_folder_that_is_gone_is_told_and_brought_back(plain: CommandLine) -> N
     assert "folder is gone" in told.err
     checked = plain("vault", "check")
     assert "folder is gone" in checked.err
-    assert "Nothing is wrong" not in checked.err
+    assert "No problems found" not in checked.err
     listed = plain("vault", "list")
     assert "folder is gone" in listed.err
     assert "no pages" not in listed.err

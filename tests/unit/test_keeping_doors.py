@@ -130,7 +130,7 @@ def test_the_terminal_shows_the_log_and_the_numbers(plain: CommandLine) -> None:
     assert "2  memories, 1 pinned, 0 in doubt" in numbers
     assert "by state:\n        1  retracted\n        1  active\n" in numbers
     assert "in use, by category:\n        1  general\n" in numbers
-    assert "MB on the disk" in numbers
+    assert "MB on disk" in numbers
     (document,) = plain("memory", "stats", "--json").documents
     assert document["categories"] == {"general": 1}
     assert plain("memory", "list", "--doubted").err == "No memories match.\n"

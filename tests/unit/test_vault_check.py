@@ -50,7 +50,7 @@ def test_repairs_change_nothing_else_and_can_be_taken_back(plain: CommandLine) -
     )
     page = plain.data / "vault" / "user.md"
     before = page.read_bytes()
-    assert "Nobody is there" in plain("vault", "check", "--repair").err
+    assert "There is no terminal" in plain("vault", "check", "--repair").err
     assert page.read_bytes() == before
     made = plain("vault", "check", "--repair", "--yes")
     assert page.read_bytes().decode() == (

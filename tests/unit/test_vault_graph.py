@@ -73,5 +73,5 @@ def test_the_command_line_shows_the_graph(plain: CommandLine) -> None:
     (net,) = plain("vault", "graph", "far.md", "--json").documents
     assert [node["path"] for node in net["nodes"]] == ["far.md", "further.md"]
     assert plain("vault", "graph", "user.md", "--to", "entities/acme.md").out == "user.md\nentities/acme.md\n"
-    assert "No links lead" in plain("vault", "graph", "user.md", "--to", "far.md").err
+    assert "There is no path of links" in plain("vault", "graph", "user.md", "--to", "far.md").err
     assert plain("vault", "graph", "nobody.md").code == 2

@@ -190,7 +190,7 @@ class FactLines:
             ("trust", "" if fact.trust == "owner" else fact.trust),
             ("project", fact.project or ""),
             ("doubt", "; ".join(_DOUBTS[doubt.kind].format(doubt.fact) for doubt in fact.doubts)),
-            ("rests on", ", ".join(fact.depends_on)),
+            ("depends on", ", ".join(fact.depends_on)),
             ("learnt", self.session.local(fact.created_at)),
             ("true from", "" if fact.valid_from is None else self.session.local(fact.valid_from)),
             ("true until", "" if fact.valid_until is None else self.session.local(fact.valid_until)),

@@ -318,13 +318,13 @@ def _us(moment: datetime) -> int:
 
 
 OUTSIDE = (
-    "Backups and exports that were made before still hold it.",
+    "Backups and exports that were made before still contain it.",
     "A model's provider received what was sent to it.",
 )
 """What no forgetting here can reach."""
 
 _BESIDE_PAGES = (
-    "Copies that other programs made of pages, in hidden folders of the vault for example, still hold it."
+    "Copies that other programs made of pages, in hidden folders of the vault for example, still contain it."
 )
 _UNREACHED = "{:,} files of the vault that cannot be read were not looked through."
 
