@@ -10,8 +10,6 @@ from bethink.cli.commands import Commands, arg, one_of
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from bethink.cli.exits import Exit
-    from bethink.cli.session import Session
 
 _EPILOG = """\
 examples:
@@ -34,30 +32,24 @@ COMMANDS = Commands(_EPILOG)
 )
 def _chat(options: Namespace) -> int:
     """Say the message and show the answer, or go on until the person leaves."""
+    from bethink.cli.render import renderer_of
     from bethink.cli.session import opened
+    from bethink.cli.talk import Talk, find_conversation
 
     said = _said(options)
     with opened(options) as session:
-        return _talk(session, options, said)
-
-
-def _talk(session: Session, options: Namespace, said: str | None) -> Exit:
-    """Answer the message, or go on until the person leaves."""
-    from bethink.cli.render import renderer_of
-    from bethink.cli.talk import Talk, find_conversation
-
-    conversation = find_conversation(session, id=options.conversation, last=options.last)
-    talk = Talk(session, conversation, renderer_of(session.screen, is_verbose=options.verbose))
-    if said is None:
-        code = talk.interactively()
-    elif said.strip() or talk.conversation is None:
-        talk.tell_where_it_stopped()
-        code = talk.turn(said)
-    else:
-        code = talk.go_on()
-    talk.wait_for_facts()
-    if talk.conversation is not None:
-        session.screen.note(f"conversation {talk.conversation}")
+        conversation = find_conversation(session, id=options.conversation, last=options.last)
+        talk = Talk(session, conversation, renderer_of(session.screen, is_verbose=options.verbose))
+        if said is None:
+            code = talk.interactively()
+        elif said.strip() or talk.conversation is None:
+            talk.tell_where_it_stopped()
+            code = talk.turn(said)
+        else:
+            code = talk.go_on()
+        talk.wait_for_facts()
+        if talk.conversation is not None:
+            session.screen.note(f"conversation {talk.conversation}")
     return code
 
 

@@ -361,7 +361,6 @@ def model(settings: Settings) -> Check:
 
 
 async def _first_message(settings: Settings, home: Path) -> Check:
-    """Say hello, in a Bethink that keeps nothing, and tell what came of it."""
     learnt, index = Learnt(), MemoryIndex()
     llm = connect_models(settings, learnt)
     ports = Ports(MemoryStore(index), index, MemoryBus(), HashingEmbeddings(), llm, learnt=learnt)
@@ -468,14 +467,7 @@ def server(settings: Settings) -> Check:
 
 
 def _answering(host: str, port: int) -> str:
-    """The version of the Bethink that answers at an address.
-
-    Raises:
-        ConnectionRefusedError: nobody listens there.
-        OSError: it cannot be reached, or does not answer.
-        http.client.HTTPException: it does not speak HTTP.
-        msgspec.MsgspecError: it is another program.
-    """
+    """The version of the Bethink that answers at an address."""
     connection = http.client.HTTPConnection(host.strip("[]"), port, timeout=_ANSWER_S)
     try:
         connection.request("GET", "/health")

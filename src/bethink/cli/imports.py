@@ -149,7 +149,6 @@ def _problems(screen: Screen, report: ImportReport) -> None:
 
 
 def _progress(screen: Screen) -> Callable[[ImportReport], None]:
-    """Shows how far an import is."""
 
     def show(report: ImportReport) -> None:
         share = report.read / report.size if report.size else 0.0

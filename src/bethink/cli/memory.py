@@ -160,7 +160,6 @@ def _list(session: Session, options: Namespace) -> None:
 
 
 def _facts(session: Session, where: Mapping[str, Key], limit: int | None = None) -> Iterator[Fact]:
-    """The facts of a selection, the newest first."""
     cursor: str | None = None
     while limit is None or limit > 0:
         size = _PAGE if limit is None else min(_PAGE, limit)
@@ -199,11 +198,7 @@ def _log(session: Session, options: Namespace) -> None:
 
 
 def _fact(session: Session, id: str) -> Fact:
-    """The fact with this id, whatever its state.
-
-    Raises:
-        UnknownId: there is none.
-    """
+    """The fact with this id, whatever its state."""
     (fact,) = session.mine(session.app.memory.get, [id])
     if fact is None:
         raise UnknownId(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
@@ -93,14 +93,6 @@ class Outcome:
                 self.reason = reason
             case _:
                 pass
-
-
-class Renderer(Protocol):
-    """A way to show events."""
-
-    def show(self, numbered: NumberedEvent) -> None:
-        """Show one event."""
-        ...
 
 
 @dataclass(slots=True)
@@ -266,6 +258,10 @@ class Words:
                 about = "about " if event.estimated else ""
                 tokens = f"{event.input_tokens:,} tokens in, {event.output_tokens:,} out"
                 self.screen.note(f"{event.model}: {about}{tokens}{cost}")
+
+
+Renderer = JsonLines | Words
+"""A way to show events."""
 
 
 def renderer_of(screen: Screen, *, is_verbose: bool) -> Renderer:

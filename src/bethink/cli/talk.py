@@ -82,7 +82,10 @@ class Talk:
     def go_on(self) -> Exit:
         """Take up what the conversation was left with: tell it, follow it, or ask about it."""
         self.tell_where_it_stopped()
-        if (active := self._active_run()) is None:
+        if self.conversation is None:
+            return Exit.OK
+        held = self.session.mine(self.session.app.conversations.get, self.conversation)
+        if (active := held.record.active_run) is None:
             return Exit.OK
         if not _waiting_calls(self.session, active):
             self.session.screen.note(
@@ -186,12 +189,6 @@ class Talk:
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def _active_run(self) -> str | None:
-        if self.conversation is None:
-            return None
-        held = self.session.mine(self.session.app.conversations.get, self.conversation)
-        return held.record.active_run
-
     def _newest(self, limit: int) -> list[StoredMessage]:
         if self.conversation is None:
             return []
@@ -214,7 +211,6 @@ class Talk:
 
 
 def _waiting_calls(session: Session, run: str) -> list[WaitingCall]:
-    """The calls of a run that nobody has decided about."""
     record = session.mine(session.app.runs.stored.get, run)
     return [item for item in record.waiting if item.decision is None]
 

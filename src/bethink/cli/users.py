@@ -250,7 +250,6 @@ def _show_user(session: Session, user: User, live: int | None = None) -> None:
 
 
 def _shown_key(session: Session, key: Key, used: int | None = None) -> tuple[dict[str, Any], str]:
-    """A key as a document, and as a line; never its text."""
     user = session.app.accounts.register.last_known.users.get(key.user)
     name = user.name if user else key.user
     state = key.state(session.app.ports.clock.now_us())

@@ -107,11 +107,7 @@ class DialAttachments:
         return (await self.app.files.add(self.session.principal, conversation, new)).id
 
     async def _read(self, file: File) -> NewFile:
-        """The file's content.
-
-        Raises:
-            BethinkError: it cannot be had; the sentence says why.
-        """
+        """The file's content."""
         name = _name(file)
         if file.data is not None:
             return NewFile(name, file.type or "text/markdown", _decoded(file))

@@ -239,7 +239,6 @@ def _named(model: EmbeddingModel) -> str:
 
 
 def _encoded(entry: Entry, number: int, model: EmbeddingModel) -> bytes:
-    """An entry with what other programs had added to it."""
     fact, vector = entry.fact, entry.vector
     known: dict[str, Any] = msgspec.json.decode(entry.raw) if entry.raw else {}
     told: dict[str, Any] = known.get("data") or {}

@@ -203,8 +203,8 @@ class LongTermMemoryStore:
 
     def __init__(self, endpoint: str, *, embeddings: Embeddings | None = None) -> None:
         self._client = CoreClient(endpoint)
-        self._lodging = EphemeralApp(embeddings)
-        self._desks: dict[str, tuple[BucketMemory, asyncio.Lock]] = {}
+        self._ephemeral = EphemeralApp(embeddings)
+        self._memories: dict[str, tuple[BucketMemory, asyncio.Lock]] = {}
 
     async def add_memory(
         self,
@@ -221,7 +221,7 @@ class LongTermMemoryStore:
             BethinkError: it is not kept; the sentence says why.
         """
         new = NewFact(content, category, importance, tuple(topics))
-        async with self._desk(api_key, writes=True) as bucket_memory:
+        async with self._memory(api_key, writes=True) as bucket_memory:
             changed = await bucket_memory.memory.add(bucket_memory.principal, new)
         return f"Memory stored: {changed.fact.content}"
 
@@ -231,7 +231,7 @@ class LongTermMemoryStore:
         Raises:
             BethinkError: the memory cannot be read.
         """
-        async with self._desk(api_key) as bucket_memory:
+        async with self._memory(api_key) as bucket_memory:
             found = await bucket_memory.memory.search(bucket_memory.principal, query, k=top_k)
         return [
             {
@@ -250,26 +250,26 @@ class LongTermMemoryStore:
         Raises:
             BethinkError: it is not removed.
         """
-        async with self._desk(api_key, writes=True) as bucket_memory:
-            app = await self._lodging.app()
+        async with self._memory(api_key, writes=True) as bucket_memory:
+            app = await self._ephemeral.app()
             await app.forgetting.forget_all(bucket_memory.principal)
         return "Successfully deleted all memories. The memory file has been removed."
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
-        await self._lodging.aclose()
+        await self._ephemeral.aclose()
 
     @asynccontextmanager
-    async def _desk(self, api_key: str, *, writes: bool = False) -> AsyncGenerator[BucketMemory]:
+    async def _memory(self, api_key: str, *, writes: bool = False) -> AsyncGenerator[BucketMemory]:
         """A user's facts as the file has them now, put back in the end if `writes`."""
         core = self._client.with_key(api_key)
         home = (await core.bucket()).home
-        app = await self._lodging.app()
-        if home not in self._desks:
+        app = await self._ephemeral.app()
+        if home not in self._memories:
             principal = app.accounts.on_behalf_of(owner_of(home), audience="dial")
-            self._desks[home] = BucketMemory(app.memory, principal, home), asyncio.Lock()
-        bucket_memory, lock = self._desks[home]
+            self._memories[home] = BucketMemory(app.memory, principal, home), asyncio.Lock()
+        bucket_memory, lock = self._memories[home]
         async with lock:
             await bucket_memory.load(core)
             if bucket_memory.fault is not None:
@@ -391,7 +391,7 @@ class GeneralPurposeAgent:
         self._system_prompt = system_prompt
         self._tools = tools
         self._client = CoreClient(endpoint)
-        self._lodging = EphemeralApp(embeddings)
+        self._ephemeral = EphemeralApp(embeddings)
         self._settings = DialDoor(enabled=True, url=endpoint, memory="off")
         self._door: Door | None = None
 
@@ -408,7 +408,7 @@ class GeneralPurposeAgent:
 
         del response
         key, conversation = request.api_key, request.conversation_id
-        app = await self._lodging.app()
+        app = await self._ephemeral.app()
         if self._door is None:
             sessions = DialSessions(app, in_bucket=True, idle_s=_IDLE_S)
             self._door = Door(app, self._client, self._settings, sessions, system=self._system_prompt)
@@ -429,4 +429,4 @@ class GeneralPurposeAgent:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
-        await self._lodging.aclose()
+        await self._ephemeral.aclose()

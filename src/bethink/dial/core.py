@@ -208,11 +208,7 @@ class Core:
         body: aiohttp.FormData | None = None,
         headers: dict[str, str] | None = None,
     ) -> AsyncGenerator[aiohttp.ClientResponse]:
-        """A response, while it is read.
-
-        Raises:
-            DialUnreachable: none came, or not in time.
-        """
+        """A response, while it is read."""
         session = await self.client.session()
         import aiohttp
         from yarl import URL
@@ -237,11 +233,7 @@ class Core:
 
 
 def _checked(url: str) -> str:
-    """A URL of a file of Core's own, with nothing in it that leads elsewhere.
-
-    Raises:
-        BadInput: it is none.
-    """
+    """A URL of a file of Core's own, with nothing in it that leads elsewhere."""
     names = url.split("/")
     decoded = [unquote(name) for name in names]
     is_odd = any(name in {"", ".", ".."} or "/" in name or not name.isprintable() for name in decoded)

@@ -143,11 +143,7 @@ class Door:
         return list(dict.fromkeys(name for name in (self.settings.model, *self.settings.models) if name))
 
     def _wishes(self, asked: DialChat) -> RunOptions:
-        """What the client may wish for its run.
-
-        Raises:
-            BadInput: its configuration is not as `configuration` tells, or `tool_choice` is of no kind.
-        """
+        """What the client may wish for its run."""
         given = asked.configuration
         known = self.configuration["properties"].keys()
         for name in given.keys() - known:
@@ -167,11 +163,7 @@ class Door:
         return with_tool_choice(options, asked.tools, asked.tool_choice)
 
     def _model(self, request: Request, asked: DialChat) -> Llm | None:
-        """The model, reached back through Core with the request's own key; None for the app's own.
-
-        Raises:
-            BadInput: the configuration names one that is not offered.
-        """
+        """The model, reached back through Core with the request's own key; None for the app's own."""
         wished = asked.configuration.get("model")
         if wished is not None and wished not in self._models:
             raise BadInput(

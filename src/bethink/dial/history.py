@@ -277,11 +277,7 @@ def unpack(body: bytes, seal_of: Callable[[str], HistorySeal]) -> DialChat:
 
 
 def _said_now(told: Sequence[_Told]) -> Sequence[_Told]:
-    """What is new: the user's last message, or what functions returned since the model's.
-
-    Raises:
-        BadInput: there is neither.
-    """
+    """What is new: the user's last message, or what functions returned since the model's."""
     if told and told[-1].role == "user":
         return told[-1:]
     first = len(told)
@@ -297,11 +293,7 @@ def _result(told: _Told) -> ToolMessage:
 
 
 def _image(url: str, number: int) -> File:
-    """An image of DIAL's storage, or one that stands in its address.
-
-    Raises:
-        BadInput: its data cannot be read.
-    """
+    """An image of DIAL's storage, or one that stands in its address."""
     if not url.startswith("data:"):
         return File(url=url)
     head, comma, data = url.removeprefix("data:").partition(",")

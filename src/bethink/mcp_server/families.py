@@ -152,7 +152,11 @@ def memory_tools(app: App) -> list[Tool]:
     async def search_memory(context: ToolContext, query: Query, top_k: Count = 5) -> ToolOutput:
         """Find facts in the user's long-term memory, by meaning and by words, best first."""
         found = await app.memory.search(context.principal, query, k=top_k)
-        return _json(MemoriesFound(memories=[found_of(fact, score) for fact, score in found]))
+        return _json(
+            MemoriesFound(
+                memories=[FoundMemory(**_fields(fact), score=round(score, 4)) for fact, score in found]
+            )
+        )
 
     @tool(effect="read", label="Show what became of a memory", output=History)
     async def get_memory_history(context: ToolContext, memory: MemoryId) -> ToolOutput:
@@ -249,11 +253,6 @@ def memory_of(fact: Fact) -> Memory:
     return Memory(**_fields(fact))
 
 
-def found_of(fact: Fact, score: float) -> FoundMemory:
-    """The same with how well it answers."""
-    return FoundMemory(**_fields(fact), score=round(score, 4))
-
-
 def change_of(changed: FactChange) -> MemoryChange:
     """A change as programs read it."""
     return MemoryChange(
@@ -266,18 +265,8 @@ def change_of(changed: FactChange) -> MemoryChange:
 
 def remembered_of(hit: Hit) -> Remembered:
     """A hit as programs read it."""
-    return Remembered(
-        id=hit.id,
-        kind=hit.kind,
-        text=hit.text,
-        score=round(hit.score, 4),
-        at=hit.at,
-        source=hit.source,
-        conversation=hit.conversation,
-        speaker=hit.speaker,
-        valid_until=hit.valid_until,
-        doubt=hit.doubt,
-    )
+    found = Remembered.model_validate(hit, from_attributes=True)
+    return found.model_copy(update={"score": round(hit.score, 4)})
 
 
 def said_of(stored: StoredMessage) -> Said:

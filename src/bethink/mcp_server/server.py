@@ -333,6 +333,14 @@ class Door:
         token: str,
     ) -> types.CallToolResult | Asked:
         """The call's result, or what is to be agreed to before; `token` came with an agreement."""
+        told = 0.0
+
+        async def progress(fraction: float | None, text: str) -> None:
+            nonlocal told
+            # Without a fraction it only has to grow.
+            told = fraction if fraction is not None else told + 1
+            await context.session.report_progress(told, None if fraction is None else 1.0, text)
+
         arguments = params.arguments or {}
         ready = await self.calls.begin(offer, arguments, principal, confirmed=token)
         match ready:
@@ -342,21 +350,9 @@ class Door:
                 return _failed(text)
             case Prepared():
                 token = token or str(arguments.get(CONFIRM) or "")
-                made = await self._made(context, ready, principal, token=token)
+                call = ToolContext(principal, f"mcp:{principal.audience}", ready.call.id, "")
+                made = await self.calls.make(ready, call, progress, token=token)
                 return made if isinstance(made, Asked) else _result(made, offer)
-
-    async def _made(
-        self, context: Context, prepared: Prepared, principal: Principal, *, token: str
-    ) -> ToolOutput | Asked:
-        async def progress(fraction: float | None, text: str) -> None:
-            nonlocal told
-            # Without a fraction it only has to grow.
-            told = fraction if fraction is not None else told + 1
-            await context.session.report_progress(told, None if fraction is None else 1.0, text)
-
-        told = 0.0
-        call = ToolContext(principal, f"mcp:{principal.audience}", prepared.call.id, "")
-        return await self.calls.make(prepared, call, progress, token=token)
 
     async def _ask(
         self, context: Context, tool: Tool, asked: Asked

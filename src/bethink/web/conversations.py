@@ -382,6 +382,11 @@ async def get_conversation(
         before = str(at + 1 + limit // 2)
     page = await app.conversations.messages(caller, held, limit=limit, before=before)
     messages = [item.record for item in page.items if after is None or item.record.position > after][::-1]
+
+    def label_of(call: ToolCall) -> str:
+        prepared = app.toolbox.prepare(call)
+        return prepared.label if isinstance(prepared, Prepared) else call.name
+
     window, interrupted = None, None
     if messages and messages[-1].position + 1 == held.count:
         filled = next((one.filled for one in reversed(messages) if one.filled is not None), None)
@@ -390,7 +395,7 @@ async def get_conversation(
             interrupted = Interrupted.of(messages[-1], message=_INTERRUPTED)
     return ConversationShown(
         **_conversation(held).model_dump(),
-        messages=[shown(held, message, lambda call: _label(app, call)) for message in messages],
+        messages=[shown(held, message, label_of) for message in messages],
         cursor=page.cursor,
         window=window,
         interrupted=interrupted,
@@ -467,11 +472,6 @@ async def chat(
 
 def _conversation(record: kept.Conversation) -> Conversation:
     return Conversation.of(record, message_count=record.count, branch_count=len(record.branches) or 1)
-
-
-def _label(app: App, call: ToolCall) -> str:
-    prepared = app.toolbox.prepare(call)
-    return prepared.label if isinstance(prepared, Prepared) else call.name
 
 
 async def _waiting(app: App, caller: Principal, run: str | None) -> list[Waiting]:

@@ -131,8 +131,8 @@ async def principal_of(scope: Scope, app: App, audience: str) -> Principal:
     credential = credential_of(scope) if await app.accounts.needs_key() else None
     principal = await app.accounts.authenticate(audience=audience, peer=peer, credential=credential)
     check(principal, scope["method"], scope["path"])
-    if (visit := scope["state"].get(REQUEST_SCOPE)) is not None:
-        visit.enter(app.accounts, principal)
+    if (request_scope := scope["state"].get(REQUEST_SCOPE)) is not None:
+        request_scope.enter(app.accounts, principal)
     return principal
 
 

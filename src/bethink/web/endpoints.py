@@ -99,11 +99,11 @@ async def _dial_application(app: App, stack: AsyncExitStack) -> ASGIApp:
 
 def mcp_route(endpoint: ASGIApp) -> Route:
     """The endpoint at its path; whoever adds it also runs `Endpoint.serve`."""
-    return Route(_MCP_PATH, endpoint=_Known(endpoint), include_in_schema=False)
+    return Route(_MCP_PATH, endpoint=_Authenticated(endpoint), include_in_schema=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Authenticated:
     """The endpoint, told who asks."""
 
     endpoint: ASGIApp

@@ -210,11 +210,7 @@ async def _unwritable(app: App, caller: Principal) -> str | None:
 
 
 def _take_room(directory: Path) -> None:
-    """Write as much as a change does to a file without a name, and give the room back.
-
-    Raises:
-        StorageError: there is no room, or the directory cannot be written.
-    """
+    """Write as much as a change does to a file without a name, and give the room back."""
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.write(bytes(_ROOM_BYTES))

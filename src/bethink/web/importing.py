@@ -253,19 +253,19 @@ async def upload_export(
                 await anyio.to_thread.run_sync(staging.remove, caller.owner, id)
             raise
         begun = await jobs.look(caller, id, name=called, choice=ImportOptions(source, topics="keywords"))
-    return await _seen(app, caller, begun)
+    return await _shown(app, caller, begun)
 
 
 @router.get("")
 async def list_imports(app: Served, caller: Caller, jobs: Jobs) -> ImportList:
     """The imports, the newest first."""
-    return ImportList(items=[await _seen(app, caller, one) for one in await jobs.list(caller)])
+    return ImportList(items=[await _shown(app, caller, one) for one in await jobs.list(caller)])
 
 
 @router.get("/{import_id}")
 async def get_import(import_id: str, app: Served, caller: Caller, jobs: Jobs) -> ImportShown:
     """An import as it is now; ask again while it is `reading`, `applying` or `undoing`."""
-    return await _seen(app, caller, await jobs.get(caller, import_id))
+    return await _shown(app, caller, await jobs.get(caller, import_id))
 
 
 @router.post("/{import_id}/apply", status_code=202, responses=documented(409))
@@ -274,13 +274,13 @@ async def apply_import(
 ) -> ImportShown:
     """Take in what was looked at; one that was stopped goes on."""
     choice = ImportOptions(body.source, body.into, body.topics)
-    return await _seen(app, caller, await jobs.apply(caller, import_id, choice))
+    return await _shown(app, caller, await jobs.apply(caller, import_id, choice))
 
 
 @router.post("/{import_id}/undo", status_code=202, responses=documented(409))
 async def undo_import(import_id: str, app: Served, caller: Caller, jobs: Jobs) -> ImportShown:
     """Take back a whole import; what was changed here since stays, and the report names it."""
-    return await _seen(app, caller, await jobs.undo(caller, import_id))
+    return await _shown(app, caller, await jobs.undo(caller, import_id))
 
 
 @router.delete("/{import_id}", status_code=204)
@@ -289,17 +289,17 @@ async def discard_import(import_id: str, caller: Caller, jobs: Jobs) -> None:
     await jobs.discard(caller, import_id)
 
 
-async def _seen(app: App, caller: Principal, held: importing.Import) -> ImportShown:
+async def _shown(app: App, caller: Principal, held: importing.Import) -> ImportShown:
     """An import as this reader may see it: who sees less of the vault is told no names and topics of it."""
     shown = ImportShown.of(held)
     if not await app.visibility.views.filters.rules_for(caller):
         return shown
     return shown.model_copy(
-        update={"preview": _told_less(shown.preview), "report": _told_less(shown.report)},
+        update={"preview": _redacted(shown.preview), "report": _redacted(shown.report)},
     )
 
 
-def _told_less(report: ImportReport | None) -> ImportReport | None:
+def _redacted(report: ImportReport | None) -> ImportReport | None:
     if report is None:
         return None
     problems = [one.model_copy(update={"name": _HIDDEN}) for one in report.problems]

@@ -291,7 +291,7 @@ async def get_memory_log(
     page = await app.memory.log(caller, limit=limit, cursor=cursor)
     steps = [item.record for item in page.items]
     facts = await app.memory.get(caller, [step.facts[0].id for step in steps if step.facts])
-    known = {fact.id: fact for fact in seen_of([*filter(None, facts)], reader_filter)}
+    known = {fact.id: fact for fact in visible([*filter(None, facts)], reader_filter)}
     told = [step for step in steps if reader_filter is None or (step.facts and step.facts[0].id in known)]
     items = [
         MemoryStep.of(step, count=len(step.facts), memory=known.get(step.facts[0].id) if step.facts else None)
@@ -346,7 +346,7 @@ async def list_memories(
     where = {name: value for name, value in named.items() if value is not None}
     page = await app.memory.list(caller, limit=limit, cursor=cursor, where=where)
     total = await app.memory.count(caller, where)
-    items = [Memory.of(fact) for fact in seen_of([item.record for item in page.items], reader_filter)]
+    items = [Memory.of(fact) for fact in visible([item.record for item in page.items], reader_filter)]
     return MemoryPage(items=items, cursor=page.cursor, total=total)
 
 
@@ -486,7 +486,7 @@ async def get_memory_history(
 ) -> MemoryHistory:
     """The memories that this one corrected and by which it was corrected, oldest first, itself among them."""
     await fact_of(app, caller, memory, reader_filter)
-    history = seen_of(await app.memory.history(caller, memory), reader_filter)
+    history = visible(await app.memory.history(caller, memory), reader_filter)
     return MemoryHistory(items=[Memory.of(fact) for fact in history])
 
 
@@ -506,7 +506,7 @@ async def fact_of(
     return found
 
 
-def seen_of(facts: Sequence[Fact], reader_filter: ReaderFilter | None) -> Sequence[Fact]:
+def visible(facts: Sequence[Fact], reader_filter: ReaderFilter | None) -> Sequence[Fact]:
     """The facts without what is hidden."""
     if reader_filter is None:
         return facts
@@ -519,5 +519,5 @@ def change_of(changed: FactChange, reader_filter: ReaderFilter | None = None) ->
     return MemoryChange.of(
         changed,
         memory=Memory.of(fact or msgspec.structs.replace(changed.fact, content=HIDDEN, topics=())),
-        others=seen_of(changed.others, reader_filter),
+        others=visible(changed.others, reader_filter),
     )

@@ -158,7 +158,6 @@ def _filtered(events: Iterable[NumberedEvent], reader_filter: ReaderFilter) -> S
 
 
 def _joined(events: Iterable[NumberedEvent]) -> list[NumberedEvent]:
-    """The events, deltas that follow one another as one."""
     joined: list[NumberedEvent] = []
     for one in events:
         match one.event, joined[-1].event if joined else None:

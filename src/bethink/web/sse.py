@@ -105,8 +105,8 @@ class EventStream(Response, Generic[_T]):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events as they come, until their end or until the reader leaves."""
-        if (visit := scope.get("state", {}).get(REQUEST_SCOPE)) is not None:
-            visit.streams(self._frames.broken)
+        if (request_scope := scope.get("state", {}).get(REQUEST_SCOPE)) is not None:
+            request_scope.streams(self._frames.broken)
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async with anyio.create_task_group() as tasks, aclosing(self._batches):
             tasks.start_soon(_until_left, receive, tasks.cancel_scope)

@@ -24,10 +24,9 @@ from bethink.web.problems import documented
 from bethink.web.security.credentials import COOKIE, FOREIGN, KNOWN_BROWSER, cookie_of, peer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from bethink.app import App
-    from bethink.principal import Principal
 
 router = APIRouter(tags=["users"])
 
@@ -227,7 +226,11 @@ async def make_key(body: KeyBody, app: Served, caller: Caller) -> KeyMade:
     if caller.owner not in known.users:
         raise BadInput("This Bethink has no users, so it needs no keys: `bethink users add` makes the first.")
     scopes = USUAL if body.scopes is None else body.scopes
-    _check_grown(caller, scopes)
+    # A key that leaks shall not become two, nor one that may more.
+    if caller.sign_in is None and ADMIN not in caller.rights:
+        raise NotAllowed("Sign in at / to make keys, or use the key of an administrator.")
+    if more := set(scopes) - caller.rights:
+        raise NotAllowed(f"A new key cannot have more rights than you: {', '.join(sorted(more))}.")
     expires = None if body.expires_at is None else to_us(body.expires_at)
     made = await app.accounts.register.add_key(caller.owner, body.name, scopes=scopes, expires_at=expires)
     return KeyMade(**_key(app, made.key, {}).model_dump(), key=made.text)
@@ -273,18 +276,6 @@ async def change_user(user: str, body: UserPatch, app: Served, caller: Caller) -
             user, disabled=body.disabled, is_admin=body.admin, password=password
         ),
     )
-
-
-def _check_grown(caller: Principal, scopes: Iterable[str]) -> None:
-    """A key that leaks shall not become two, nor one that may more.
-
-    Raises:
-        NotAllowed: the caller came with a key that is no administrator's, or would give what they have not.
-    """
-    if caller.sign_in is None and ADMIN not in caller.rights:
-        raise NotAllowed("Sign in at / to make keys, or use the key of an administrator.")
-    if more := set(scopes) - caller.rights:
-        raise NotAllowed(f"A new key cannot have more rights than you: {', '.join(sorted(more))}.")
 
 
 def _key(app: App, key: Key, uses: Mapping[str, int]) -> KeyShown:

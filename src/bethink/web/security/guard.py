@@ -174,11 +174,7 @@ async def _is_stranger(scope: Scope) -> bool:
 
 
 def _checked(headers: Headers, scheme: str, ours: _OwnNames) -> str | None:
-    """The origin of another site's page that may send this; None for our own, and for programs.
-
-    Raises:
-        NotAllowed: the request may not come from there, or not by that name.
-    """
+    """The origin of another site's page that may send this; None for our own, and for programs."""
     forwarded = next((name for name in headers if name.startswith(_FORWARDED)), None)
     if forwarded is not None and not ours.has_users:
         raise NotAllowed(
@@ -225,11 +221,7 @@ def _checked_host(headers: Headers, ours: _OwnNames) -> str:
 
 
 def _foreign(headers: Headers, own: AbstractSet[str], ours: _OwnNames) -> str | None:
-    """The origin of another site's page, if it is one that may send requests.
-
-    Raises:
-        NotAllowed: it is not.
-    """
+    """The origin of another site's page, if it is one that may send requests."""
     foreign: str | None = None
     for origin in headers.getlist("origin"):
         if origin.lower() in own:

@@ -96,8 +96,10 @@ class Dispatch:
             return await self._begin(threads, asked, conversation)
         if not 0 < len(key) <= _MAX_KEY_CHARS:
             raise BadInput(f"An idempotency key has 1 to {_MAX_KEY_CHARS} characters.")
-        digest = self._digest(asked.options)
-        known = await threads.reserve(self.caller, key, digest)
+        options, named = asked.options, self.request.headers.get(CONVERSATION, "")
+        # The same request has the same body, and the same headers that change it.
+        digest = hashlib.sha256(f"{options.memory} {options.tools} {named}\n".encode() + self.body)
+        known = await threads.reserve(self.caller, key, digest.hexdigest())
         if known is not None:
             return ChatRun(known.conversation, known.run)
         begun = ChatRun("", "")
@@ -138,18 +140,8 @@ class Dispatch:
             await threads.remember(caller, record, said_by(asked.history, asked.said), heard=heard)
         return ChatRun(place, run)
 
-    def _digest(self, options: RunOptions) -> str:
-        """The hash of the request: its body, and what its headers change."""
-        headers = f"{options.memory} {options.tools} {self.request.headers.get(CONVERSATION, '')}\n"
-        return hashlib.sha256(headers.encode() + self.body).hexdigest()
-
     async def _check_kind(self, conversation: str, options: RunOptions) -> None:
-        """Refuse a named conversation in which more would be kept than the client asks for, or less.
-
-        Raises:
-            UnknownId: there is no such conversation.
-            BadInput: memory is off and it is an ordinary one, or on and it is a temporary one.
-        """
+        """Refuse a named conversation in which more would be kept than the client asks for, or less."""
         held = (await self.app.conversations.get(self.caller, conversation)).record
         if bool(held.temporary) is not options.memory:
             return

@@ -138,16 +138,13 @@ class AnswerTally:
                 self.error = event
             case RunDone():
                 self.reason = event.reason
-                return self._made(), ""
+                # The files that tools made come last, so that a client's history begins with what was said.
+                files, self._files = self._files, []
+                self._end_part()
+                return self.said("\n".join(map(self._place, files))), ""
             case _:
                 pass
         return "", ""
-
-    def _made(self) -> str:
-        """Where the files are that tools made: last, so that a client's history begins with what was said."""
-        files, self._files = self._files, []
-        self._end_part()
-        return self.said("\n".join(map(self._place, files)))
 
     def _notice(self, event: ApprovalNeeded) -> str:
         return f"{NOTICE}{event.label}: this waits for your approval, at {self.reply.page}"

@@ -152,7 +152,7 @@ async def create_response(body: Asking, request: Request, app: Served, caller: C
     )
     frames = ResponseFrames(reply, about(dispatch.body, begun.conversation, previous))
     if body.background and not body.stream:
-        now = await told(app, caller, begun.run, frames)
+        now = await frames_so_far(app, caller, begun.run, frames)
         return JSONResponse(now.response(), headers=begun.headers)
     batches = app.runs.follow(caller, begun.run)
     if body.stream:
@@ -191,7 +191,7 @@ async def get_response(
         return EventStream(
             await followed(app, caller, run, follow=lambda _: _again(app, caller, run)), frames
         )
-    return JSONResponse((await told(app, caller, run, frames)).response())
+    return JSONResponse((await frames_so_far(app, caller, run, frames)).response())
 
 
 @router.get("/responses/{response}/input_items")
@@ -252,12 +252,7 @@ async def cancel_response(response: str, request: Request, app: Served, caller: 
 
 
 async def _place(body: Asking, dispatch: Dispatch, kept: Responses) -> str | BranchPoint | None:
-    """Where the request goes on; None where that is to be found by its history.
-
-    Raises:
-        UnknownId: there is no such response.
-        BadInput: it names a conversation, too.
-    """
+    """Where the request goes on; None where that is to be found by its history."""
     named = body.conversation.id if isinstance(body.conversation, Named) else body.conversation
     named = named or dispatch.conversation(body.metadata)
     if body.previous_response_id is None:
@@ -268,12 +263,7 @@ async def _place(body: Asking, dispatch: Dispatch, kept: Responses) -> str | Bra
 
 
 def _request(body: Asking, dispatch: Dispatch, *, alone: bool) -> ChatRequest:
-    """The request, read as a chat completion's; one that stands `alone` may bring its history.
-
-    Raises:
-        BadInput: it ends in no message of the owner's and no results, or chooses among tools as nobody can.
-        UnknownId: the model is not offered.
-    """
+    """The request, read as a chat completion's; one that stands `alone` may bring its history."""
     messages = _messages(body.input)
     system = [ChatMessage(role="system", content=body.instructions)] if body.instructions else []
     completion = Completion.model_construct(
@@ -332,7 +322,7 @@ def _format(given: TextConfig | None) -> Format | None:
     return Format(type=kind, json_schema=written if kind == "json_schema" else None)
 
 
-async def told(app: App, caller: Principal, run: str, frames: ResponseFrames) -> ResponseFrames:
+async def frames_so_far(app: App, caller: Principal, run: str, frames: ResponseFrames) -> ResponseFrames:
     """The frames, told all that happened in the run so far."""
     record = await app.runs.stored.get(caller, run)
     await app.runs.stored.settle(caller, record.conversation)

@@ -13,7 +13,7 @@ from bethink.vault.checks.check import Kind
 from bethink.vault.checks.repair import RepairOption, Way
 from bethink.web.deps import Body, Caller, ResponseModel, Served
 from bethink.web.problems import documented
-from bethink.web.vault.pages import MAX_PATH, PathField, VaultChange, change_of
+from bethink.web.vault.pages import MAX_PATH, PathField, VaultChange
 
 if TYPE_CHECKING:
     from bethink.app import App
@@ -127,7 +127,7 @@ async def repair_vault(body: RepairBody, app: Served, caller: Caller) -> VaultMe
     """Do what was shown, all of it or nothing, as changes that can be taken back."""
     _must_be_owner(caller)
     made = await app.vault_tools.checking.mending.make(caller, body.choice, body.id)
-    return VaultMended(changes=[change_of(one) for one in made.changes], undo=list(made.undo))
+    return VaultMended(changes=[VaultChange.of(one) for one in made.changes], undo=list(made.undo))
 
 
 async def _waiting(app: App, owner: str, problem: MirrorProblem) -> VaultFinding:

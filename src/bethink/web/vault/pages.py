@@ -212,12 +212,13 @@ async def put_vault_page(
     version = _wanted(body.if_version, if_match, if_none_match)
     try:
         how = Authorship("person", body.note)
-        return change_of(await app.visibility.views.put(caller, path, body.text, if_version=version, how=how))
+        change = await app.visibility.views.put(caller, path, body.text, if_version=version, how=how)
     except Conflict as error:
         if version is None:
             raise
         status = 409 if body.if_version is not None else 412
         return await _conflict(app, caller, path, error=error, status=status, yours=body.text)  # pyright: ignore[reportReturnType] - an answer
+    return VaultChange.of(change)
 
 
 @router.delete("/pages/{path:path}", responses={**documented(403, 404), **_CONFLICT})
@@ -232,12 +233,13 @@ async def delete_vault_page(
     """Delete a page; its history stays, and `undo` brings it back."""
     version = _wanted(if_version, if_match, None)
     try:
-        return change_of(await app.visibility.views.delete(caller, path, if_version=version, by="person"))
+        change = await app.visibility.views.delete(caller, path, if_version=version, by="person")
     except Conflict as error:
         if version is None:
             raise
         status = 409 if if_version is not None else 412
         return await _conflict(app, caller, path, error=error, status=status, yours=None)  # pyright: ignore[reportReturnType] - an answer
+    return VaultChange.of(change)
 
 
 @router.post("/move", responses=documented(403, 404, 409))
@@ -248,8 +250,8 @@ async def move_vault_page(body: MoveBody, app: Served, caller: Caller) -> VaultM
         moved, changes = await app.vault_tools.moving.move(caller, body.path, body.to, by="person")
     else:
         moved = await views.move(caller, body.path, body.to, by="person")
-    relinked = [change_of(change) for change in changes]
-    return VaultMoved(**change_of(moved).model_dump(), relinked=relinked)
+    relinked = [VaultChange.of(change) for change in changes]
+    return VaultMoved(**VaultChange.of(moved).model_dump(), relinked=relinked)
 
 
 @router.post("/folders", status_code=204, responses=documented(403, 409))
@@ -367,13 +369,13 @@ async def get_vault_diff(
 @router.post("/restore/{path:path}", responses=documented(403, 404, 409))
 async def restore_vault_page(path: PagePath, body: RestoreBody, app: Served, caller: Caller) -> VaultChange:
     """Have a page say again what it said behind one of its changes; also one that is deleted."""
-    return change_of(await app.visibility.views.restore(caller, path, body.version))
+    return VaultChange.of(await app.visibility.views.restore(caller, path, body.version))
 
 
 @router.post("/undo", responses=documented(403, 404, 409))
 async def undo_vault_change(body: VaultUndo, app: Served, caller: Caller) -> VaultChange:
     """Take back a change of a page."""
-    return change_of(await app.visibility.views.undo(caller, body.token))
+    return VaultChange.of(await app.visibility.views.undo(caller, body.token))
 
 
 def _version(version: PageVersion) -> VaultVersion:
@@ -484,8 +486,3 @@ def page_of(page: Page) -> VaultPage:
     fault = front_matter(parse(page.text)).fault
     problems = [] if fault is None else [f"Front matter: {fault}"]
     return VaultPage.of(page, changed_at=page.changed, problems=problems)
-
-
-def change_of(change: Change) -> VaultChange:
-    """A change as JSON."""
-    return VaultChange.of(change)

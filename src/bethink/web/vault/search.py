@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, BethinkError
 from bethink.tools.memory_agent import MAX_QUESTION_CHARS, VaultReply, sources
-from bethink.vault.search.graph import MAX_DEPTH, Neighbourhood
+from bethink.vault.search.graph import MAX_DEPTH
 from bethink.vault.search.query import MAX_CONTEXT, MAX_FILTERS, MAX_LIMIT, MAX_PAGE, MAX_QUERY_CHARS, Search
 from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
@@ -18,7 +18,7 @@ from bethink.web.sse import EventStream
 from bethink.web.vault.pages import MAX_PATH, PagePath
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator
 
     from bethink.agent.records import NumberedEvent
     from bethink.vault.search.ranking import SearchResult
@@ -190,14 +190,9 @@ async def get_vault_graph(
     net = graph.around(around, depth) if around else graph.net()
     if way is not None:
         net = graph.net(way)
-    return _net(net, graph.lost(net), orphans=[] if around else graph.orphans(), way=way)
-
-
-def _net(
-    net: Neighbourhood, lost: Mapping[tuple[str, str], int], *, orphans: list[str], way: list[str] | None
-) -> VaultGraph:
-    missing = [VaultLost(source=source, target=target, count=n) for (source, target), n in lost.items()]
-    return VaultGraph.of(net, missing=missing, orphans=orphans, way=way)
+    lost = graph.lost(net).items()
+    missing = [VaultLost(source=source, target=target, count=count) for (source, target), count in lost]
+    return VaultGraph.of(net, missing=missing, orphans=[] if around else graph.orphans(), way=way)
 
 
 def _hit(one: SearchResult) -> VaultHit:
