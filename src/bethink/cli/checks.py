@@ -483,8 +483,8 @@ def redis(url: str, timeout_s: float) -> Check:
     except (StorageError, NotInstalled) as error:
         return broken("redis", error.message)
     if state.fault is not None:
-        return off("redis", f"{state.told}; {state.fault}")
-    return ok("redis", state.told) if state.persists else off("redis", state.told)
+        return off("redis", f"{state.summary}; {state.fault}")
+    return ok("redis", state.summary) if state.persists else off("redis", state.summary)
 
 
 async def _redis_state(redis: ConversationRedis) -> RedisState:

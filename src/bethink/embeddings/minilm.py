@@ -139,13 +139,13 @@ class MiniLmEmbeddings:
             return session
 
     def _without(self, error: Exception) -> EmbeddingsUnavailable:
-        """What is told of an error that nobody expected: search does without the model."""
+        """The error to raise for one that nobody expected: search does without the model."""
         _log.error("the embedding model %s failed", self._path, exc_info=error)
-        told = (
+        reason = (
             f"The embedding model {self._path} failed ({type(error).__name__}: {error}); it is tried again."
         )
-        self._unavailable = told
-        return EmbeddingsUnavailable(told)
+        self._unavailable = reason
+        return EmbeddingsUnavailable(reason)
 
 
 class MiniLmSession:

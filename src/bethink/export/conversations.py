@@ -205,8 +205,8 @@ def _emptied(conversation: Conversation) -> Conversation:
             raise BadInput(f"branch {number} does not leave one before it.")
     if len(branches) > MAX_BRANCHES:
         raise BadInput(f"there are {len(branches)} branches: at most {MAX_BRANCHES} are kept.")
-    begun = tuple(msgspec.structs.replace(one, count=one.start) for one in branches)
-    return switched(msgspec.structs.replace(conversation, branches=begun, count=0), conversation.branch)
+    empty = tuple(msgspec.structs.replace(one, count=one.start) for one in branches)
+    return switched(msgspec.structs.replace(conversation, branches=empty, count=0), conversation.branch)
 
 
 def _named(conversation: Conversation) -> tuple[object, ...]:

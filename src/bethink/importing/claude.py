@@ -152,11 +152,11 @@ def _parents_first(turns: Sequence[ExportedMessage]) -> list[ExportedMessage]:
 
 def _saying_before(id: str, parents: Mapping[str, str], saying: set[str]) -> str | None:
     """The nearest message before one that says something."""
-    seen: set[str] = set()
-    while (id := parents.get(id, "")) in parents and id not in seen:
+    passed: set[str] = set()
+    while (id := parents.get(id, "")) in parents and id not in passed:
         if id in saying:
             return id
-        seen.add(id)
+        passed.add(id)
     return None
 
 
@@ -192,16 +192,16 @@ def _answer(
 ) -> None:
     """Put a result to its call; one without a call becomes a call of its own."""
     content = block.get("content")
-    told = "\n\n".join(
+    result = "\n\n".join(
         text(part) if isinstance(part, str) else text(mapping(part).get("text")) for part in listed(content)
     )
-    told, failed = told or text(content), block.get("is_error") is True
+    result, failed = result or text(content), block.get("is_error") is True
     place = calls.get(text(block.get("tool_use_id")))
     asked = pieces[place] if place is not None else None
     if place is not None and isinstance(asked, ToolExchange) and asked.result is None:
-        pieces[place] = replace(asked, result=told, failed=failed)
+        pieces[place] = replace(asked, result=result, failed=failed)
     else:
-        pieces.append(ToolExchange(text(block.get("name")) or "tool", "{}", told, failed=failed))
+        pieces.append(ToolExchange(text(block.get("name")) or "tool", "{}", result, failed=failed))
 
 
 def _files(message: dict[str, object], key: str, lost: Counter[str]) -> tuple[tuple[ExportedFile, ...], str]:
@@ -249,14 +249,14 @@ def _project(found: dict[str, object], names: UniquePaths, folders: dict[str, st
     key = text(found.get("uuid")) or folder
     folders[key] = folder
     docs = list(_documents(found, folder, names))
-    told = [f"# {title}"]
+    sections = [f"# {title}"]
     for heading, member in (("About", "description"), ("Instructions", "prompt_template")):
         if said := text(found.get(member)).strip():
-            told.append(f"## {heading}\n\n{said}")
+            sections.append(f"## {heading}\n\n{said}")
     if docs:
-        told.append("## Documents\n\n" + "\n".join(f"- [[{doc.path}|{doc.title}]]" for doc in docs))
-    if len(told) > 1:
-        page = "\n\n".join(told) + "\n"
+        sections.append("## Documents\n\n" + "\n".join(f"- [[{doc.path}|{doc.title}]]" for doc in docs))
+    if len(sections) > 1:
+        page = "\n\n".join(sections) + "\n"
         yield ExportedPage(
             f"project:{key}", f"{folder}/about.md", title, page, moment(found.get("updated_at"))
         )

@@ -112,8 +112,8 @@ def _of_assistant(
     return drafts
 
 
-def _attached(given: Sequence[ExportedFile], files: Mapping[str, Attachment]) -> tuple[Attachment, ...]:
-    return tuple(files[one.key] for one in given if one.key in files)
+def _attached(exported: Sequence[ExportedFile], files: Mapping[str, Attachment]) -> tuple[Attachment, ...]:
+    return tuple(files[one.key] for one in exported if one.key in files)
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ class AttachedFiles:
     _names: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     _left: Counter[str] = field(default_factory=Counter[str])
 
-    def given(self, conversation: str, turn: ExportedMessage, at: int) -> dict[str, Attachment]:
+    def attachments(self, conversation: str, turn: ExportedMessage, at: int) -> dict[str, Attachment]:
         """The turn's files, as its messages name them, by their keys."""
         found: dict[str, Attachment] = {}
         wanted = [
@@ -150,15 +150,15 @@ class AttachedFiles:
 
     def left(self, name: str) -> list[Skipped]:
         """What of a conversation's files could not be taken."""
-        told = [Skipped(name, why, count=count) for why, count in self._left.items()]
+        left = [Skipped(name, why, count=count) for why, count in self._left.items()]
         self._left.clear()
-        return told
+        return left
 
     async def mend(self, store: Store, conversation: str, turns: Sequence[ExportedMessage]) -> None:
         """Have the contents written that an import which was cut short did not write."""
         before = len(self._contents)
         for turn in turns:
-            self.given(conversation, turn, 0)
+            self.attachments(conversation, turn, 0)
         self.new = []
         self._left.clear()
         wanted, self._contents = self._contents[before:], self._contents[:before]
@@ -181,38 +181,38 @@ class AttachedFiles:
                 await self.blobs.write(self.owner, id, content)
         self._contents = []
 
-    def _file(self, conversation: str, given: ExportedFile, *, at: int, turn_at: int) -> File | None:
+    def _file(self, conversation: str, exported: ExportedFile, *, at: int, turn_at: int) -> File | None:
         names = self._names.setdefault(conversation, set())
-        member = self.archive.members.get(given.member or "")
+        member = self.archive.members.get(exported.member or "")
         size = member.size if member else 0
-        if given.text is not None:
-            size = len(given.text.encode())
+        if exported.text is not None:
+            size = len(exported.text.encode())
         if size > self.max_bytes:
             self._left[f"A file is larger than {self.max_bytes // 1_000_000} MB and was not taken."] += 1
             return None
         if len(names) >= MAX_FILES:
             self._left[f"It has more than {MAX_FILES} files; the others were not taken."] += 1
             return None
-        name = free_name(fit(given.name), names)
+        name = free_name(fit(exported.name), names)
         names.add(name)
         file = File(
-            id=stable_id(turn_at, conversation, "file", given.key),
+            id=stable_id(turn_at, conversation, "file", exported.key),
             conversation=conversation,
             name=name,
-            media_type=given.media_type or "application/octet-stream",
+            media_type=exported.media_type or "application/octet-stream",
             size=size,
             at=at,
             made_by="owner",
         )
         self.new.append(file)
-        self._contents.append((file.id, given))
+        self._contents.append((file.id, exported))
         return file
 
-    def _content(self, given: ExportedFile) -> bytes | None:
-        if given.text is not None:
-            return given.text.encode()
+    def _content(self, exported: ExportedFile) -> bytes | None:
+        if exported.text is not None:
+            return exported.text.encode()
         try:
-            return self.archive.content(given.member or "", self.max_bytes)
+            return self.archive.content(exported.member or "", self.max_bytes)
         except TooLarge:
             raise
         except (BadInput, KeyError):
@@ -271,7 +271,7 @@ class _ConversationDraft:
     _same: dict[str, str] = field(default_factory=dict[str, str])
     """By the digest of what is said, the conversation that says it."""
     _held: dict[str, Versioned[Conversation]] = field(default_factory=dict[str, "Versioned[Conversation]"])
-    _seen: set[str] = field(default_factory=set[str])
+    _taken_ids: set[str] = field(default_factory=set[str])
     _digests: dict[int, str] = field(default_factory=dict[int, str])
 
     async def read(self, exported_conversations: Sequence[ExportedConversation]) -> None:
@@ -296,14 +296,14 @@ class _ConversationDraft:
     async def add(self, exported: ExportedConversation) -> None:
         """Add what a conversation brings."""
         id, name = self._row_id(exported), one_line(exported.title, 80) or "Untitled"
-        if id in self._seen:
+        if id in self._taken_ids:
             self.outcome.counts["duplicates"] += 1
             return
-        self._seen.add(id)
+        self._taken_ids.add(id)
         row, held = self._rows.get(id), self._held.get(self._place(exported))
         self.outcome.places[exported.key] = self._place(exported)
         same = self._same.get(self._said_digest(exported))
-        if row is None and same is not None and (same in self._held or same in self._seen):
+        if row is None and same is not None and (same in self._held or same in self._taken_ids):
             self.outcome.counts["duplicates"] += 1
             self.outcome.places[exported.key] = same
             return
@@ -343,7 +343,7 @@ class _ConversationDraft:
             *(Put(MESSAGES, one, 0, turn_of(grown, one)) for one in messages),
         ]
         self._same[self._said_digest(exported)] = place
-        self._seen.add(place)
+        self._taken_ids.add(place)
         self.outcome.counts["new"] += 1
         self.outcome.messages += len(messages)
 
@@ -425,7 +425,7 @@ class _ConversationDraft:
                 continue
             if turn.parent not in spots:
                 continue
-            files = self.attached.given(held.id, turn, at)
+            files = self.attached.attachments(held.id, turn, at)
             said = messages_of(turn, held.id, files)
             spot = growing.place(spots[turn.parent], len(said))
             if spot is None:

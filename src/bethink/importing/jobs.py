@@ -98,7 +98,7 @@ class ImportJobs:
             raise Conflict(f"This import is {held.state}: only one that is ready or stopped can be begun.")
         path = await self._path(principal, held)
         chosen = ImportOptions(choice.source or held.chosen, choice.into, choice.topics)
-        begun = msgspec.structs.replace(
+        started = msgspec.structs.replace(
             held,
             state="applying",
             error=None,
@@ -109,12 +109,12 @@ class ImportJobs:
         )
 
         async def work() -> Import:
-            done = await self.importing.run(principal, path, chosen, tell=self._teller(id), begun=begun)
+            done = await self.importing.run(principal, path, chosen, tell=self._teller(id), resumed=started)
             await anyio.to_thread.run_sync(self.importing.staging.remove, principal.owner, id)
             return msgspec.structs.replace(done, staged=False)
 
-        await self._start(principal, begun, work, failing="stopped")
-        return begun
+        await self._start(principal, started, work, failing="stopped")
+        return started
 
     async def undo(self, principal: Principal, id: str) -> Import:
         """Take back a whole import.
@@ -126,13 +126,13 @@ class ImportJobs:
         held = await self.get(principal, id)
         if held.state not in {"done", "stopped", "undone"} or held.report is None:
             raise Conflict(f"This import is {held.state}: there is nothing to take back.")
-        begun = msgspec.structs.replace(held, state="undoing", process=self.importing.bus.process)
+        started = msgspec.structs.replace(held, state="undoing", process=self.importing.bus.process)
 
         async def work() -> Import:
             return await self.importing.undo(principal, id, tell=self._teller(id))
 
-        await self._start(principal, begun, work, failing="stopped")
-        return begun
+        await self._start(principal, started, work, failing="stopped")
+        return started
 
     async def discard(self, principal: Principal, id: str) -> None:
         """Remove the upload; the record of what was taken stays, so that it can be taken back.

@@ -69,7 +69,7 @@ _ESCAPES = re.compile(
 _HALF_BYTES = 6
 _UNLIKE_NUMBERS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|-?(?:NaN|Infinity)', re.DOTALL)
 """Texts, in which these are words, and what some programs write for numbers that JSON has not."""
-_BEGUN = re.compile(rb"[-A-Za-z]{1,9}\Z")
+_CUT_WORD = re.compile(rb"[-A-Za-z]{1,9}\Z")
 _NO_NUMBER = "\ufdd0"
 """Stands for such a number: a character that no text has (Unicode 23.7, "Noncharacters")."""
 _NO_NUMBER_JSON = b'"\\ufdd0"'
@@ -96,7 +96,7 @@ class RepairedJson:
     done: int = 0
     quiet: int = 0
     _kept: bytes = b""
-    _begun: bytes = b""
+    _cut_word: bytes = b""
     _in_text: bool = False
     _decoder: codecs.IncrementalDecoder = field(
         default_factory=lambda: codecs.getincrementaldecoder("utf-8-sig")("replace")
@@ -137,9 +137,9 @@ class RepairedJson:
 
     def _numbered(self, part: bytes, *, is_last: bool) -> bytes:
         """The bytes with `_NO_NUMBER` for NaN and Infinity, which end the reading of all behind them."""
-        part, self._begun = self._begun + part, b""
-        if not is_last and (begun := _BEGUN.search(part)) is not None:
-            part, self._begun = part[: begun.start()], begun[0]
+        part, self._cut_word = self._cut_word + part, b""
+        if not is_last and (cut := _CUT_WORD.search(part)) is not None:
+            part, self._cut_word = part[: cut.start()], cut[0]
         # No escape goes on in the next part: see `_paired`.
         quotes = part.count(b'"') - part.replace(b"\\\\", b"").count(b'\\"')
         was_in_text, self._in_text = self._in_text, self._in_text ^ bool(quotes % 2)

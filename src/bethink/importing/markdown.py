@@ -64,7 +64,7 @@ def read(archive: Archive) -> Iterator[Item]:
         else:
             path = names.free(f"{ROOT}/{fit_path(name)}.md")
             yield ExportedPage(name, path, title_of(page, name), page, archive.members[name].changed)
-    yield from others.told()
+    yield from others.skipped()
 
 
 def is_page(name: str) -> bool:
@@ -126,7 +126,7 @@ class OtherFiles:
         ending = base.rpartition(".")[2].lower() if "." in base.lstrip(".") else ""
         self._kinds.setdefault("hidden" if _HIDDEN.search(name) else ending[:12], []).append(name)
 
-    def told(self) -> Iterator[Skipped]:
+    def skipped(self) -> Iterator[Skipped]:
         """What there was, a kind at a time."""
         for kind, names in sorted(self._kinds.items()):
             if kind == "hidden":
@@ -192,7 +192,7 @@ def read_notion(archive: Archive) -> Iterator[Item]:
         yield from read_table(
             archive, name, path=placed.by_name[name], key=_key(name), rows=_rows(name, placed)
         )
-    yield from others.told()
+    yield from others.skipped()
 
 
 def _mapped(pages: list[str], tables: list[str]) -> _Destinations:
@@ -398,7 +398,7 @@ def read_obsidian(archive: Archive) -> Iterator[Item]:
             )
     if left:
         yield Skipped(", ".join(sorted(templates)), "Templates: left alone.", is_fault=False, count=left)
-    yield from others.told()
+    yield from others.skipped()
 
 
 def relinked(page: str, moved: Mapping[str, str]) -> str:

@@ -121,11 +121,11 @@ class Imports:
         options: ImportOptions,
         *,
         tell: Callable[[ImportReport], None] = _unwatched,
-        begun: Import | None = None,
+        resumed: Import | None = None,
     ) -> Import:
         """Take an export in; its record, which is kept as far as it came whatever happens.
 
-        `begun` is the record of an import that goes on; one of the same name that was
+        `resumed` is the record of an import that goes on; one of the same name that was
         cut short goes on by itself.
 
         Raises:
@@ -135,11 +135,11 @@ class Imports:
             StorageError: what it holds cannot be kept.
         """
         async with self._alone(principal):
-            begun = begun or await self._unfinished(principal, path.name, options)
-            id = begun.id if begun else self.new_id()
+            resumed = resumed or await self._unfinished(principal, path.name, options)
+            id = resumed.id if resumed else self.new_id()
             context = await self._context(principal, id)
             run = ImportRun(context, path, options, self.embeddings, report=ReportBuilder(tell))
-            kept = begun or self._record(id, path.name, run)
+            kept = resumed or self._record(id, path.name, run)
             with self.working(id):
                 # Written first: what is taken can be taken back, whatever becomes of this process.
                 applying = msgspec.structs.replace(kept, state="applying", process=self.bus.process)

@@ -206,8 +206,8 @@ class ConversationRedis:
                     pipe.exists(self.key(owner, id))
                     pipe.exists(f"{self.key(owner, id)}:x")
                     pipe.zscore(f"{self._prefix(owner)}{_LISTING}", id)
-                told: list[Any] = await pipe.execute() if ids else []
-        places = zip(ids, told[::3], told[1::3], told[2::3], strict=True)
+                replies: list[Any] = await pipe.execute() if ids else []
+        places = zip(ids, replies[::3], replies[1::3], replies[2::3], strict=True)
         return {id for id, value, beside, score in places if not value and beside and score is None}
 
     async def listed(self, owner: str) -> dict[str, float]:
@@ -270,19 +270,19 @@ class ConversationRedis:
         deadline = time.monotonic() + _REWRITTEN_S
         with translated():
             if state.appends:
-                await self._begun(self._redis.bgrewriteaof, deadline)
+                await self._begin_saving(self._redis.bgrewriteaof, deadline)
             elif state.saves:
-                await self._begun(partial(self._redis.bgsave, schedule=True), deadline)
+                await self._begin_saving(partial(self._redis.bgsave, schedule=True), deadline)
             # Redis keeps the beginnings of slow commands' arguments.
             await self._redis.slowlog_reset()
-            await self._saved(deadline)
+            await self._wait_until_saved(deadline)
 
-    async def _begun(self, saving: Callable[[], Awaitable[object]], deadline: float) -> None:
+    async def _begin_saving(self, saving: Callable[[], Awaitable[object]], deadline: float) -> None:
         """Have it begin now: what is being written already may hold what was overwritten since."""
         from redis.exceptions import ResponseError
 
         while True:
-            await self._saved(deadline)
+            await self._wait_until_saved(deadline)
             try:
                 await saving()
             except ResponseError as error:
@@ -292,7 +292,7 @@ class ConversationRedis:
             else:
                 return
 
-    async def _saved(self, deadline: float) -> None:
+    async def _wait_until_saved(self, deadline: float) -> None:
         while True:
             info: dict[str, Any] = await self._redis.info("persistence")
             if not any(info.get(name) for name in _SAVING):
@@ -385,7 +385,7 @@ class RedisState:
         return None
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """One line for a person."""
         if self.appends:
             kept = f"persists (append-only file, appendfsync {self.appendfsync or 'unknown'})"
@@ -458,16 +458,16 @@ def translated() -> Generator[None]:
         raise StorageError(f"Redis cannot be reached: {reason}.") from error
 
 
-def _refusal(told: str) -> RefusedByRedis:
-    if "OOM" in told:
+def _refusal(reason: str) -> RefusedByRedis:
+    if "OOM" in reason:
         return RefusedByRedis(_FULL)
-    if "MISCONF" in told:
-        return RefusedByRedis(f"Redis cannot save to its disk, and takes no writes until it can: {told}")
-    if "WRONGTYPE" in told:
+    if "MISCONF" in reason:
+        return RefusedByRedis(f"Redis cannot save to its disk, and takes no writes until it can: {reason}")
+    if "WRONGTYPE" in reason:
         return WrongKind(
             "Another program keeps something else under `conversation:…` or `conversations:list` in this "
             "Redis: name another database, such as redis://host/1."
         )
-    if _EVAL.search(told):
-        return ScriptsRefused(f"Redis refused: {told}")
-    return RefusedByRedis(f"Redis refused: {told}")
+    if _EVAL.search(reason):
+        return ScriptsRefused(f"Redis refused: {reason}")
+    return RefusedByRedis(f"Redis refused: {reason}")

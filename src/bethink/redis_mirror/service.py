@@ -100,10 +100,10 @@ class RedisMirror:
 
     def warnings(self) -> tuple[Warned, ...]:
         """What a reader of an answer should know: Redis does not have it yet, or still has what is gone."""
-        told = [self.files.left] if self.files.left else []
+        messages = [self.files.left] if self.files.left else []
         if self.fault is not None and self._failures:
-            told.append(f"{self.fault} The conversation is kept here, and goes there later.")
-        return tuple(Warned(part="redis", message=message) for message in told)
+            messages.append(f"{self.fault} The conversation is kept here, and goes there later.")
+        return tuple(Warned(part="redis", message=message) for message in messages)
 
     async def keep(self) -> None:
         """Work notes off as they come, for ever."""

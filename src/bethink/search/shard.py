@@ -652,8 +652,8 @@ class Shard:
 
 
 def _held(names: Names, moment: int) -> bool:
-    begun = names.held_from is None or names.held_from <= moment
-    return begun and (names.held_until is None or moment < names.held_until)
+    has_begun = names.held_from is None or names.held_from <= moment
+    return has_begun and (names.held_until is None or moment < names.held_until)
 
 
 def _coded(codes: dict[T, int], values: Sequence[T]) -> list[int]:

@@ -290,7 +290,7 @@ async def _redis(app: App) -> RedisPart:
     if fault is not None:
         message = f"{fault} Conversations are kept here meanwhile, and go there when it answers."
     else:
-        fault, message = state.fault, f"{state.told}; {state.fault}" if state.fault else state.told
+        fault, message = state.fault, f"{state.summary}; {state.fault}" if state.fault else state.summary
     return RedisPart(
         status="degraded" if fault else "ok",
         message=message,

@@ -287,16 +287,16 @@ def _lacks_pages(path: Path, log: Path) -> bool:
         magic, page_bytes, salts = _LOG_HEADER.unpack(header)
         if magic not in _LOG_MAGIC or not page_bytes:
             return False
-        begun: set[int] = set()
+        uncommitted: set[int] = set()
         while len(frame := file.read(_LOG_FRAME.size)) == _LOG_FRAME.size:
             page, count, of_frame = _LOG_FRAME.unpack(frame)
             if of_frame != salts:
                 break
-            begun.add(page)
+            uncommitted.add(page)
             if count:
                 pages = count
-                logged |= begun
-                begun.clear()
+                logged |= uncommitted
+                uncommitted.clear()
             file.seek(page_bytes, 1)
     there = path.stat().st_size // page_bytes
     unwritten = {_LOCK_BYTE // page_bytes + 1}

@@ -136,11 +136,11 @@ class _Task(Generic[T]):
     work: Callable[[sqlite3.Connection], T]
     future: asyncio.Future[T]
 
-    def answer(self, connection: sqlite3.Connection, place: str) -> _Answer:
+    def answer(self, connection: sqlite3.Connection, path: Path) -> _Answer:
         try:
             return _Answer(self.future, self.work(connection))
         except sqlite3.Error as error:
-            return _Answer(self.future, error=_told(error, place))
+            return _Answer(self.future, error=_storage_error(error, path))
         except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the task
             return _Answer(self.future, error=error)
         finally:
@@ -203,7 +203,9 @@ class Writer:
         try:
             connection = open_writer(self._path)
         except Exception as error:  # noqa: BLE001 - handed on to whoever opens the store
-            self._answers.send([_Answer(self._ended), _Answer(opened, error=_told(error, str(self._path)))])
+            self._answers.send(
+                [_Answer(self._ended), _Answer(opened, error=_storage_error(error, self._path))]
+            )
             return
         self._answers.send([_Answer(opened)])
         while self._serve(connection):
@@ -220,7 +222,7 @@ class Writer:
                 self._answers.send(self._commit(connection, [job for job in jobs if isinstance(job, _Batch)]))
             else:
                 tasks = [job for job in jobs if isinstance(job, _Task)]
-                self._answers.send([task.answer(connection, str(self._path)) for task in tasks])
+                self._answers.send([task.answer(connection, self._path) for task in tasks])
             if jobs[-1] is None:
                 return False
         return True
@@ -268,7 +270,7 @@ class Writer:
             if len(prepared) > 1 and not is_in_vain:
                 # One of them does not fit on the disk, say: the others still may.
                 return [answer for one in prepared for answer in self._transact(connection, [one], deadline)]
-            return [_Answer(future, error=_told(error, str(self._path))) for future, _ in prepared]
+            return [_Answer(future, error=_storage_error(error, self._path)) for future, _ in prepared]
         return answers
 
 
@@ -306,17 +308,18 @@ def _applied(
     return _Answer(future)
 
 
-def _told(error: Exception, place: str) -> BethinkError:
-    """What whoever waits is told; an error that nobody expected is logged too."""
+def _storage_error(error: Exception, path: Path) -> BethinkError:
+    """The error for whoever waits; one that nobody expected is logged too."""
     if isinstance(error, BethinkError):
         return error
     if isinstance(error, sqlite3.Error):
-        told = translated(error, place)
+        raised = translated(error, str(path))
     else:
-        _log.error("%s could not be used", place, exc_info=error)
-        told = StorageError(f"{place} could not be used ({type(error).__name__}: {error}); the log has more.")
-    told.__cause__ = error
-    return told
+        _log.error("%s could not be used", path, exc_info=error)
+        fault = f"{type(error).__name__}: {error}"
+        raised = StorageError(f"{path} could not be used ({fault}); the log has more.")
+    raised.__cause__ = error
+    return raised
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
@@ -393,9 +396,9 @@ class Readers:
         while task is not None:
             try:
                 connection = connection or open_connection(self._path, write=False)
-                answer = task.answer(connection, str(self._path))
+                answer = task.answer(connection, self._path)
             except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the task
-                answer = _Answer(task.future, error=_told(error, str(self._path)))
+                answer = _Answer(task.future, error=_storage_error(error, self._path))
             # Idle before the answer is there: who asks next on account of it finds this thread.
             following = self._following(jobs)
             self._answers.send([answer])

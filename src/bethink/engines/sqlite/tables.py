@@ -200,8 +200,8 @@ class Table:
         self._insert = (
             f"INSERT INTO {name} ({', '.join(written)}) VALUES ({values}) ON CONFLICT (owner, id) DO NOTHING"
         )
-        given = ", ".join(f"{column} = ?" for column in ("schema", *keys, "place"))
-        self._update = f"UPDATE {name} SET version = version + 1, {given} WHERE rowid = ?"
+        assigned = ", ".join(f"{column} = ?" for column in ("schema", *keys, "place"))
+        self._update = f"UPDATE {name} SET version = version + 1, {assigned} WHERE rowid = ?"
         self._find = f"SELECT rowid, version, place FROM {name} WHERE owner = ? AND id = ?"
         self._get = (
             f"SELECT id, version, schema, body FROM {name} CROSS JOIN bodies USING (place) "
@@ -240,14 +240,14 @@ class Table:
 
     def _fill(self, connection: sqlite3.Connection) -> None:
         name, keys = self.collection.name, self.collection.keys
-        given = ", ".join(f"{key} = ?" for key in keys)
+        assigned = ", ".join(f"{key} = ?" for key in keys)
         rows = connection.execute(
             f"SELECT t.rowid, id, schema, body FROM {name} AS t CROSS JOIN bodies USING (place)"
         )
         for number, id, schema, body in rows:
             record = record_of(self.collection, id, schema=schema, body=body)
             values = map(self._seal, self.collection.keys_of(record))
-            connection.execute(f"UPDATE {name} SET {given} WHERE rowid = ?", (*values, number))
+            connection.execute(f"UPDATE {name} SET {assigned} WHERE rowid = ?", (*values, number))
 
     def put(self, connection: sqlite3.Connection, owner: str, row: Row, *, if_version: int | None) -> None:
         """Keep a row.
