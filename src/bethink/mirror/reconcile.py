@@ -54,7 +54,10 @@ class FactEditor:
         source = source_of(path, hand, line=line)
         try:
             if fact.state == "suggested":
-                return await self._instead(fact, text, source)
+                new = NewFact(text, category=fact.category, importance=fact.importance, source=source)
+                new = new.checked()
+                await self.memory.reject(self.principal, fact.id)
+                return (await self.memory.add(self.principal, new, forgotten=self.unchanged)).fact
             if (back := await self._taken_back(fact, text)) is not None:
                 return back
             correction = replace(fact.statement, content=text, source=source, trust="owner")
@@ -111,11 +114,6 @@ class FactEditor:
             raise
         except BethinkError as error:
             return error.message
-
-    async def _instead(self, fact: Fact, text: str, source: Source) -> Fact:
-        new = NewFact(text, category=fact.category, importance=fact.importance, source=source).checked()
-        await self.memory.reject(self.principal, fact.id)
-        return (await self.memory.add(self.principal, new, forgotten=self.unchanged)).fact
 
     async def _taken_back(self, fact: Fact, text: str) -> Fact | None:
         old = await self.memory.get(self.principal, fact.supersedes)
@@ -181,9 +179,7 @@ class Reconciler:
     placed: list[tuple[Fact, MirrorLine | None]] = field(
         default_factory=list[tuple["Fact", "MirrorLine | None"]]
     )
-    arrived: list[tuple[PageSnapshot, LineItem, MirrorLine | None]] = field(
-        default_factory=list[tuple[PageSnapshot, "LineItem", "MirrorLine | None"]]
-    )
+    arrived: list[Arrival] = field(default_factory=list[Arrival])
     _losses: list[LineCase] = field(default_factory=list[LineCase])
 
     async def run(self) -> None:
@@ -191,20 +187,18 @@ class Reconciler:
         for id in [*self.ledger.delta.lines]:
             line = self.ledger.line(id)
             case = None if line is None else await self._case(line)
-            if case is not None:
-                await self._judge(case)
+            if case is None:
+                continue
+            is_known = case.line.fact in self.ledger.delta.facts
+            verdict = judged(case.line, case.shown, case.note, fact=case.fact, known=is_known)
+            if case.shown is not None and FORGOTTEN in case.shown.content and verdict != "nothing":
+                # What is left of a line that said something forgotten is nobody's edit.
+                verdict = "remove" if case.fact is None else "rewrite"
+            await _DOING[verdict](self, case)
+            if case.note is not None and case.note_on is not None and not case.keeps_note:
+                self.ledger.page_edit(case.note_on).remove(case.note)
         await self._lose()
         await self.ledger.commit()
-
-    async def _judge(self, case: LineCase) -> None:
-        is_known = case.line.fact in self.ledger.delta.facts
-        verdict = judged(case.line, case.shown, case.note, fact=case.fact, known=is_known)
-        if case.shown is not None and FORGOTTEN in case.shown.content and verdict != "nothing":
-            # What is left of a line that said something forgotten is nobody's edit.
-            verdict = "remove" if case.fact is None else "rewrite"
-        await _DOING[verdict](self, case)
-        if case.note is not None and case.note_on is not None and not case.keeps_note:
-            self.ledger.page_edit(case.note_on).remove(case.note)
 
     async def _case(self, line: MirrorLine) -> LineCase | None:
         """What there is of a line; None where its page cannot be read."""

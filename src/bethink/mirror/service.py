@@ -226,18 +226,15 @@ class Mirror:
         while True:
             if not self._woken:
                 await self._asked.wait()
-            await self._quiet()
+            # Until nothing has been asked for a moment, or for long enough.
+            deadline = anyio.current_time() + _LONGEST_S
+            while self._asked.is_set() and anyio.current_time() < deadline:
+                self._asked = anyio.Event()
+                with anyio.move_on_after(_QUIET_S):
+                    await self._asked.wait()
+            self._asked = anyio.Event()
             if not await self._settle_woken():
                 await anyio.sleep(_RETRY_S)
-
-    async def _quiet(self) -> None:
-        """Return when nothing has been asked for a moment, or for long enough."""
-        deadline = anyio.current_time() + _LONGEST_S
-        while self._asked.is_set() and anyio.current_time() < deadline:
-            self._asked = anyio.Event()
-            with anyio.move_on_after(_QUIET_S):
-                await self._asked.wait()
-        self._asked = anyio.Event()
 
     async def _settle_woken(self) -> bool:
         """Compare both sides of all that were woken; whether none is left."""

@@ -165,7 +165,12 @@ class FolderWatcher:
 
     async def _has_folder(self, root: Path, owner: str, inside: Iterable[str]) -> bool:
         """Whether one of these is a folder, or was one, whatever it is called: its pages come or go."""
-        is_any, gone = await anyio.to_thread.run_sync(_folders, root, inside)
+
+        def look() -> tuple[bool, list[str]]:
+            is_any = any((root / path).is_dir() for path in inside)
+            return is_any, [path for path in inside if not (root / path).exists()]
+
+        is_any, gone = await anyio.to_thread.run_sync(look)
         if is_any or not gone:
             return is_any
         beginnings = tuple(f"{normal(path)}/" for path in gone)
@@ -194,10 +199,3 @@ class FolderWatcher:
             return {root.resolve(): owner for root, owner in roots.items() if root.is_dir()}
 
         return await anyio.to_thread.run_sync(existing)
-
-
-def _folders(root: Path, inside: Iterable[str]) -> tuple[bool, list[str]]:
-    """Whether one of them is a folder, and which are not there."""
-    return any((root / path).is_dir() for path in inside), [
-        path for path in inside if not (root / path).exists()
-    ]

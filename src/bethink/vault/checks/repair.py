@@ -136,7 +136,7 @@ class Repair:
     @property
     def shown(self) -> list[RepairPreview]:
         """What would become of each page."""
-        return [RepairPreview(_said(step), step.path, _diff(step)) for step in self.steps]
+        return [_preview(step) for step in self.steps]
 
 
 class RepairPreview(NamedTuple):
@@ -155,31 +155,21 @@ class RepairResult:
     undo: tuple[str, ...]
 
 
-def _said(step: Step) -> str:
+def _preview(step: Step) -> RepairPreview:
+    path = step.path
     match step:
+        case Write(version="") | Replace():
+            return RepairPreview(f"{path} is made", path, _clipped(unified("", step.text, path=path)))
         case Write():
-            return f"{step.path} changes" if step.version else f"{step.path} is made"
-        case Replace():
-            return f"{step.path} is made"
+            return RepairPreview(f"{path} changes", path, unified(step.old, step.text, path=path))
         case Remove():
-            return f"{step.path} goes; its history stays"
+            said = f"{path} goes; its history stays"
+            return RepairPreview(said, path, _clipped(unified(step.old, "", path=path)))
         case Move():
-            return f"{step.path} becomes {step.to}, with its history"
+            return RepairPreview(f"{path} becomes {step.to}, with its history", path, "")
         case Aside():
-            return f"{step.path} stays as it is beside its page, as {step.path}{ASIDE}"
-
-
-def _diff(step: Step) -> str:
-    match step:
-        case Write():
-            diff = unified(step.old, step.text, path=step.path)
-            return diff if step.version else _clipped(diff)
-        case Replace():
-            return _clipped(unified("", step.text, path=step.path))
-        case Remove():
-            return _clipped(unified(step.old, "", path=step.path))
-        case Move() | Aside():
-            return ""
+            said = f"{path} stays as it is beside its page, as {path}{ASIDE}"
+            return RepairPreview(said, path, "")
 
 
 def _clipped(diff: str) -> str:

@@ -85,7 +85,12 @@ class Versions:
         if first is None or last is None or {first.page, last.page} != {page.id}:
             raise UnknownId(_NO_VERSION)
         old = first.before if against is None else first.content
-        sides = [await self._text(owner, version) for version in (old, last.content)]
+        sides: list[str] = []
+        for version in (old, last.content):
+            body = await self.content(owner, version)
+            if version is not None and body is None:
+                raise UnknownId(_GONE)
+            sides.append("" if body is None else body.decode())
         return unified(sides[0], sides[1], path=path, names=(_when(first.at), _when(last.at)))
 
     async def thin(self, owner: str, days: int) -> int:
@@ -128,12 +133,6 @@ class Versions:
             async for version in records_of(self.context.store, owner, scan)
             for content in _named(version)
         }
-
-    async def _text(self, owner: str, version: str | None) -> str:
-        body = await self.content(owner, version)
-        if version is not None and body is None:
-            raise UnknownId(_GONE)
-        return "" if body is None else body.decode()
 
 
 def _named(version: PageVersion) -> set[str]:

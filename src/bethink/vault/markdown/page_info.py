@@ -12,7 +12,6 @@ from bethink.vault.markdown.links import SUFFIX, LinkKind
 
 if TYPE_CHECKING:
     from bethink.vault.markdown.format import Document
-    from bethink.vault.markdown.links import Link
 
 _MAX_NAMES: Final = 50
 """Aliases of one page that count; a page with more was made by a program, or to be in the way."""
@@ -55,7 +54,12 @@ def info_of(path: str, text: str) -> PageInfo:
         other_names(document),
         tuple(dict.fromkeys((*front.tags, *tags_of(document)))),
         tuple(heading.title for heading in document.headings),
-        tuple(_reference(link, line_at(link.span[0])) for link in document.links),
+        tuple(
+            Reference(
+                link.kind, link.target, link.section, link.block, line_at(link.span[0]), link.is_to_page
+            )
+            for link in document.links
+        ),
         front.fault,
     )
 
@@ -70,7 +74,3 @@ def title_of(path: str, document: Document) -> str:
     """What a page is called: by its front matter, its first heading, or its file."""
     first = next((heading.title for heading in document.headings if heading.level == 1), "")
     return front_matter(document).title or first or path.rpartition("/")[2].removesuffix(SUFFIX)
-
-
-def _reference(link: Link, line: int) -> Reference:
-    return Reference(link.kind, link.target, link.section, link.block, line, link.is_to_page)

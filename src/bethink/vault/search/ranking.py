@@ -282,33 +282,24 @@ class Ranking:
                 return _Looked(hits, is_all=False, note=note)
             texts = await self.texts([row.path for row in rows[start : start + _LOT]])
             pages = [(by_path[path], text) for path, text in texts]
-            found = await anyio.to_thread.run_sync(partial(self._matched, pages, need, deadline=deadline))
+            found = await anyio.to_thread.run_sync(partial(self._hits, pages, need, deadline=deadline))
             hits += sorted(found, key=lambda hit: (-hit.points, -hit.row.changed, hit.row.path))
         return _Looked(hits)
 
-    def _matched(
-        self, pages: Sequence[tuple[CatalogueRow, str]], need: int, *, deadline: float
-    ) -> list[_Hit]:
-        return self._with_terms(pages, need) if self.regex is None else self._with_regex(pages, deadline)
-
-    def _with_terms(self, pages: Sequence[tuple[CatalogueRow, str]], need: int) -> list[_Hit]:
+    def _hits(self, pages: Sequence[tuple[CatalogueRow, str]], need: int, *, deadline: float) -> list[_Hit]:
         hits: list[_Hit] = []
         for row, text in pages:
-            parts = self.filters.parts(text)
-            found = matched(text, self.matchers, parts, name=name_of(row.path))
-            if parts and found.met >= need:
-                hits.append(_Hit(row, text, found, self._points(row, text, found)))
-        return hits
-
-    def _with_regex(self, pages: Sequence[tuple[CatalogueRow, str]], deadline: float) -> list[_Hit]:
-        hits: list[_Hit] = []
-        for row, text in pages:
-            if time.monotonic() > deadline:
-                raise BadInput(_TOO_LONG)
-            spans = self.regex.spans(text, MAX_HITS) if self.regex else ()
-            inside = within(spans, self.filters.parts(text)) if spans else ()
-            if inside:
-                found = PageMatches(inside, 0, 0)
+            if self.regex is None:
+                parts = self.filters.parts(text)
+                found = matched(text, self.matchers, parts, name=name_of(row.path))
+                is_hit = bool(parts) and found.met >= need
+            else:
+                if time.monotonic() > deadline:
+                    raise BadInput(_TOO_LONG)
+                spans = self.regex.spans(text, MAX_HITS)
+                found = PageMatches(within(spans, self.filters.parts(text)) if spans else (), 0, 0)
+                is_hit = bool(found.spans)
+            if is_hit:
                 hits.append(_Hit(row, text, found, self._points(row, text, found)))
         return hits
 
