@@ -75,7 +75,7 @@ class BadInput(BethinkError):
 
 
 class UnknownId(BadInput):
-    """Nothing with this id is here."""
+    """There is nothing with this id."""
 
     code = "not_found"
     status = 404
@@ -126,7 +126,7 @@ class EmailTaken(BadInput):
 
 
 class HoldsSecret(BadInput):
-    """This holds a secret, and secrets are not kept in memory.
+    """This contains a secret, and secrets are not stored in memory.
 
     ``secret`` is its kind, in words; the secret itself is never repeated.
     """
@@ -135,14 +135,14 @@ class HoldsSecret(BadInput):
 
     def __init__(self, secret: str | None = None) -> None:
         super().__init__(
-            f"This looks like {secret or 'a secret'}: secrets are not kept in memory, since what is "
-            "remembered is shown to models. Keep it in a password manager, and remember only what it is for."
+            f"This looks like {secret or 'a secret'}: secrets are not stored in memory, because models"
+            " read it. Keep it in a password manager, and remember only what it is for."
         )
         self.secret = secret
 
 
 class Conflict(BethinkError):
-    """It was changed by somebody else meanwhile; load it again and repeat."""
+    """Somebody else changed it in the meantime; load it again and repeat."""
 
     code = "conflict"
     status = 409
@@ -155,7 +155,7 @@ class Busy(Conflict):
 
 
 class TooManyRequests(BethinkError):
-    """This asks too often; wait a moment.
+    """Too many requests; wait a moment.
 
     ``retry_after_s`` is how long, in seconds.
     """
@@ -253,14 +253,14 @@ class Unreachable(LlmError):
 
 
 class WebError(BethinkError):
-    """The web did not give what was asked for; try again later, or another address."""
+    """The web page or search gave no result; try again later, or another address."""
 
     code = "web_error"
     status = 502
 
 
 class AddressRefused(WebError):
-    """This address is not opened from here."""
+    """This address is not allowed."""
 
     code = "address_refused"
     status = 403
@@ -336,7 +336,7 @@ class DialBusy(DialError):
 
 
 class DialChanged(DialError):
-    """The file in DIAL was changed by somebody else meanwhile."""
+    """Somebody else changed the file in DIAL in the meantime."""
 
     code = "dial_changed"
     status = 412
@@ -350,7 +350,7 @@ class EmbeddingsUnavailable(BethinkError):
 
 
 class SandboxUnavailable(BethinkError):
-    """Code cannot be run here: no sandbox holds on this machine. `GET /health` says why."""
+    """Code cannot be run here: no sandbox works on this machine. `GET /health` says why."""
 
     code = "sandbox_unavailable"
     status = 503

@@ -102,7 +102,7 @@ class Files:
             raise TooLarge(f"{file.name[:_MAX_NAME_CHARS]} is larger than {self.max_bytes // 1_000_000} MB.")
         others = await self.list(principal, conversation)
         if len(others) >= MAX_FILES:
-            raise BadInput(f"This conversation has {MAX_FILES} files already: begin another one.")
+            raise BadInput(f"This conversation has {MAX_FILES} files already: start another one.")
         media_type = file.media_type.partition(";")[0].strip().lower()
         kept = File(
             id=self.new_id(),

@@ -73,7 +73,7 @@ def test_an_export_is_looked_at_taken_in_found_and_taken_back(served: Served, pa
 def test_what_is_no_export_is_refused_in_words_and_can_be_removed(served: Served, page: Page) -> None:
     upload(page, served, "photos.zip", packed({"cat.jpg": b"\xff\xd8"}))
     card = page.get_by_role("article", name="photos.zip")
-    expect(card).to_contain_text("is no export that is known here")
+    expect(card).to_contain_text("is not a known export")
     card.get_by_role("button", name=re.compile("Delete the upload")).click()
     expect(card).to_have_count(0)
 

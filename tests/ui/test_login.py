@@ -38,7 +38,7 @@ def test_who_has_a_key_signs_in_where_they_wanted_to_go_and_out_again(page: Page
         assert field["x"] + field["width"] / 2 == pytest.approx(680, abs=8)
         page.get_by_label("Key", exact=True).fill("bk_wrong")
         page.keyboard.press("Enter")
-        expect(page.get_by_role("alert")).to_contain_text("This opens nothing")
+        expect(page.get_by_role("alert")).to_contain_text("Sign-in failed")
         page.get_by_label("Key", exact=True).fill(key)
         page.keyboard.press("Enter")
         expect(page.get_by_role("article", name="Plays the viola")).to_be_visible()

@@ -67,7 +67,7 @@ def _ask_to_write(page: Page, url: str) -> None:
 def test_a_call_approved_for_always_does_not_ask_again(desk: Served, page: Page) -> None:
     _ask_to_write(page, desk.url)
     card = page.get_by_role("region", name=re.compile("Send “The ferry”"))
-    expect(card.get_by_text("Something from outside stands in this conversation")).to_be_visible()
+    expect(card.get_by_text("This conversation contains content from outside")).to_be_visible()
     expect(card.get_by_role("definition").filter(has_text="mara@example.org")).to_be_visible()
     exactly = card.get_by_text('"copies": 2')
     expect(exactly).to_be_hidden()

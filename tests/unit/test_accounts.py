@@ -95,7 +95,7 @@ async def test_names_of_this_machine_are_loopback(host: str) -> None:
 @pytest.mark.parametrize("host", ELSEWHERE)
 async def test_whatever_may_be_another_machine_is_refused(host: str) -> None:
     assert not is_loopback(host)
-    with pytest.raises(NotAllowed, match="only to the machine"):
+    with pytest.raises(NotAllowed, match="only from its own machine"):
         await came_in(accounts_of(), None, peer=host)
     with pytest.raises(NotAllowed, match=r"bind 127\.0\.0\.1"):
         await accounts_of().check_bind(host)
@@ -197,7 +197,7 @@ async def test_a_key_ends_at_the_very_moment_it_says_whatever_the_machine_counts
     clock.advance(0.000001)
     with pytest.raises(NotSignedIn, match="expired"):
         await came_in(accounts, made.text)
-    with pytest.raises(BadInput, match="expired already"):
+    with pytest.raises(BadInput, match="already have expired"):
         await accounts.register.add_key(user.id, "late", expires_at=clock.now_us())
 
 

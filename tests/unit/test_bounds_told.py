@@ -15,7 +15,7 @@ from tests.door import open_door, said
 pytestmark = pytest.mark.anyio
 
 FOUND = "This is what I found."
-WHY = "Stopped after the most tool calls that one answer may make"
+WHY = "Stopped at the limit of tool calls per answer"
 
 
 def searches(asked: LlmRequest) -> Answer:

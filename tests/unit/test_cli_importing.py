@@ -18,7 +18,7 @@ def test_an_export_is_looked_at_taken_in_listed_and_taken_back(plain: CommandLin
     path = export(tmp_path)
     looked = plain("import", path, "--preview")
     assert (looked.code, "3  conversations new" in looked.out) == (0, True)
-    assert "Broken: It holds no messages." in looked.err
+    assert "Broken: It contains no messages." in looked.err
     assert plain("import", "--list").out == ""
 
     done = json.loads(plain("import", path, "--into", "both", "--topics", "none", "--json").out)
@@ -39,7 +39,7 @@ def test_what_is_no_export_ends_with_bad_input(plain: CommandLine, tmp_path: Pat
     (tmp_path / "cat.jpg").write_bytes(b"\xff")
     refused = plain("import", str(tmp_path / "cat.jpg"))
     assert refused.code == 2
-    assert "no export that is known here" in refused.err
+    assert "not a known export" in refused.err
     assert plain("import", str(tmp_path / "nothing.zip")).code == 2
     assert plain("import", "--undo", "nothing").code == 2
     assert plain("import").code == 2

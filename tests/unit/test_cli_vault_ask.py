@@ -59,7 +59,7 @@ def test_a_model_that_writes_in_tags_answers_by_code(asked: CommandLine, scripte
     )
     ended = asked("vault", "ask", QUESTION, "--model", "openai:mem-agent")
     if "no tool 'execute_python'" in ended.err and os.environ.get("CI") != "true":
-        pytest.skip("no sandbox holds here")
+        pytest.skip("no sandbox works here")
     assert ended.out == "On 2030-11-15.\n"
     assert "memory used: accounts/coppervale.md" in ended.err
 

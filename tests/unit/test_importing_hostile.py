@@ -242,7 +242,7 @@ def test_a_member_whose_name_begins_with_nul_is_left_and_the_others_are_read(tmp
 async def test_what_is_nothing_known_is_refused_in_words(tmp_path: Path) -> None:
     path = zipped(tmp_path / "photos.zip", {"a.jpg": b"\xff"})
     async with open_house(data_dir=tmp_path / "data") as house:
-        with pytest.raises(BadInput, match="no export that is known here"):
+        with pytest.raises(BadInput, match="not a known export"):
             await house.app.importing.preview(house.me, path, TALKS)
         with pytest.raises(BadInput, match="cannot be read"):
             await house.app.importing.preview(house.me, tmp_path / "nothing.zip", TALKS)

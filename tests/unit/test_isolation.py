@@ -389,5 +389,5 @@ async def test_an_mcp_client_whose_key_may_not_read_reads_nothing() -> None:
                 client.read_resource("memory://profile"),
                 client.get_prompt("what_do_you_know", {"subject": "quetzal"}),
             ):
-                with pytest.raises(MCPError, match="has not the scope read"):
+                with pytest.raises(MCPError, match="does not have the scope read"):
                     await refused

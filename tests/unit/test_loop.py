@@ -334,7 +334,7 @@ async def test_a_bound_ends_in_a_sentence_if_no_last_answer_comes(at_last: Answe
         events = await house.say("Go on for ever", conversation)
         last = (await house.messages(conversation))[-1]
     assert reason_of(events) == "max_steps"
-    assert last.message.content.startswith("Stopped after the most steps that one answer may take")
+    assert last.message.content.startswith("Stopped at the limit of steps per answer")
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == last.message.content
 
 
@@ -344,4 +344,4 @@ async def test_a_time_that_is_over_before_a_word_was_said_ends_in_a_sentence() -
         events = await house.say("Think", conversation)
         last = (await house.messages(conversation))[-1]
     assert reason_of(events) == "max_seconds"
-    assert last.message.content.startswith("Stopped after the longest time that one answer may take")
+    assert last.message.content.startswith("Stopped at the time limit per answer")

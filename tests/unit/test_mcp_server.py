@@ -180,7 +180,7 @@ async def test_a_failure_is_our_sentence(mode: Mode) -> None:
         assert "query: Field required" in text_of(wrong)
         assert "colour: " in text_of(wrong)
         secret = await client.call_tool("store_memory", {"content": "User's password is hunter2hunter"})
-        assert "secrets are not kept" in text_of(secret)
+        assert "secrets are not stored" in text_of(secret)
         missing = await client.call_tool("sing", {})
         assert "There is no tool 'sing'" in text_of(missing)
 

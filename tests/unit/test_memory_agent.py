@@ -101,7 +101,7 @@ async def test_a_question_is_answered_from_the_pages_in_every_protocol(
     async with house_with(tmp_path, healthcare(), llm) as house:
         reply, thoughts, read = await asked(house, ALLERGY)
         if way == "tagged" and not read and os.environ.get("CI") != "true":
-            pytest.skip("no sandbox holds here")
+            pytest.skip("no sandbox works here")
     assert "aspirin" in reply
     assert read == ("entities/henrik_dahl.md",)
     assert thoughts == ("I look at his page.\n\nThere it is." if way == "tagged" else "")
@@ -125,7 +125,7 @@ async def test_code_answers_over_many_pages(tmp_path: Path) -> None:
     async with house_with(tmp_path, client_success(), llm) as house:
         reply, _, read = await asked(house, RENEWAL)
         if not read and os.environ.get("CI") != "true":
-            pytest.skip("no sandbox holds here")
+            pytest.skip("no sandbox works here")
     assert "{'coppervale': '2030-11-15', 'ivory_coast_lines': '2031-01-25'}" in reply
     assert len(read) == 10
 
@@ -300,7 +300,7 @@ async def test_a_key_that_may_only_read_is_answered_by_code_that_changes_nothing
         done = await house.app.asking.ask(reader, "Call her Eve.")
         uses = (await house.app.audit.calls(house.me)).items
     if done.calls[0].error == "unknown_tool" and os.environ.get("CI") != "true":
-        pytest.skip("no sandbox holds here")
+        pytest.skip("no sandbox works here")
     assert "may only read" in done.reply
     assert "Karen" in (tmp_path / "vault" / "user.md").read_text()
     assert [(item.record.tool, item.record.error) for item in uses] == [("execute_python", None)]

@@ -82,7 +82,7 @@ async def test_an_email_belongs_to_one_person_however_it_is_written() -> None:
         ({"salary": -1}, "salary: must not be below 0"),
         ({"salary": float("nan")}, "salary: give a number"),
         ({"about_me": "x" * 5000}, "about_me: is 5,000 characters long"),
-        ({"about_me": "pays with 4111 1111 1111 1111"}, "about_me: holds a card number"),
+        ({"about_me": "pays with 4111 1111 1111 1111"}, "about_me: contains a card number"),
         ({"address": {"city": "Paris"}}, "address.country: is required"),
         ({"address": ADDRESS | {"zip": "1"}}, "address.zip: there is no such field"),
         ({"credit_card": CARD | {"num": "12"}}, "credit_card.num: must have 13 to 19 digits"),

@@ -376,7 +376,7 @@ async def test_the_chat_goes_on_without_memory_and_says_so(hangs: bool, reason: 
     # Only what hangs is waited out: what fails must not be overtaken by the clock of a busy machine.
     async with open_house(ports=ports, recall_timeout_s=0.01 if hangs else 5) as house:
         events = await house.say("Where do I live?")
-    assert Warned(part="memory", message=f"This answer goes without your memories: {reason}") in events
+    assert Warned(part="memory", message=f"This answer does not use your memories: {reason}") in events
     assert [event.reason for event in events if isinstance(event, RunDone)] == ["answered"]
 
 

@@ -93,7 +93,7 @@ async def test_without_a_summary_the_oldest_part_is_left_out_and_that_is_said() 
         assert await told_in_short(house) == []
     warned = {event.part: event.message for event in events if isinstance(event, Warned)}
     assert "not summarised: the model is busy" in warned["summary"]
-    assert "without its oldest part" in warned["history"]
+    assert "its oldest part is left out" in warned["history"]
 
 
 async def test_an_edit_of_what_is_covered_goes_on_without_the_summary() -> None:

@@ -225,7 +225,7 @@ async def test_a_journal_that_cannot_be_written_is_told_in_its_own_run_and_stops
         gate.set()
         told = await house.events(one) + await house.events(other)
     assert [event.message for event in told if isinstance(event, Warned)] == [
-        "The answer is not kept while it streams: InjectedError"
+        "The answer is not saved while it streams: InjectedError"
     ]
     assert [event.reason for event in told if isinstance(event, RunDone)] == ["answered", "answered"]
 

@@ -92,7 +92,7 @@ async def test_what_would_be_forgotten_is_shown_to_who_sees_all_of_it(tmp_path: 
         await hide(door)
         url, body = f"/conversations/{await door.new()}/chat", said("/forget tea")
         told = (await door.http.post(url, json=body, headers=KEY)).text
-        assert "it is done on the owner's own page" in told
+        assert "only the owner can do it" in told
         assert "run_failed" not in told
         assert "likes tea" not in told
         assert SECRET in (await door.http.post(url, json=body)).text

@@ -186,7 +186,7 @@ async def test_a_model_that_forgets_for_a_restricted_client_is_shown_nothing_hid
         body = {"message": {"role": "user", "content": "Forget my name."}, "stream": False}
         answer = await door.http.post(f"/conversations/{conversation}/chat", json=body, headers=KEY)
         assert "Osprey" not in answer.text
-        assert "a filter hides something from you" in answer.text
+        assert "a filter hides some of it from you" in answer.text
 
 
 async def test_a_program_that_a_filter_restrains_cannot_measure_the_vault(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ async def test_what_is_no_export_says_so_and_is_removed_when_it_is_discarded() -
     async with open_door() as door:
         now = await uploaded(door, b"%PDF", "paper.pdf")
         assert now["state"] == "failed"
-        assert "no export that is known here" in now["error"]
+        assert "not a known export" in now["error"]
         assert (await door.http.delete(f"/import/{now['id']}")).status_code == 204
         assert staged(door) == []
         assert (await door.http.get(f"/import/{now['id']}")).status_code == 404

@@ -198,7 +198,9 @@ async def test_a_key_that_may_not_read_is_told_no_memory() -> None:
             assert ("search_memory" in names) is is_told
         key = await door.key("ann", ["write", "chat"])
         answer = await door.ask("POST", url, key, json=said("/forget dog", stream=False))
-        assert answer.json()["message"]["content"] == "This key may not read: it has not the scope read."
+        assert (
+            answer.json()["message"]["content"] == "This key may not read: it does not have the scope read."
+        )
 
 
 class Slow(MemoryStore):

@@ -198,7 +198,7 @@ async def test_a_clients_calls_are_told_to_be_unknown_where_it_never_answers() -
 async def test_a_result_that_answers_nothing_is_refused() -> None:
     async with open_house(ScriptedLlm([[ASKED], "ok"]), max_message_chars=1000) as house:
         conversation = await house.new()
-        with pytest.raises(BadInput, match="asked for none"):
+        with pytest.raises(BadInput, match="made none"):
             await house.app.runs.answer(house.me, conversation, [ToolMessage("theirs", "", "sunny")])
         await ask(house, "Weather?", conversation, client_tools=(WEATHER,))
         with pytest.raises(BadInput, match="'other'"):

@@ -174,10 +174,10 @@ def is_address(host: str) -> bool:
 READ, WRITE, CHAT, ADMIN = "read", "write", "chat", "admin"
 
 SCOPES = {
-    READ: "read and search memories, conversations, documents and what else there is",
-    WRITE: "change them, also by the tools of an answer, and approve what waits",
-    CHAT: "talk: begin conversations, send messages and files, stop an answer",
-    ADMIN: "manage users and everybody's keys, read metrics, tend MCP servers",
+    READ: "read and search memories, conversations, documents and all other data",
+    WRITE: "change them, also with the tools of an answer, and approve tool calls",
+    CHAT: "chat: start conversations, send messages and files, stop answers",
+    ADMIN: "manage users, all keys and MCP servers, read metrics",
 }
 """Every scope that a key can have, and what it lets do."""
 USUAL = (READ, WRITE, CHAT)

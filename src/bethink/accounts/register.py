@@ -241,7 +241,7 @@ class Register:
         text = new_secret(KEY_PREFIX)
         now = self.clock.now_us()
         if expires_at is not None and expires_at <= now:
-            raise BadInput("The key would have expired already: give a time to come.")
+            raise BadInput("The key would already have expired: give a time in the future.")
 
         def change(known: AccountsSnapshot) -> tuple[NewKey, Sequence[Change]]:
             held = _user(known, user)

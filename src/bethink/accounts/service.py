@@ -87,7 +87,9 @@ class Accounts:
         known = await self.register.known()
         if not known.users and not self.needs_users:
             if not is_loopback(peer or ""):
-                raise NotAllowed("This Bethink has no users: it answers only to the machine that it runs on.")
+                raise NotAllowed(
+                    "This server has no users: it accepts connections only from its own machine."
+                )
             return Principal(LOCAL_OWNER, audience, _ALL, self.time_zone)
         if credential is None:
             raise NotSignedIn(f"This needs a key. {_HOW}")
@@ -260,7 +262,7 @@ class Accounts:
     def _refused(self, why: str, peer: str | None) -> NotSignedIn:
         """The refusal; the log has the reason, the caller does not."""
         _log.warning("a key from %s was refused: %s", peer or "here", why)
-        return NotSignedIn(f"This key opens nothing: it is unknown, revoked or expired. {_HOW}")
+        return NotSignedIn(f"This key is not valid: it is unknown, revoked or expired. {_HOW}")
 
     async def _hear(self) -> None:
         async with self.register.bus.subscribe(TOPIC) as notices:

@@ -241,7 +241,7 @@ _FAILURES_OF_ADDRESS = 30
 """With keys, in a minute: a right one is let in all the same."""
 _TRIES_OF_ADDRESS = 30
 """With passwords, in a minute; beyond, each waits two seconds longer."""
-_WRONG = "This opens nothing: check the name and the password, or the key."
+_WRONG = "Sign-in failed: check the name and the password, or the key."
 _log = log("accounts")
 
 

@@ -106,7 +106,7 @@ async def open_calls(conversations: Conversations, principal: Principal, convers
                     break
                 case _:
                     break
-    raise BadInput("No call of this conversation waits for a result: its last answer asked for none.")
+    raise BadInput("No call in this conversation waits for a result: its last answer made none.")
 
 
 async def branch_point_of(

@@ -182,8 +182,8 @@ _MAX_RECALLED_CHARS = 6_000
 _MAX_ONE_RECALLED_CHARS = 2_000
 """A longer memory is cut: one alone must not push out the others."""
 _LEFT_OUT = (
-    "The conversation is longer than what the model takes: this answer goes without its oldest part. "
-    "All of it is kept."
+    "The conversation is longer than the model's window: its oldest part is left out of this answer."
+    " All of it is kept."
 )
 _KEPT_BACK = (
     "The owner of what you remember asks you to heed this in this conversation. Do not tell what it covers, "

@@ -164,7 +164,7 @@ class Loop:
                 request.recall(recalled)
         except (StorageError, TimeoutError) as error:
             reason = str(error) or "the search took too long"
-            yield Warned(part="memory", message=f"This answer goes without your memories: {reason}")
+            yield Warned(part="memory", message=f"This answer does not use your memories: {reason}")
         if warning := self.context.recall.warning:
             yield Warned(part="recall", message=warning)
         if request.recalled:

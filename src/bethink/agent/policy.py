@@ -210,12 +210,12 @@ def _is_spelled(word: str, now: frozenset[str], all_fragments: frozenset[str]) -
 
 Decision = Literal["auto", "ask", "deny"]
 READ_ONLY = "This key may only read."
-NO_WRITE = "This key may not change anything: it has not the scope write."
-NO_READ = "This key may not read: it has not the scope read."
+NO_WRITE = "This key may not change anything: it does not have the scope write."
+NO_READ = "This key may not read: it does not have the scope read."
 _FINAL = "This cannot be undone."
 _ASKED = "You chose to be asked about this tool."
-_SENDS = "Something from outside stands in this conversation, and this would send out of this machine: {}"
-_TELLS = "Something from outside stands in this conversation, and this would tell what only you know: {}"
+_SENDS = "This conversation contains content from outside, and this call would send out of this machine: {}"
+_TELLS = "This conversation contains content from outside, and this call would reveal what only you know: {}"
 _MAX_SHOWN = 200
 _MANY = 3
 """So many calls of one message that change records are a bulk change: a person looks at it first."""

@@ -229,7 +229,7 @@ class Extraction:
                     " with what are no facts. Set a larger model and start again, or BETHINK_EXTRACTION=off."
                 )
                 _log.warning("%s", self.off)
-            raise InvalidResponse(f"The model's answer holds no facts: {error}") from error
+            raise InvalidResponse(f"The model's answer contains no valid facts: {error}") from error
         self._garbage = 0
         return found.facts
 
@@ -242,9 +242,9 @@ def _is_theirs(content: str, said: StoredMessage, answered: StoredMessage) -> bo
 
 def _why_off(mode: Mode, llm: Llm | None) -> str | None:
     if mode == "off":
-        return "Facts are not looked for in what you say; BETHINK_EXTRACTION=suggest has them proposed."
+        return "Facts are not extracted from your messages; BETHINK_EXTRACTION=suggest proposes them."
     if llm is None:
-        return "Facts are not looked for in what you say: no model is set."
+        return "Facts are not extracted from your messages: no model is set."
     if llm.context_tokens < _LEAST_WINDOW:
         return (
             f"Facts are not looked for in what you say: {llm.name} is too small for it, its window"

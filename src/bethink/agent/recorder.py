@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 
 _log = log("runs")
-_NO_ANSWER = "What was found and done until then is above; ask to go on."
+_NO_ANSWER = "The results so far are above; ask it to continue."
 
 
 @dataclass(slots=True)
@@ -466,8 +466,8 @@ async def _flush(recorder: Recorder) -> None:
             await recorder.flush()
         except BethinkError as error:
             _log.error("the journal of run %s could not be written: %s", recorder.run.id, error)
-            recorder.take(Warned(part="store", message=f"The answer is not kept while it streams: {error}"))
+            recorder.take(Warned(part="store", message=f"The answer is not saved while it streams: {error}"))
     if outcome.fault is not None:
         # One run's fault is told in that run, and keeps no other from being written.
-        message = f"The answer is not kept while it streams: {type(outcome.fault).__name__}"
+        message = f"The answer is not saved while it streams: {type(outcome.fault).__name__}"
         recorder.take(Warned(part="store", message=message))

@@ -240,8 +240,10 @@ _SETTLE_S: Final = 0.5
 """Between rounds: another process may be about to end a run, or to look into the vault's folder."""
 _PAGE: Final = 500
 _NOT_REACHED: Final = "Copies of conversations in Redis: it is not set here now, so they are still there."
-_NO_FOLDER: Final = "The vault's folder {}: it lies elsewhere, so its files were left as they are."
-_KEPT_ON: Final = "Something of the owner's was still being written: stop the server, and do this again."
+_NO_FOLDER: Final = (
+    "The vault's folder {}: it is outside of the data directory, so its files were not deleted."
+)
+_KEPT_ON: Final = "Data of this owner was still being written: stop the server and repeat this."
 
 
 class RemovedOwner(msgspec.Struct, frozen=True, kw_only=True):

@@ -140,7 +140,7 @@ async def load_branch_point(
     """
     stored = await conversations.message(principal, fork.conversation, fork.message)
     if fork.way == "edit" and not isinstance(stored.message, UserMessage):
-        raise BadInput("Only what you said can be edited: name a message of yours.")
+        raise BadInput("Only your own messages can be edited: name one of them.")
     if fork.way == "again":
         stored = await _answered(conversations, principal, stored)
     return LoadedBranchPoint(stored, fork.way)
@@ -158,7 +158,7 @@ async def _answered(
             if isinstance(item.record.message, UserMessage):
                 return item.record
         before = int(page.cursor) if page.cursor else None
-    raise BadInput("There is nothing of yours before this message that could be answered again.")
+    raise BadInput("Before this message there is no message of yours to answer again.")
 
 
 def attachments_of(message: Message) -> tuple[Attachment, ...]:
@@ -195,11 +195,11 @@ class Labels:
 
 
 BOUND_REACHED: Final[dict[StopReason, str]] = {
-    "max_steps": "Stopped after the most steps that one answer may take (BETHINK_MAX_STEPS).",
-    "max_tool_calls": "Stopped after the most tool calls that one answer may make (BETHINK_MAX_TOOL_CALLS).",
-    "max_tokens": "Stopped after the most tokens that one answer may use (BETHINK_MAX_RUN_TOKENS).",
-    "max_cost": "Stopped at the most that one answer may cost (BETHINK_MAX_RUN_COST_USD).",
-    "max_seconds": "Stopped after the longest time that one answer may take (BETHINK_MAX_RUN_S).",
+    "max_steps": "Stopped at the limit of steps per answer (BETHINK_MAX_STEPS).",
+    "max_tool_calls": "Stopped at the limit of tool calls per answer (BETHINK_MAX_TOOL_CALLS).",
+    "max_tokens": "Stopped at the limit of tokens per answer (BETHINK_MAX_RUN_TOKENS).",
+    "max_cost": "Stopped at the limit of cost per answer (BETHINK_MAX_RUN_COST_USD).",
+    "max_seconds": "Stopped at the time limit per answer (BETHINK_MAX_RUN_S).",
     "repeated_calls": "Stopped: the model asked for the same call again and again.",
 }
 """Which bound ended a run, as a person reads it."""

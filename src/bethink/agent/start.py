@@ -65,13 +65,13 @@ if TYPE_CHECKING:
 
 
 HELP = """\
-- `/remember` *something* — keep it as a memory
-- `/recall` *a question* — look through your memories
-- `/forget` *words* — show what would be forgotten, and how to agree; `/forget` *id* forgets it for good
+- `/remember` *something* — store it as a memory
+- `/recall` *a question* — search your memories
+- `/forget` *words* — show what would be forgotten, and how to confirm; `/forget` *id* forgets it for good
 - `/help` — this list"""
 
 MODEL_HELP = (
-    "No model is set, so nobody can answer here yet. Set one and start again, for example "
+    "No model is set, so there are no answers yet. Set one and restart, for example "
     "`BETHINK_MODEL=openai:gpt-4o-mini` with `OPENAI_API_KEY`, or `BETHINK_MODEL=ollama:llama3.2` "
     "for a model on this machine. Until then your memory works without one: `/remember`, `/recall`, "
     "`/forget` and `/help`."
@@ -202,7 +202,9 @@ class Commands:
             yield TextDelta(text=f"No memories found matching: {what}")
             return
         yield _shown(preview)
-        yield TextDelta(text=f"Nothing is forgotten yet. This would go for good:\n\n{preview.told()}\n\n")
+        yield TextDelta(
+            text=f"Nothing is forgotten yet. This would be forgotten for good:\n\n{preview.told()}\n\n"
+        )
         yield TextDelta(text=f"To forget all of it, send:\n\n`/forget {what} {preview.token}`")
         one_by_one = [f"`/forget {fact.id}`  {fact.content}" for fact in preview.facts]
         yield TextDelta(text="\n\nTo forget one of them:\n\n" + "\n\n".join(one_by_one) if one_by_one else "")

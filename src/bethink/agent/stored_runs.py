@@ -91,7 +91,7 @@ class Approvals:
         if found.record.has_resources and resources is NO_RESOURCES:
             raise Conflict(_ELSEWHERE)
         if choice.always and item.final:
-            raise BadInput(f"{item.name} cannot be undone: it is asked about each time.")
+            raise BadInput(f"{item.name} cannot be undone, so it asks each time.")
         toolbox = self.toolbox_of(found.record.options, resources)
         record = await self._keep(principal, run, call=call, choice=choice, toolbox=toolbox)
         if choice.always:
@@ -297,7 +297,7 @@ class StoredRuns:
             if record.state != "running":
                 if record.state == "dropped" and after == Place(0):
                     raise UnknownId(
-                        "The events of this run were dropped a day after its end; its messages are kept."
+                        "The events of this run were deleted a day after its end; its messages are kept."
                     )
                 if not batch or not isinstance(batch[-1].event, RunDone):
                     yield await self._last(principal, record)

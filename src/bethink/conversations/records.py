@@ -180,7 +180,7 @@ def _parted(held: Conversation, parent: int | None, start: int) -> Conversation:
         number = branches.index(new)
     elif len(branches) >= MAX_BRANCHES:
         raise BadInput(
-            f"This conversation has {MAX_BRANCHES} branches: begin a new conversation, or delete this one."
+            f"This conversation has {MAX_BRANCHES} branches: start a new conversation, or delete this one."
         )
     else:
         number, branches = len(branches), (*branches, new)

@@ -428,5 +428,5 @@ def _position(cursor: str | None) -> int | None:
     if cursor is None:
         return None
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _POSITION_DIGITS):
-        raise BadInput("The cursor cannot be read; begin again with the first page.")
+        raise BadInput("The cursor is not valid; start again with the first page.")
     return int(cursor)

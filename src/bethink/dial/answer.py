@@ -245,7 +245,7 @@ class DialAnswer:
         """
         fault = self.session.bucket_memory and self.session.bucket_memory.fault
         if fault:
-            told = f"{fault}\nThis answer goes without it, and stores nothing."
+            told = f"{fault}\nThis answer does not use it, and stores nothing."
             self._notes.append(("Memory not loaded", told))
         decision = approval_reply(self.asked.said)
         if decision is not None:
@@ -369,7 +369,7 @@ class DialAnswer:
             _log.warning("a memory was not put back: %s", error)
             if self.renderer is not None:
                 self.renderer.note("Memory not saved", str(error), failed=True)
-                self.renderer.paragraph(f"_What was to be remembered in this answer is not kept: {error}_")
+                self.renderer.paragraph(f"_The memories of this answer were not stored: {error}_")
 
     async def _state(self, run: str, text: str) -> dict[str, Any]:
         page = await self.app.conversations.messages(self.session.principal, self._conversation, limit=_PAGE)

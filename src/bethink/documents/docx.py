@@ -66,7 +66,7 @@ def _check(content: bytes) -> None:
     if len(parts) > _MAX_PARTS or sum(part.file_size for part in parts) > _MAX_UNPACKED:
         raise UnfitError(f"Unpacked, this DOCX file is larger than {_MAX_UNPACKED // 1_000_000} MB.")
     if "word/document.xml" not in archive.namelist():
-        raise UnfitError("This is no DOCX file: it holds no document.")
+        raise UnfitError("This is not a DOCX file: it contains no document.")
 
 
 def _blocks(parent: Any, styles: dict[str, str], depth: int) -> Iterator[str]:  # noqa: ANN401 - lxml's elements

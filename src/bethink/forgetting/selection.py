@@ -85,7 +85,9 @@ class ForgetRequest:
         if not 1 <= self.k <= MAX_FOUND:
             raise BadInput(f"k is {self.k}: give a number from 1 to {MAX_FOUND}.")
         if (self.kinds or self.conversations) and not self.everything:
-            raise BadInput("kinds and conversations go with all: they say what is to go beside all memories.")
+            raise BadInput(
+                "kinds and conversations need all: they say what to forget in addition to all memories."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ def moment_of(token: str) -> int:
         BadInput: this is no token.
     """
     if (match := _TOKEN.fullmatch(token)) is None:
-        raise BadInput("This is no preview's token: ask for a preview and confirm with its own.")
+        raise BadInput("This is not the token of a preview: ask for a preview and confirm with its token.")
     return int(match[1], 16)
 
 
@@ -323,12 +325,10 @@ OUTSIDE = (
 )
 """What no forgetting here can reach."""
 
-_BESIDE_PAGES = (
-    "Copies that other programs made of pages, in hidden folders of the vault for example, still contain it."
-)
+_BESIDE_PAGES = "Copies of pages that other programs made, for example in hidden folders, still contain it."
 _UNREACHED = "{:,} files of the vault that cannot be read were not looked through."
 
-MORE = "More than this answers the question: ask again afterwards, or for more at once."
+MORE = "There are more matches: ask again afterwards, or for more at once."
 """Where a query found more than it may take."""
 
 _TOLD = 20

@@ -68,8 +68,8 @@ _ALL = re.compile(
 )
 """The words in which people ask for all of it (spec 002, "Data control")."""
 _NOT_WHOLE = (
-    "Forgetting goes by all that is kept, of which a filter hides something from you: "
-    "it is done on the owner's own page or in their terminal."
+    "Forgetting covers all data, and a filter hides some of it from you: only the owner can do it,"
+    " on their page or in their terminal."
 )
 _log = log("forgetting")
 
@@ -228,7 +228,7 @@ class Forgetting:
         chosen = await self._chosen(principal, wanted or ForgetRequest(everything=True), self.clock.now_us())
         shared = [one.shared for one in chosen.whole.counts if one.shared] if chosen.whole else []
         if shared and not is_shown:
-            raise BadInput(f"{' '.join(shared)} Look at a preview of this, and confirm that.")
+            raise BadInput(f"{' '.join(shared)} Ask for a preview and confirm it.")
         return await self._begin(principal.owner, chosen)
 
     async def _chosen(self, principal: Principal, wanted: ForgetRequest, at: int) -> Selection:

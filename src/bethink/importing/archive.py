@@ -215,7 +215,7 @@ class Archive:
         if safe is None:
             self.leave(name[:80], "Its name leads out of the archive or is none, so it was not looked at.")
         elif safe in self.members:
-            self.leave(safe, "The archive holds two of this name; the first was taken.")
+            self.leave(safe, "The archive contains two files of this name; the first was used.")
         elif len(self.members) >= MAX_MEMBERS:
             raise BadInput(f"This holds more than {MAX_MEMBERS:,} files: split it, or import a part of it.")
         else:
@@ -354,7 +354,7 @@ def opened_zip(file: IO[bytes], name: str, members: int) -> Generator[zipfile.Zi
         packed = zipfile.ZipFile(file)
     except (*DAMAGED, ValueError) as error:
         raise BadInput(
-            f"{name} is no whole zip: it breaks off, or was changed. Download it again."
+            f"{name} is no whole zip: it ends early, or was changed. Download it again."
         ) from error
     with packed:
         yield packed

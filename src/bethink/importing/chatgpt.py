@@ -48,7 +48,7 @@ _TO_ALL = frozenset({"", "all", "assistant"})
 _MAX_RESULT = 100_000
 _MAX_NAMES_BYTES = 8_000_000
 _PICTURES = "picture that is not in the export"
-_SOUNDS = "recording (its words are kept where they were written down)"
+_SOUNDS = "recording (its transcript is imported if there is one)"
 ROOT = "imported/chatgpt"
 _REPEATED = """
     aggregate_result content_references search_result_groups image_results moderation_results safe_urls
@@ -87,12 +87,12 @@ def _conversation(found: dict[str, object], assets: Assets, *, number: int) -> E
     nodes = {id: mapping(node) for id, node in mapping(found.get("mapping")).items()}
     if not nodes:
         return Skipped(
-            title or f"conversation {number:,}", "It holds no messages.", is_fault=False, whole="talk"
+            title or f"conversation {number:,}", "It contains no messages.", is_fault=False, whole="talk"
         )
     tree = _MessageTree(nodes, assets)
     turns = tree.turns()
     if not turns:
-        why = "None of its messages can be read." if tree.lost else "Nothing is said in it."
+        why = "None of its messages can be read." if tree.lost else "Its messages have no text."
         return Skipped(title or f"conversation {number:,}", why, is_fault=bool(tree.lost), whole="talk")
     current = text(found.get("current_node"))
     return ExportedConversation(
@@ -143,7 +143,7 @@ class _MessageTree:
                 self.became.update(dict.fromkeys(nodes, parent))
             waiting += [(child, parent, reasoning) for child in reversed(self._children[nodes[-1]])]
         if missing := len(self.nodes) - len(taken):
-            self.lost["message that hangs on no other"] += missing
+            self.lost["message without a parent"] += missing
         return turns
 
     def _turn(

@@ -72,14 +72,17 @@ def _conversation(found: dict[str, object], number: int) -> ExportedConversation
     messages = [mapping(one) for one in listed(found.get("chat_messages"))]
     if not messages:
         return Skipped(
-            title or f"conversation {number:,}", "It holds no messages.", is_fault=False, whole="talk"
+            title or f"conversation {number:,}", "It contains no messages.", is_fault=False, whole="talk"
         )
     lost: Counter[str] = Counter()
     said = [_turn(one, place, lost) for place, one in enumerate(messages)]
     turns = _in_order(messages, said, lost)
     if not turns:
         return Skipped(
-            title or f"conversation {number:,}", "Nothing is said in it.", is_fault=bool(lost), whole="talk"
+            title or f"conversation {number:,}",
+            "Its messages have no text.",
+            is_fault=bool(lost),
+            whole="talk",
         )
     current = text(found.get("current_leaf_message_uuid"))
     return ExportedConversation(
@@ -127,7 +130,7 @@ def _in_order(
         [replace(turn, parent=_saying_before(turn.key, parents, saying)) for turn in turns]
     )
     if missing := len(turns) - len(ordered):
-        lost["message that hangs on no other"] += missing
+        lost["message without a parent"] += missing
     return ordered
 
 

@@ -188,10 +188,10 @@ class AttachedFiles:
         if exported.text is not None:
             size = len(exported.text.encode())
         if size > self.max_bytes:
-            self._left[f"A file is larger than {self.max_bytes // 1_000_000} MB and was not taken."] += 1
+            self._left[f"A file is larger than {self.max_bytes // 1_000_000} MB and was not imported."] += 1
             return None
         if len(names) >= MAX_FILES:
-            self._left[f"It has more than {MAX_FILES} files; the others were not taken."] += 1
+            self._left[f"It has more than {MAX_FILES} files; the others were not imported."] += 1
             return None
         name = free_name(fit(exported.name), names)
         names.add(name)
@@ -313,7 +313,7 @@ class _ConversationDraft:
                 await self.attached.mend(self.context.store, held.record.id, exported.messages)
             return
         self.outcome.left += [
-            Skipped(name, f"Of it was not taken: {f'{count:,} × ' if count > 1 else ''}{what}.")
+            Skipped(name, f"Not imported: {f'{count:,} × ' if count > 1 else ''}{what}.")
             for what, count in exported.lost.items()
         ]
         if held is None:
@@ -436,7 +436,7 @@ class _ConversationDraft:
                 for position, one in enumerate(said, spot.end - len(said))
             ]
         if growing.left:
-            why = f"It parts more often than a conversation here may: {growing.left:,} ways were left out."
+            why = f"It has more branches than allowed here: {growing.left:,} branches were left out."
             self.outcome.left.append(Skipped(held.title[:80], why))
         self.outcome.left += self.attached.left(held.title[:80])
         self.outcome.files += len(self.attached.new)

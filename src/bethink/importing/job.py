@@ -53,7 +53,7 @@ _MAX_EMBEDDED = 3_000
 """Items that are embedded to find groups: some minutes of a processor."""
 _EMBEDDED_CHARS = 1_000
 _AT_ONCE = 64
-_NOT_PAGES = "Pages were not asked for: choose the vault, or both, to have them."
+_NOT_PAGES = "Pages were not imported: choose the vault, or both, to import them."
 
 
 @dataclass(slots=True)
@@ -214,8 +214,8 @@ def source_of(archive: Archive) -> SourceName:
     if any(markdown.is_page(name) for name in archive.members):
         return "markdown"
     raise BadInput(
-        f"{archive.name} is no export that is known here: neither ChatGPT's nor Claude's, nor Notion's "
-        "(Markdown & CSV), nor an Obsidian folder, nor Markdown."
+        f"{archive.name} is not a known export: expected one of ChatGPT, Claude or Notion"
+        " (Markdown & CSV), an Obsidian folder, or Markdown."
     )
 
 

@@ -32,11 +32,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 2
 """Exports that are worked on at a time, whoever's they are."""
-_GONE = (
-    "The uploaded file is not here any more: it is kept for a day, and goes when something is forgotten. "
-    "Upload it again."
-)
-_FAULT = "Something went wrong in Bethink; its log says what. What was taken so far is kept."
+_GONE = "The uploaded file was deleted: it is kept for a day at most, and only until something is forgotten. Upload it again."
+_FAULT = "Something went wrong in Bethink; its log says what. What was imported so far is kept."
 _log = log("importing")
 
 
@@ -95,7 +92,7 @@ class ImportJobs:
         """
         held = await self.get(principal, id)
         if held.state not in {"ready", "stopped"}:
-            raise Conflict(f"This import is {held.state}: only one that is ready or stopped can be begun.")
+            raise Conflict(f"This import is {held.state}: only one that is ready or stopped can be started.")
         path = await self._path(principal, held)
         chosen = ImportOptions(choice.source or held.chosen, choice.into, choice.topics)
         started = msgspec.structs.replace(
@@ -125,7 +122,7 @@ class ImportJobs:
         """
         held = await self.get(principal, id)
         if held.state not in {"done", "stopped", "undone"} or held.report is None:
-            raise Conflict(f"This import is {held.state}: there is nothing to take back.")
+            raise Conflict(f"This import is {held.state}: there is nothing to undo.")
         started = msgspec.structs.replace(held, state="undoing", process=self.importing.bus.process)
 
         async def work() -> Import:
@@ -187,7 +184,7 @@ class ImportJobs:
         failing: Literal["failed", "stopped"],
     ) -> None:
         if self._tasks is None:
-            raise Conflict("Bethink is ending: import again when it is back.")
+            raise Conflict("Bethink is stopping: import again after its restart.")
         with ExitStack() as stack:
             stack.enter_context(self.importing.working(record.id))
             stack.callback(self._live.pop, record.id, None)

@@ -170,10 +170,7 @@ def elements(
         yield from reading.top(events)
     except (ijson.JSONError, UnicodeError, ValueError, ArithmeticError) as error:
         what = one_line(text(str(error).partition("\n")[0]), 80)
-        why = (
-            f"The file breaks off or is no JSON near byte {mended.done:,} ({what}); what stands behind it "
-            "was not read."
-        )
+        why = f"The file ends early or is not JSON near byte {mended.done:,} ({what}); the rest was not read."
         yield Skipped(reading.behind, why if mended.done else "The file is empty.")
 
 

@@ -130,7 +130,7 @@ class OtherFiles:
         """What there was, a kind at a time."""
         for kind, names in sorted(self._kinds.items()):
             if kind == "hidden":
-                why, is_fault = "Settings and other hidden files: left alone.", False
+                why, is_fault = "Settings and other hidden files: skipped.", False
             else:
                 why, is_fault = "The vault keeps pages only; keep these files where they are.", True
             shown = names[0] if len(names) == 1 else f"{len(names):,} files .{kind}, such as {names[0]}"
@@ -397,7 +397,7 @@ def read_obsidian(archive: Archive) -> Iterator[Item]:
                 key, path, title_of(page, name), relinked(page, moved), archive.members[name].changed
             )
     if left:
-        yield Skipped(", ".join(sorted(templates)), "Templates: left alone.", is_fault=False, count=left)
+        yield Skipped(", ".join(sorted(templates)), "Templates: skipped.", is_fault=False, count=left)
     yield from others.skipped()
 
 

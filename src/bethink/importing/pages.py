@@ -115,7 +115,7 @@ class PageImporter:
         if self.context.marks.of(page.version) != row.record.written:
             outcome.counts["kept"] += 1
             outcome.left.append(
-                Skipped(row.record.place, "It was changed here since, and stays so.", is_fault=False)
+                Skipped(row.record.place, "It was changed here since and is not overwritten.", is_fault=False)
             )
             return None
         return _PagePlan(exported, row, row.record.place, "grown", if_version=page.version)

@@ -62,10 +62,10 @@ if TYPE_CHECKING:
 
 
 _LEASE_S = 86_400.0
-_BUSY = "An import of yours is at work already: wait for its end."
+_BUSY = "Another import of yours is running: wait until it ends."
 _LISTED = 50
-_STOPPED = "Bethink was stopped meanwhile. Go on, and nothing is taken twice."
-_CUT_SHORT = "It was stopped; begin it again to go on."
+_STOPPED = "Bethink was stopped during the import. Continue it; nothing is imported twice."
+_CUT_SHORT = "It was stopped; start it again to continue."
 
 
 def _unwatched(report: ImportReport) -> None:
@@ -195,7 +195,7 @@ class Imports:
         """
         (found,) = await self.store.get(IMPORTS, principal.owner, [id])
         if found is None:
-            raise UnknownId("Import not found: the id is wrong, or it was taken away.")
+            raise UnknownId("Import not found: the id is wrong, or it was removed.")
         return await self._settled(found.record)
 
     async def list(self, principal: Principal) -> Sequence[Import]:
@@ -344,8 +344,8 @@ class UploadFolder:
 
 
 _PAGE = 100
-_WENT_ON = "You went on with it here, so it stays."
-_CHANGED = "It was changed here since, so it stays."
+_WENT_ON = "You continued it here, so it is kept."
+_CHANGED = "It was changed here since, so it is kept."
 
 
 @dataclass(frozen=True, slots=True)

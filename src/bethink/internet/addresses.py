@@ -135,7 +135,7 @@ def checked_url(text: str) -> httpx2.URL:
     if url.scheme not in _DEFAULT_PORTS or not host:
         raise AddressRefused("Only addresses that begin with https:// or http:// are opened.")
     if url.userinfo:
-        raise AddressRefused("The address holds a user name or a password: give it without.")
+        raise AddressRefused("The address contains a user name or a password: remove it.")
     if not _HOST.fullmatch(host) or port_of(url) > _MAX_PORT:
         raise AddressRefused(f"{text[:200]!r} is no address of a page.")
     if _ends_in_number(host) and not _is_address(host, ipaddress.IPv4Address):

@@ -29,7 +29,7 @@ _UNAVAILABLE = range(400, 500)
 _TOO_MANY = 429
 _KEPT = 200
 """Sites whose rules are kept, the latest."""
-_DECIDE = "Whoever runs this Bethink can decide otherwise in the setting web_robots."
+_DECIDE = "The administrator can change this in the setting web_robots."
 
 
 def parse(text: str) -> Protego:

@@ -148,7 +148,7 @@ def memory_tools(app: App) -> list[Tool]:
         await app.visibility.reader_filters.facts(context.principal, [change.fact, *change.others])
         return _json(change_of(change))
 
-    @tool(effect="read", label="Look through memory: {query}", output=MemoriesFound, echoes_arguments=True)
+    @tool(effect="read", label="Search memory: {query}", output=MemoriesFound, echoes_arguments=True)
     async def search_memory(context: ToolContext, query: Query, top_k: Count = 5) -> ToolOutput:
         """Find facts in the user's long-term memory, by meaning and by words, best first."""
         found = await app.memory.search(context.principal, query, k=top_k)
@@ -158,7 +158,7 @@ def memory_tools(app: App) -> list[Tool]:
             )
         )
 
-    @tool(effect="read", label="Show what became of a memory", output=History)
+    @tool(effect="read", label="Show the history of a memory", output=History)
     async def get_memory_history(context: ToolContext, memory: MemoryId) -> ToolOutput:
         """Give what a memory was before its corrections and what it became, oldest first."""
         facts = await app.memory.history(context.principal, memory)
@@ -205,7 +205,7 @@ def conversation_tools(app: App) -> list[Tool]:
         )
         return _json(Recalled(hits=[remembered_of(hit) for hit in hits], warning=app.recall.warning))
 
-    @tool(effect="read", label="Look through conversations: {query}", output=Recalled)
+    @tool(effect="read", label="Search conversations: {query}", output=Recalled)
     async def search_conversations(
         context: ToolContext,
         query: Query,

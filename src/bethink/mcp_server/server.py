@@ -266,7 +266,7 @@ class Door:
             "bethink",
             version=__version__,
             title="Bethink",
-            description="A memory that its owner can read, correct, undo and take away.",
+            description="A memory that its owner can read, correct, undo and export.",
             instructions=instructions(self.only),
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,

@@ -504,8 +504,8 @@ def mark_of(fact: str) -> str:
 
 
 _DOUBTS = {
-    "contradicts": "another memory says otherwise",
-    "depends": "what it rests on has changed",
+    "contradicts": "contradicted by another memory",
+    "depends": "based on something that has changed",
     "unclear": "it is not certain",
 }
 

@@ -341,7 +341,7 @@ class Reversal:
             shown += back[: _SHOWN - len(shown)]
         if not shown:
             raise UnknownId(
-                "There is nothing to take back: it was undone already, or each memory was changed since."
+                "There is nothing to undo: it was undone already, or each memory was changed since."
             )
         change = "retracted" if shown[0].state == "retracted" else "restored"
         return FactChange(shown[0], change, undone, tuple(shown[1:]), count)
@@ -376,12 +376,12 @@ class Reversal:
         return True
 
 
-NO_TOKEN = "This is no undo token: use the one that came with the change."  # noqa: S105 - a sentence
+NO_TOKEN = "This is not an undo token: use the one that came with the change."  # noqa: S105 - a sentence
 _GONE = "No such memory: it may have been retracted, corrected or forgotten."
 _NO_SUGGESTION = "No such suggestion: it may have been decided already."
-_NOT_RETRACTED = "There is nothing to take back: the memory is gone or active again."
-_NOT_SUPERSEDED = "There is nothing to take back: the memory that was corrected is gone."
-_CHANGED_SINCE = "This change cannot be taken back any more: the memory was changed again since."
+_NOT_RETRACTED = "There is nothing to undo: the memory is gone or active again."
+_NOT_SUPERSEDED = "There is nothing to undo: the memory that was corrected is gone."
+_CHANGED_SINCE = "This change can no longer be undone: the memory was changed again since."
 _PARTLY_HIDDEN = "This memory cannot be changed from here: a filter of its owner hides a part of it."
 _SAID_ALREADY = "Another memory says exactly this already; retract one of the two instead."
 

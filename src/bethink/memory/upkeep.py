@@ -63,12 +63,12 @@ _VECTORS = 1_000
 _TOLD: dict[Trouble, tuple[str, str]] = {
     "duplicates": ("say the same as another", "bethink memory consolidate --preview"),
     "contradictions": ("contradict another", "bethink memory list --doubted"),
-    "unsure": ("rest on something that changed", "bethink memory list --doubted"),
+    "unsure": ("depend on something that changed", "bethink memory list --doubted"),
     "stale": ("were true until a day that is past", "bethink memory retract ID"),
-    "secrets": ("hold a password, a key or the like", "bethink memory forget ID"),
+    "secrets": ("contain a password, a key or the like", "bethink memory forget ID"),
     "orphans": ("come from conversations that were deleted", "bethink memory show ID"),
-    "broken_links": ("name another that was forgotten", "bethink memory show ID"),
-    "vectors": ("things are found by words only", "bethink doctor --fix, then bethink serve"),
+    "broken_links": ("refer to a forgotten memory", "bethink memory show ID"),
+    "vectors": ("items are found by words only", "bethink doctor --fix, then bethink serve"),
     "suggested": ("wait for your review", "bethink memory review"),
     "expiring": ("are too old, and will be retracted", "BETHINK_MEMORY_RETENTION_DAYS"),
 }

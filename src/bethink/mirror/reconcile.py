@@ -137,14 +137,13 @@ def source_of(path: str, hand: Hand, *, line: str | None = None) -> Source:
     return Source(kind=kind, id=f"vault:{path}", message=line)
 
 
-_SAME: Final = "Another memory says this already, and has a line of its own: delete one of the two."
-_TAKEN_BACK: Final = "This was taken back before; store it as a memory if it is so after all."
+_SAME: Final = "Another memory with its own line says the same: delete one of the two lines."
+_TAKEN_BACK: Final = "This was retracted before; store it as a memory if it is true after all."
 MOST_LOST: Final = 20
 """So many lines may be deleted within `WINDOW_US` before their owner is asked."""
 WINDOW_US: Final = 600_000_000
 STRANGE: Final = (
-    "A model changed this line after it had read words from outside: see whether it is so,"
-    " and vouch for the page."
+    "A model changed this line after it had read content from outside: check it, and vouch for the page."
 )
 _FEW: Final = 2
 """More are asked about where none is left, or where an old page came back."""

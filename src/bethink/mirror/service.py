@@ -52,9 +52,9 @@ _CLOSING_S: Final = 20.0
 _TRIES: Final = 8
 _BUSY: Final = "Another program is comparing memories with the vault: try again in a moment."
 _CONFLICT: Final = (
-    "The line and its memory were both changed: have the line say what is so, and delete the note below it."
+    "The line and its memory were both changed: correct the line, and delete the note below it."
 )
-_HELD: Final = "The line vanished with others: bring its file back, or say what is meant."
+_HELD: Final = "The line disappeared with others: restore its file, or decide what to do."
 _log = log("mirror")
 
 

@@ -206,7 +206,7 @@ def line(value: object, most: int = MAX_LINE_CHARS) -> str:
     if len(text) > most:
         raise InvalidField(f"is {len(text):,} characters long, at most {most:,} are kept")
     if has_card_number(text):
-        raise InvalidField("holds a card number, which belongs into credit_card.num")
+        raise InvalidField("contains a card number: put it into credit_card.num")
     return text
 
 

@@ -213,5 +213,5 @@ def _start(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdecimal() and int(cursor[:9]) < MOST):
-        raise BadInput("The cursor cannot be read; begin again with the first page.")
+        raise BadInput("The cursor is not valid; start again with the first page.")
     return int(cursor)

@@ -298,7 +298,7 @@ class ConversationRedis:
             if not any(info.get(name) for name in _SAVING):
                 return
             if time.monotonic() > deadline:
-                raise RefusedByRedis("Redis is still writing its files anew.")
+                raise RefusedByRedis("Redis is still rewriting its files.")
             await anyio.sleep(_REWRITE_POLL_S)
 
     def _prefix(self, owner: str) -> str:

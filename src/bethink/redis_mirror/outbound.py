@@ -44,7 +44,7 @@ _EVERY_S = 600.0
 _AGAIN_S = 60.0
 """Behind a refusal."""
 _FILES = "files"
-_LEFT = "Files of Redis may still hold what was deleted, until it writes them anew; it is asked again. {}"
+_LEFT = "Files of Redis may still contain deleted text until Redis rewrites them; it is asked again. {}"
 _log = log("sharing")
 _PAGE = 200
 

@@ -102,7 +102,7 @@ class RedisMirror:
         """What a reader of an answer should know: Redis does not have it yet, or still has what is gone."""
         messages = [self.files.left] if self.files.left else []
         if self.fault is not None and self._failures:
-            messages.append(f"{self.fault} The conversation is kept here, and goes there later.")
+            messages.append(f"{self.fault} The conversation is stored here, and is written there later.")
         return tuple(Warned(part="redis", message=message) for message in messages)
 
     async def keep(self) -> None:
@@ -183,7 +183,7 @@ class RedisMirror:
             except StorageError as error:
                 self._fail(error)
                 raise StorageError(
-                    f"{error.message} What was deleted here is still there, and goes when it answers."
+                    f"{error.message} Deleted conversations are still there, and are deleted when it answers."
                 ) from error
         return (self.files.left,) if self.files.left else ()
 

@@ -255,7 +255,7 @@ class Interpreters:
             return State("ok", f"Code runs in {choice.sandbox.name}{beside}.")
         if not choice.reasons:
             return State("off", NOT_INSTALLED if self.options.enabled else SWITCHED_OFF)
-        return State("degraded", f"Code cannot be run: no sandbox holds here. {'; '.join(choice.reasons)}.")
+        return State("degraded", f"Code cannot be run: no sandbox works here. {'; '.join(choice.reasons)}.")
 
     @property
     def may_run(self) -> bool:
@@ -377,7 +377,7 @@ class Interpreters:
         idle = [(held.used, key) for key, held in self._held.items() if not held.busy]
         if not idle:
             raise SandboxUnavailable(
-                f"All {self.options.most} interpreters are at work: try again when one has finished."
+                f"All {self.options.most} interpreters are in use: try again when one has finished."
             )
         await self._drop(min(idle)[1], "its place was needed for another conversation")
 

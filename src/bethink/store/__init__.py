@@ -379,7 +379,7 @@ def _position(scan: Scan[Any], text: str) -> Position:
         raw = base64.urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4))
         parts = msgspec.json.decode(raw, type=tuple[str, int | None, str])
     except (binascii.Error, UnicodeError, ValueError, msgspec.DecodeError) as error:
-        raise BadInput("The cursor cannot be read; begin again with the first page.") from error
+        raise BadInput("The cursor is not valid; start again with the first page.") from error
     fingerprint, key, id = parts
     if fingerprint != _fingerprint(scan):
         raise BadInput("The cursor belongs to another list; begin again with the first page.")

@@ -119,7 +119,7 @@ def _store_memory_tool(memory: Memory) -> Tool:
 def _search_memory_tool(memory: Memory, recall: Recall, least_score: float) -> Tool:
     @tool(
         effect="read",
-        label="Look through memory: {query}",
+        label="Search memory: {query}",
         family="memory",
         needs_memory=True,
         echoes_arguments=True,
