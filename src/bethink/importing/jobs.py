@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 2
 """Exports that are worked on at a time, whoever's they are."""
-_GONE = "The uploaded file was deleted: it is kept for a day at most, and only until something is forgotten. Upload it again."
+_GONE = (
+    "The uploaded file was deleted: it is kept for a day at most, and only until something is forgotten."
+    " Upload it again."
+)
 _FAULT = "Something went wrong in Bethink; its log says what. What was imported so far is kept."
 _log = log("importing")
 
