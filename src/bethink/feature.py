@@ -8,7 +8,7 @@ above call (`OpenFeature`). Nothing outside the list in `features` names a featu
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -86,12 +86,8 @@ class Recallable:
         return replace(self, text=text, is_part=True)
 
 
-class Resolve(Protocol):
-    """The recallables of one kind's ids, in their order; None for what is gone."""
-
-    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
-        """The recallables."""
-        ...
+Resolve: TypeAlias = "Callable[[Principal, Sequence[str]], Awaitable[Sequence[Recallable | None]]]"
+"""The recallables of one kind's ids, in their order; None for what is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,12 +182,8 @@ class Search(Protocol):
         ...
 
 
-class FilterFor(Protocol):
-    """What hides things from a reader."""
-
-    async def __call__(self, principal: Principal) -> Any | None:  # noqa: ANN401 - `visibility` says what it is
-        """Their filter; None if nothing is hidden from them."""
-        ...
+FilterFor: TypeAlias = "Callable[[Principal], Awaitable[Any]]"
+"""What hides things from a reader, as `visibility` has it; None if nothing is hidden from them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

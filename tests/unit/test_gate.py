@@ -14,7 +14,8 @@ import pytest
 from bethink.clock import to_datetime, to_us
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput
-from bethink.memory import Doubt, Fact, FactChange, NewFact, Source
+from bethink.memory import Fact, FactChange, NewFact, Source
+from bethink.memory.facts import Doubt
 from tests.facts import PARIS, ROME, TEA, active, found, the
 from tests.house import House, open_house, ports_of
 

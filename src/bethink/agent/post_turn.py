@@ -25,8 +25,9 @@ from bethink.agent.completion import ModelAnswer
 from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, checked_title, turn_of
 from bethink.errors import BadInput, BethinkError, InvalidResponse, Refused
 from bethink.llm import LlmRequest
-from bethink.memory import CATEGORIES, NewFact, Source
+from bethink.memory import NewFact, Source
 from bethink.memory.compare import is_said, is_stated
+from bethink.memory.facts import CATEGORIES
 from bethink.messages import UserMessage
 from bethink.store import Put, retry_conflicts
 from bethink.telemetry import log, recorded

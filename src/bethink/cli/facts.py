@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
     from bethink.forgetting.selection import Preview, Receipt
-    from bethink.memory import ConsolidationReport, Fact, FactChange, LogStep
+    from bethink.memory import ConsolidationReport, Fact, FactChange
+    from bethink.memory.facts import LogStep
 
 _FIRST = 20
 """Lines of all that would go, shown before it is agreed to."""

@@ -31,7 +31,7 @@ from bethink.export.records import (
     StatedFact,
     opening,
 )
-from bethink.memory import import_token
+from bethink.memory.facts import import_token
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Sequence

@@ -15,7 +15,8 @@ from bethink.conversations import MESSAGES
 from bethink.errors import BadInput
 from bethink.forgetting.occurrences import MessageCut
 from bethink.forgetting.pages import PageCut
-from bethink.memory import FACTS, KIND, PAST_KIND
+from bethink.memory import FACTS, KIND
+from bethink.memory.writer import PAST_KIND
 from bethink.messages import ToolMessage
 from bethink.redaction import redaction_of
 from bethink.store import Scan, records_of

@@ -7,42 +7,22 @@ taken back, and only `forget` removes for good.
 
 from __future__ import annotations
 
-from bethink.memory.facts import (
-    CATEGORIES,
-    FACTS,
-    STEPS,
-    Doubt,
-    Fact,
-    FactChange,
-    LogStep,
-    NewFact,
-    Source,
-    import_token,
-    secret_in,
-)
-from bethink.memory.service import FEATURE, Find, Memory
-from bethink.memory.upkeep import LARGEST_SHARE, THRESHOLD, ConsolidationReport, Merge
-from bethink.memory.writer import KIND, PAST_KIND
+from bethink.memory.facts import FACTS, STEPS, Fact, FactChange, NewFact, Source
+from bethink.memory.service import FEATURE, Memory
+from bethink.memory.upkeep import LARGEST_SHARE, THRESHOLD, ConsolidationReport
+from bethink.memory.writer import KIND
 
 __all__ = [
-    "CATEGORIES",
     "FACTS",
     "FEATURE",
     "KIND",
     "LARGEST_SHARE",
-    "PAST_KIND",
     "STEPS",
     "THRESHOLD",
     "ConsolidationReport",
-    "Doubt",
     "Fact",
     "FactChange",
-    "Find",
-    "LogStep",
     "Memory",
-    "Merge",
     "NewFact",
     "Source",
-    "import_token",
-    "secret_in",
 ]

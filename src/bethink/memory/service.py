@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -56,14 +56,6 @@ _PAGE = 500
 _PROFILE_WEIGHT = 800
 
 
-class Find(Protocol):
-    """Active facts that answer a question, best first, each with a score 0..1; `app` wires recall."""
-
-    async def __call__(self, principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
-        """At most `k` facts."""
-        ...
-
-
 @dataclass(slots=True)
 class Memory:
     """The facts of all owners; every call acts for one principal.
@@ -77,7 +69,8 @@ class Memory:
     embeddings: Embeddings
     clock: Clock
     new_id: Ids
-    find: Find = field(repr=False)
+    find: Callable[[Principal, str, int], Awaitable[Sequence[tuple[Fact, float]]]] = field(repr=False)
+    """At most so many active facts that answer a question, best first, each with a score 0..1."""
     sight: FactFilterOf = field(default=sees_all, repr=False)
     writing: FactWriter = field(init=False, repr=False)
     _gate: Gate = field(init=False, repr=False)

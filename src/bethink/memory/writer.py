@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -61,12 +61,8 @@ class FactFilter(Protocol):
         ...
 
 
-class FactFilterOf(Protocol):
-    """What a principal sees of facts, None for who sees all; `app` wires the vault's filters."""
-
-    async def __call__(self, principal: Principal) -> FactFilter | None:
-        """Their sight."""
-        ...
+FactFilterOf: TypeAlias = "Callable[[Principal], Awaitable[FactFilter | None]]"
+"""What a principal sees of facts, None for who sees all; `app` wires the vault's filters."""
 
 
 async def sees_all(principal: Principal) -> None:
