@@ -106,7 +106,9 @@ async def played() -> str:
     async with open_house(script(), tools=tools(), recall_limit=0, recall_profile_limit=0) as house:
         run = await house.app.runs.start(house.me, await house.new(), "Draw it, look around, delete Bob")
         asked = await _until_done(house, run)
-        await house.app.runs.decide(house.me, run, call="call_delete", choice=ApprovalChoice("approve"))
+        await house.app.runs.approvals.decide(
+            house.me, run, call="call_delete", choice=ApprovalChoice("approve")
+        )
         await house.numbered(run, asked[-1].place)
         everything = await house.numbered(run)
     decided = everything[len(asked) :]

@@ -181,7 +181,9 @@ async def test_code_that_takes_many_pages_away_asks_with_their_list_and_one_undo
         assert await at.pages() == PAGES
         at.answers[:] = ["They are gone."]
         (run,) = [event.run for event in events if isinstance(event, RunStarted)]
-        await at.house.app.runs.decide(at.house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
+        await at.house.app.runs.approvals.decide(
+            at.house.me, run, call=asked.call, choice=ApprovalChoice("approve")
+        )
         told = await at.house.events(run)
         (change,) = [event for event in told if isinstance(event, MemoryChanged)]
         assert set(change.ids) == set(PAGES)
@@ -201,7 +203,9 @@ async def test_what_was_agreed_to_is_done_only_as_long_as_it_is_the_same(tmp_pat
         (run,) = [event.run for event in events if isinstance(event, RunStarted)]
         await at.house.app.vault.write(at.house.me, "notes/page00.md", "Written since.\n", by="person")
         at.answers[:] = ["Not done."]
-        await at.house.app.runs.decide(at.house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
+        await at.house.app.runs.approvals.decide(
+            at.house.me, run, call=asked.call, choice=ApprovalChoice("approve")
+        )
         (told,) = [event for event in await at.house.events(run) if isinstance(event, ToolFinished)]
         assert "Nothing was changed: this is not what was agreed to." in told.text
         assert len(await at.pages()) == len(PAGES)
@@ -213,7 +217,9 @@ async def test_an_owner_who_declines_keeps_every_page(tmp_path: Path) -> None:
         (asked,) = [event for event in events if isinstance(event, ApprovalNeeded)]
         (run,) = [event.run for event in events if isinstance(event, RunStarted)]
         at.answers[:] = ["They stay."]
-        await at.house.app.runs.decide(at.house.me, run, call=asked.call, choice=ApprovalChoice("reject"))
+        await at.house.app.runs.approvals.decide(
+            at.house.me, run, call=asked.call, choice=ApprovalChoice("reject")
+        )
         await at.house.events(run)
         assert await at.pages() == PAGES
 

@@ -162,7 +162,7 @@ async def test_the_answer_in_which_something_is_forgotten_tells_what_files_may_s
             (needed,) = [each for each in asked if isinstance(each, ApprovalNeeded)]
             run = (await house.messages(conversation))[-1].run
             await sharing_of(house).bring_over()
-            assert await house.app.runs.decide(
+            assert await house.app.runs.approvals.decide(
                 house.me, run, call=needed.call, choice=ApprovalChoice("approve")
             )
             told = [each.message for each in await house.events(run) if isinstance(each, Warned)]

@@ -86,7 +86,7 @@ async def test_a_run_that_waited_goes_on_for_those_who_began_it() -> None:
         ]
         (waiting,) = (await house.app.runs.stored.get(house.me, run)).waiting
         me = replace(house.me, audience="web")
-        await house.app.runs.decide(me, run, call=waiting.call, choice=ApprovalChoice("approve"))
+        await house.app.runs.approvals.decide(me, run, call=waiting.call, choice=ApprovalChoice("approve"))
         await house.events(run)
         assert "<openai:other/agent>" in str(llm.requests[-1].messages)
 

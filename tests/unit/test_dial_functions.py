@@ -231,7 +231,7 @@ async def test_what_was_approved_is_not_done_once_its_model_is_gone() -> None:
         run = await runs.start(house.me, conversation, "Forget all", resources=RunResources(llm=llm))
         await house.events(run)
         with pytest.raises(Conflict, match="decide there"):
-            await runs.decide(house.me, run, call="call_d", choice=ApprovalChoice("approve"))
+            await runs.approvals.decide(house.me, run, call="call_d", choice=ApprovalChoice("approve"))
         # A process that ended between the decision and what follows it.
         found = await runs.stored.versioned(house.me, run)
         record = found.record

@@ -175,7 +175,7 @@ async def test_decisions_about_two_calls_at_once_are_both_kept() -> None:
         run = (await house.messages(conversation))[-1].run
 
         async def reject(one: House, call: str) -> None:
-            await one.app.runs.decide(one.me, run, call=call, choice=ApprovalChoice("reject"))
+            await one.app.runs.approvals.decide(one.me, run, call=call, choice=ApprovalChoice("reject"))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(reject, house, "cat")

@@ -197,7 +197,9 @@ async def test_the_tool_shows_counts_and_first_lines_and_forgets_the_conversatio
         assert isinstance(done, RunDone)
         run = (await house.app.conversations.get(house.me, place)).record.active_run
         assert run is not None
-        await house.app.runs.decide(house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
+        await house.app.runs.approvals.decide(
+            house.me, run, call=asked.call, choice=ApprovalChoice("approve")
+        )
         await house.events(run)
         assert await house.app.memory.count(house.me) == 0
         assert await house.app.conversations.has(house.me, other) == (conversations == "keep")

@@ -76,7 +76,9 @@ async def test_the_model_is_not_told_again_what_its_run_forgot() -> None:
         (needed,) = [event for event in asked if isinstance(event, ApprovalNeeded)]
         assert needed.reason.startswith(f"This cannot be undone.\n- {FACT.content}\n- said: ")
         run = (await house.messages(conversation))[-1].run
-        assert await house.app.runs.decide(house.me, run, call=needed.call, choice=ApprovalChoice("approve"))
+        assert await house.app.runs.approvals.decide(
+            house.me, run, call=needed.call, choice=ApprovalChoice("approve")
+        )
         events = await house.events(run)
         (changed,) = [event for event in events if isinstance(event, MemoryChanged)]
         assert (changed.change, len(changed.ids)) == ("forgotten", 1)
@@ -101,7 +103,9 @@ async def test_a_call_that_waits_does_not_tell_what_was_forgotten_meanwhile() ->
         assert SECRET not in await everything(house)
         run = (await house.messages(conversation))[-1].run
         with pytest.raises(UnknownId):
-            await house.app.runs.decide(house.me, run, call=needed.call, choice=ApprovalChoice("approve"))
+            await house.app.runs.approvals.decide(
+                house.me, run, call=needed.call, choice=ApprovalChoice("approve")
+            )
         await house.app.runs.approvals.tend()
         assert isinstance((await house.events(run))[-1], RunDone)
         results = [

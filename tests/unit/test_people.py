@@ -240,7 +240,7 @@ async def test_a_card_of_a_call_that_waits_is_sealed_until_it_is_made(how: str) 
         if how == "edit-card":
             arguments["credit_card"]["num"] = "5555 5555 5555 4444"
         choice = ApprovalChoice("approve") if how == "approve" else ApprovalChoice("edit", arguments)
-        assert await house.app.runs.decide(house.me, run, call=asked.call, choice=choice)
+        assert await house.app.runs.approvals.decide(house.me, run, call=asked.call, choice=choice)
         events = await house.events(run)
         assert [event.error for event in events if isinstance(event, ToolFinished)] == [None]
         assert not holds_card(repr(events))
@@ -259,7 +259,9 @@ async def test_a_sealed_call_whose_key_is_gone_is_a_sentence_and_changes_nothing
         run = await house.app.runs.start(house.me, await house.new(), "Keep Ada.")
         (asked,) = [event for event in await house.events(run) if isinstance(event, ApprovalNeeded)]
     async with open_house(ports=ports, data_dir=tmp_path, master_key="o" * 16) as house:
-        assert await house.app.runs.decide(house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
+        assert await house.app.runs.approvals.decide(
+            house.me, run, call=asked.call, choice=ApprovalChoice("approve")
+        )
         (finished,) = [event for event in await house.events(run) if isinstance(event, ToolFinished)]
         assert "another master key" in finished.text
         assert not (await house.app.people.search(house.me, PersonQuery())).people
@@ -296,7 +298,9 @@ async def test_a_deletion_waits_for_the_owner() -> None:
         (asked,) = [event for event in events if isinstance(event, ApprovalNeeded)]
         assert "Ada Lovelace, ada@example.org" in asked.reason
         assert await house.app.people.get(house.me, ada.id)
-        await house.app.runs.decide(house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
+        await house.app.runs.approvals.decide(
+            house.me, run, call=asked.call, choice=ApprovalChoice("approve")
+        )
         events = await house.events(run)
         assert isinstance(events[-1], RunDone)
         with pytest.raises(UnknownId):

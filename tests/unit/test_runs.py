@@ -138,11 +138,15 @@ async def test_deleting_everything_waits_for_the_owner(approve: bool) -> None:  
         assert reason_of([n.event for n in asked]) == "awaiting_approval"
         assert len((await house.app.memory.list(house.me)).items) == 1
         decision = "approve" if approve else "reject"
-        assert await house.app.runs.decide(house.me, run, call=needed.call, choice=ApprovalChoice(decision))
+        assert await house.app.runs.approvals.decide(
+            house.me, run, call=needed.call, choice=ApprovalChoice(decision)
+        )
         rest = await house.events(run, asked[-1].place)
         left = (await house.app.memory.list(house.me)).items
         with pytest.raises(UnknownId):
-            await house.app.runs.decide(house.me, run, call=needed.call, choice=ApprovalChoice("approve"))
+            await house.app.runs.approvals.decide(
+                house.me, run, call=needed.call, choice=ApprovalChoice("approve")
+            )
     (finished,) = [event for event in rest if isinstance(event, ToolFinished)]
     if approve:
         assert finished.text == "Successfully deleted all memories. The memory file has been removed."
@@ -194,7 +198,9 @@ async def test_nothing_of_one_owner_is_another_s() -> None:
             lambda: house.app.runs.start(stranger, conversation, "Hi"),
             lambda: house.app.runs.cancel(stranger, run),
             lambda: anext(house.app.runs.follow(stranger, run)),
-            lambda: house.app.runs.decide(stranger, run, call="x", choice=ApprovalChoice("approve")),
+            lambda: house.app.runs.approvals.decide(
+                stranger, run, call="x", choice=ApprovalChoice("approve")
+            ),
             lambda: house.app.conversations.get(stranger, conversation),
             lambda: house.app.conversations.messages(stranger, conversation),
         ):

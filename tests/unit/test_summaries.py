@@ -155,7 +155,9 @@ async def test_a_run_that_went_on_after_an_approval_is_summarised_too() -> None:
         await house.say("Q1", conversation)
         events = await house.say("Burn it", conversation)
         (started,) = [event for event in events if isinstance(event, RunStarted)]
-        await house.app.runs.decide(house.me, started.run, call="call_d", choice=ApprovalChoice("approve"))
+        await house.app.runs.approvals.decide(
+            house.me, started.run, call="call_d", choice=ApprovalChoice("approve")
+        )
         after = await house.events(started.run)
         assert jobs(after)[-2:] == ["summary", "chat"]
         assert await told_in_short(house) == ["They greeted."]

@@ -58,7 +58,9 @@ async def test_a_page_cannot_have_another_address_opened_without_its_owner() -> 
         assert not asked.final
         finished = [event for event in events if isinstance(event, ToolFinished)]
         assert [event.untrusted for event in finished] == [True, True]
-        assert await house.app.runs.decide(house.me, run, call=asked.call, choice=ApprovalChoice("reject"))
+        assert await house.app.runs.approvals.decide(
+            house.me, run, call=asked.call, choice=ApprovalChoice("reject")
+        )
         last = (await house.events(run))[-1]
     assert isinstance(last, RunDone)
     assert last.reason == "answered"
@@ -87,7 +89,7 @@ async def test_an_owner_decides_about_a_tool_for_always(decision: str, text: str
         run, events = await run_of(house, "Read https://example.com/a")
         (asked,) = asked_in(events)
         choice = ApprovalChoice("approve" if decision == "approve" else "reject", always=True)
-        await house.app.runs.decide(house.me, run, call=asked.call, choice=choice)
+        await house.app.runs.approvals.decide(house.me, run, call=asked.call, choice=choice)
         await house.events(run)
         (rule,) = await house.app.rules.list(house.me)
         assert (rule.id, rule.decision) == ("open_page", "auto" if decision == "approve" else "deny")
@@ -130,7 +132,7 @@ async def test_what_cannot_be_undone_is_never_decided_for_always() -> None:
         assert asked.final
         choice = ApprovalChoice("approve", always=True)
         with pytest.raises(BadInput, match="each time"):
-            await house.app.runs.decide(house.me, run, call=asked.call, choice=choice)
+            await house.app.runs.approvals.decide(house.me, run, call=asked.call, choice=choice)
         await house.app.rules.set(house.me, "delete_all_memories", "auto")
         _, events = await run_of(house, "Delete everything")
     assert len(asked_in(events)) <= 1
@@ -247,7 +249,9 @@ async def test_what_waits_and_is_forgotten_cannot_be_approved_any_more() -> None
         (asked,) = asked_in(events)
         await house.app.forgetting.forget(house.me, [fact.fact.id])
         with pytest.raises(UnknownId):
-            await house.app.runs.decide(house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
+            await house.app.runs.approvals.decide(
+                house.me, run, call=asked.call, choice=ApprovalChoice("approve")
+            )
         await house.app.runs.approvals.tend()
         events = list(await house.events(run))
     (finished,) = [event for event in events if isinstance(event, ToolFinished)]

@@ -218,7 +218,9 @@ async def test_a_run_that_waited_goes_on_with_its_wishes() -> None:
         (held,) = [event for event in events if isinstance(event, ToolFinished)]
         assert (held.call, held.error) == ("theirs", "held_back")
         (run,) = [run.id async for _, run in house.app.runs.stored.unfinished()]
-        await house.app.runs.decide(house.me, run, call=needed.call, choice=ApprovalChoice("approve"))
+        await house.app.runs.approvals.decide(
+            house.me, run, call=needed.call, choice=ApprovalChoice("approve")
+        )
         assert done_in(list(await house.events(run))).reason == "client_tools"
     assert "Be brief." in llm.requests[1].system
     assert "get_weather" in {schema.name for schema in llm.requests[1].tools}

@@ -81,11 +81,6 @@ def client_tools(schemas: Sequence[ToolSchema], own: Toolbox) -> list[Tool]:
     return [_tool(schema) for schema in schemas]
 
 
-def is_client_tool(tool: Tool | None) -> bool:
-    """Whether a tool is made by the client."""
-    return tool is not None and tool.origin == OF_CLIENT
-
-
 async def open_calls(conversations: Conversations, principal: Principal, conversation: str) -> OpenCalls:
     """The calls that the last answer of a conversation left to its client.
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bethink.agent.client_tools import ANY, is_client_tool
+from bethink.agent.client_tools import ANY
 from bethink.agent.context import NO_IMAGES, behind, collect_images, summary_block
 from bethink.agent.request import Labels
 from bethink.agent.tool_selection import NO_TOOLS
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
 
 
-JOB: Final = "summary"
 _OUTPUT_TOKENS: Final = 900
 _READ_SHARE: Final = 0.6
 """Of the model's window, what one request for a summary reads: the rest is for counting otherwise."""
@@ -140,7 +139,7 @@ class Summaries:
 
     def _cut(self, llm: Llm, request: RunRequest) -> int:
         """How many of the history's messages are to be summarised: whole turns."""
-        messages, known = request.messages, request.known
+        messages = request.messages
         sizes = [tokens_of(message) for message in messages]
         room = self.share * llm.context_tokens
         least = len(messages)
@@ -151,7 +150,7 @@ class Summaries:
         else:
             return 0
         starts = [place for place, one in enumerate(messages) if isinstance(one, UserMessage)]
-        return max((place for place in starts if place <= min(least, known)), default=0)
+        return max((place for place in starts if place <= min(least, len(request.places))), default=0)
 
     async def _told(self, llm: Llm, before: str, messages: Sequence[Message]) -> tuple[str, list[Usage]]:
         """The summary of what was told before and of these messages, and what each request cost."""
@@ -165,10 +164,7 @@ class Summaries:
                 messages=(UserMessage(msgspec.json.encode(read).decode()),),
                 max_output_tokens=_OUTPUT_TOKENS,
             )
-            answer = ModelAnswer(job=JOB, prices=self.prices)
-            async with aclosing(llm.stream(asked)) as deltas:
-                async for delta in deltas:
-                    answer.take(delta)
+            answer = await answer_to(llm, asked, job="summary", prices=self.prices)
             usage.append(answer.usage(asked.messages))
             before = answer.message().content.strip()
             if not before:
@@ -212,34 +208,27 @@ def _shown(message: Message, most: int) -> dict[str, str]:
             return {"tool": message.name, "told": message.content[:most]}
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryWriter:
-    """Keeps summaries that one run makes."""
-
-    recorder: Recorder
-
-    async def __call__(self, text: str, last: MessagePlace) -> None:
-        """Keep it, unless something was forgotten meanwhile: then the next run makes another."""
-        recorder = self.recorder
-        conversations, barrier = recorder.conversations, recorder.barrier
-        stored = StoredMessage(
-            id=conversations.new_id(),
-            conversation=recorder.run.conversation,
-            branch=SUMMARIES,
-            position=last.position + 1,
-            at=conversations.clock.now_us(),
-            run=recorder.run.id,
-            message=AssistantMessage(text),
-            aside=True,
-            untrusted=recorder.outside,
-            covers=last.branch,
+async def keep_summary(recorder: Recorder, text: str, last: MessagePlace) -> None:
+    """Keep a run's summary, unless something was forgotten meanwhile: then the next run makes another."""
+    conversations, barrier = recorder.conversations, recorder.barrier
+    stored = StoredMessage(
+        id=conversations.new_id(),
+        conversation=recorder.run.conversation,
+        branch=SUMMARIES,
+        position=last.position + 1,
+        at=conversations.clock.now_us(),
+        run=recorder.run.id,
+        message=AssistantMessage(text),
+        aside=True,
+        untrusted=recorder.outside,
+        covers=last.branch,
+    )
+    try:
+        await conversations.store.commit(
+            recorder.principal.owner, [Put(MESSAGES, stored, if_version=0), *barrier.expected]
         )
-        try:
-            await conversations.store.commit(
-                recorder.principal.owner, [Put(MESSAGES, stored, if_version=0), *barrier.expected]
-            )
-        except Conflict:
-            await barrier.listen()
+    except Conflict:
+        await barrier.listen()
 
 
 _LABEL: Final = re.compile(r"[mM]\d{1,4}")
@@ -466,9 +455,24 @@ def at_this_step(
         return offer, False
     if first == ANY and is_first:
         return offer, bool(offer.schemas)
-    theirs = (schema.name for schema in offer.schemas if is_client_tool(toolbox.get(schema.name)))
+    theirs = (schema.name for schema in offer.schemas if toolbox.is_of_client(schema.name))
     wanted = toolbox.alone(*(theirs if first == ANY else (first,)))
     return (wanted, True) if wanted.schemas else (offer, False)
+
+
+async def answer_to(
+    llm: Llm, asked: LlmRequest, *, job: str, prices: Mapping[str, tuple[float, float]]
+) -> ModelAnswer:
+    """The whole answer to a request that no person waits for.
+
+    Raises:
+        LlmError: the model does not answer.
+    """
+    answer = ModelAnswer(job=job, prices=prices)
+    async with aclosing(llm.stream(asked)) as deltas:
+        async for delta in deltas:
+            answer.take(delta)
+    return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -556,7 +560,9 @@ class Completion:
             offer, asked = NO_TOOLS, within(NO_TOOLS)
             told.append(Warned(part="model", message=_WITHOUT_TOOLS))
         asked = replace(behind(asked, before), must_call=must_call)
-        told += request.told_once(context.filling(asked, request, tools=offer, window=window))
+        if not request.has_told_filling:
+            request.has_told_filling = True
+            told += context.filling(asked, request, tools=offer, window=window)
         return asked, told
 
     def concluding(self, reached: str) -> Completion:

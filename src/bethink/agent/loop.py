@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.agent.claims import receipts
-from bethink.agent.client_tools import is_client_tool
 from bethink.agent.completion import Completion, ModelAnswer
 from bethink.agent.policy import tool_context
 from bethink.agent.request import BOUND_REACHED
@@ -105,7 +104,7 @@ class Loop:
                 yield RunDone(reason=answer.stop_reason, message=saved)
                 return
             waiting: list[Prepared] = []
-            theirs = [call for call in asked.tool_calls if is_client_tool(self.toolbox.get(call.name))]
+            theirs = [call for call in asked.tool_calls if self.toolbox.is_of_client(call.name)]
             mine = [call for call in asked.tool_calls if call not in theirs]
             async with aclosing(self._calls(request, mine, waiting)) as events:
                 async for event in events:
@@ -285,7 +284,8 @@ class Loop:
 
     async def _waits(self, request: RunRequest, asked: Prepared, reason: str) -> ApprovalNeeded:
         """Keep a call for when its owner decides about it."""
-        request.seal(asked.call.id, await self.toolbox.sealed(asked))
+        if (sealed := await self.toolbox.sealed(asked)) is not None:
+            request.sealed[asked.call.id] = sealed
         return approval(asked, reason)
 
     async def _save(self, request: RunRequest, results: Sequence[ToolMessage]) -> AsyncGenerator[Event, None]:

@@ -14,14 +14,14 @@ import asyncio
 import re
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol
 
 import anyio
 import msgspec
 
-from bethink.agent.completion import ModelAnswer
+from bethink.agent.completion import answer_to
 from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, checked_title, turn_of
 from bethink.errors import BadInput, BethinkError, InvalidResponse, Refused
 from bethink.llm import LlmRequest
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from bethink.agent.request import FinishedTurn
-    from bethink.conversations import Conversation, Conversations, StoredMessage
+    from bethink.conversations import Conversations, StoredMessage
     from bethink.events import Usage
     from bethink.llm import Llm
     from bethink.memory import FactChange, Memory
@@ -201,22 +201,16 @@ class Extraction:
             response_format=_FORMAT if self._takes_schema else None,
         )
         try:
-            answer = await self._answer(llm, request)
+            answer = await answer_to(llm, request, job="extraction", prices=self.prices)
         except Refused:
             if request.response_format is None:
                 raise
-            answer = await self._answer(llm, replace(request, response_format=None))
+            request = replace(request, response_format=None)
+            answer = await answer_to(llm, request, job="extraction", prices=self.prices)
             self._takes_schema = False
         usage = answer.usage(request.messages)
         self.on_usage(usage)
         return self._parsed(answer.message().content), usage
-
-    async def _answer(self, llm: Llm, request: LlmRequest) -> ModelAnswer:
-        answer = ModelAnswer(job="extraction", prices=self.prices)
-        async with aclosing(llm.stream(request)) as deltas:
-            async for delta in deltas:
-                answer.take(delta)
-        return answer
 
     def _parsed(self, text: str) -> tuple[_Proposed, ...]:
         fenced = _FENCE.fullmatch(text.strip())
@@ -266,9 +260,6 @@ def _fact(proposed: _Proposed, said: StoredMessage, *, is_suggested: bool) -> Ne
     )
 
 
-JOB: Final = "title"
-
-
 _TITLE_PROMPT: Final = (
     "You name a conversation for a list, by its first message and the answer, which you are given as JSON. "
     "Answer with the name alone: two to six words in the language of the message, no quotation marks, no "
@@ -311,7 +302,7 @@ class Titles:
         if said is None or answered is None or self.llm is None:
             return
         place = said.record.conversation
-        if not _is_unnamed((await self.conversations.get(turn.principal, place)).record):
+        if (await self.conversations.get(turn.principal, place)).record.named_by != "words":
             return
         read = {
             "message": said.record.message.content[:_TITLE_READ_CHARS],
@@ -322,10 +313,7 @@ class Titles:
             messages=(UserMessage(msgspec.json.encode(read).decode()),),
             max_output_tokens=_TITLE_TOKENS,
         )
-        answer = ModelAnswer(job=JOB, prices=self.prices)
-        async with aclosing(self.llm.stream(asked)) as deltas:
-            async for delta in deltas:
-                answer.take(delta)
+        answer = await answer_to(self.llm, asked, job="title", prices=self.prices)
         usage = answer.usage(asked.messages)
         self.on_usage(usage)
         # What was said is read again: of what is forgotten meanwhile, no name is made.
@@ -337,15 +325,11 @@ class Titles:
     async def _keep(self, turn: FinishedTurn, place: str, usage: Usage, *, title: str | None) -> None:
         held = await self.conversations.get(turn.principal, place)
         now = charged(held.record, [usage])
-        if title is not None and _is_unnamed(held.record):
+        if title is not None and held.record.named_by == "words":
             now = msgspec.structs.replace(now, title=title, named_by="model")
         await self.conversations.store.commit(
             turn.principal.owner, [Put(CONVERSATIONS, now, if_version=held.version)]
         )
-
-
-def _is_unnamed(held: Conversation) -> bool:
-    return held.named_by == "words"
 
 
 def _title(text: str) -> str:
@@ -355,12 +339,9 @@ def _title(text: str) -> str:
         InvalidResponse: it is none.
     """
     line = text.strip().strip("\"'“”«»*#`. ")
-    if "\n" in line or len(line) > _TITLE_CHARS:
+    if "\n" in line or not 0 < len(line) <= _TITLE_CHARS:
         raise InvalidResponse("The model's answer is no name for a conversation.")
-    try:
-        return checked_title(line)
-    except BadInput as error:
-        raise InvalidResponse("The model's answer is no name for a conversation.") from error
+    return checked_title(line)
 
 
 _MOST_WAITING: Final = 20

@@ -20,10 +20,10 @@ from bethink.llm import NO_OPTIONS, Options, ToolSchema
 from bethink.messages import UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from bethink.events import Event, Recalled
+    from bethink.events import Recalled
     from bethink.forgetting.announcements import ForgetBarrier
     from bethink.messages import Message, ToolCall
     from bethink.principal import Principal
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversation, Conversations, StoredMessage
     from bethink.events import StopReason, Usage
     from bethink.llm import Llm
-    from bethink.messages import Attachment
     from bethink.settings import Settings
     from bethink.tool import Tool
 
@@ -159,11 +158,6 @@ async def _answered(
                 return item.record
         before = int(page.cursor) if page.cursor else None
     raise BadInput("Before this message there is no message of yours to answer again.")
-
-
-def attachments_of(message: Message) -> tuple[Attachment, ...]:
-    """The files that came with what the owner said."""
-    return message.attachments if isinstance(message, UserMessage) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,21 +311,15 @@ class MessagePlace:
 class Earlier:
     """What was said before a run, oldest first, and where each message stands.
 
-    `summary` tells of what stood before them. Without one it is whole only where nothing did.
+    `summary` tells of what stood before them. Without one it is whole only if nothing did. One that
+    `is_filtered` lacks what its reader may not know.
     """
 
     messages: list[Message] = field(default_factory=list["Message"])
     places: list[MessagePlace] = field(default_factory=list[MessagePlace])
     summary: str = ""
     is_whole: bool = True
-
-
-class KeepSummary(Protocol):
-    """Keeps a summary of all that was said up to a place on the active line."""
-
-    async def __call__(self, text: str, last: MessagePlace) -> None:
-        """Keep it, unless something was forgotten meanwhile."""
-        ...
+    is_filtered: bool = False
 
 
 @dataclass(slots=True)
@@ -343,7 +331,9 @@ class RunRequest:
     something from outside was read in the conversation before. `sealed` holds the
     arguments of calls that are about to wait, by the call, for the run's record.
 
-    The first messages are `earlier`'s; a `summary` stands for what was said before them.
+    `places` are those of the first messages, which were said before the run; a `summary` stands for what
+    was said before them. `keep_summary` keeps another one, up to a place on the active line; it is None if
+    this run is told less than there is.
     """
 
     principal: Principal
@@ -361,10 +351,10 @@ class RunRequest:
     summary: str = ""
     places: list[MessagePlace] = field(default_factory=list["MessagePlace"])
     is_whole: bool = True
-    keep_summary: KeepSummary | None = None
+    keep_summary: Callable[[str, MessagePlace], Awaitable[None]] | None = None
     sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    has_told_filling: bool = False
     _gone: tuple[Redaction, ...] = ()
-    _is_told: bool = False
 
     def add(self, *said: Message) -> None:
         """Have the model told these from now on, without what was forgotten since the run began."""
@@ -378,19 +368,6 @@ class RunRequest:
             item for item in found if not any(gone.says(item.text, close=True) for gone in self._gone)
         )
 
-    @property
-    def known(self) -> int:
-        """How many of the messages were said before the run."""
-        return len(self.places)
-
-    def begin_behind(self, earlier: Earlier, keep_summary: KeepSummary | None) -> None:
-        """Say where the first messages stand, and how a summary of them is kept.
-
-        None for one that this run alone is told: it knows less than there is.
-        """
-        self.places, self.is_whole = earlier.places, earlier.is_whole
-        self.summary, self.keep_summary = earlier.summary, keep_summary
-
     async def condense(self, count: int, summary: str) -> None:
         """Have the model told `summary` in place of the first `count` messages, and of what stood before."""
         last = self.places[count - 1]
@@ -398,11 +375,6 @@ class RunRequest:
             await self.keep_summary(summary, last)
         self.messages[:count], self.places[:count] = [], []
         self.summary = self._redacted(summary)
-
-    def told_once(self, events: Sequence[Event]) -> Sequence[Event]:
-        """The events, the first time; nothing after that."""
-        was, self._is_told = self._is_told, True
-        return () if was else events
 
     def was_forgotten(self, arguments: str) -> bool:
         """Whether a call says what was forgotten since the run began: it was asked for before that."""
@@ -412,11 +384,6 @@ class RunRequest:
         """Tell the model nothing, and let no call store, what `barrier` hears is forgotten."""
         self.forgotten = barrier
         barrier.tell(self.forget)
-
-    def seal(self, call: str, sealed: bytes | None) -> None:
-        """Have the run's record keep the sealed arguments of a call that waits, if it has such."""
-        if sealed is not None:
-            self.sealed[call] = sealed
 
     def forget(self, gone: Redaction) -> None:
         """Take what was forgotten out of what the model is told from now on."""

@@ -23,7 +23,6 @@ from bethink.agent.request import (
     NO_RESOURCES,
     BranchPoint,
     LoadedBranchPoint,
-    attachments_of,
     load_branch_point,
 )
 from bethink.agent.start import RunOpening, RunStarter
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from bethink.agent.records import Audit, NumberedEvent
     from bethink.agent.request import FinishedTurn, RunOptions, RunRequest, RunResources, Watched
     from bethink.agent.start import Commands, LoopFactory, StartedRun
-    from bethink.agent.stored_runs import ApprovalChoice
     from bethink.bus import Bus
     from bethink.clock import Ids
     from bethink.conversations import Conversations
@@ -205,7 +203,8 @@ class Runs:
             else:
                 attached = await self.files.attachments(principal, conversation, files or ())
                 if fork is not None and fork.way == "edit" and files is None:
-                    attached = attachments_of(fork.stored.message)
+                    replaced = fork.stored.message
+                    attached = replaced.attachments if isinstance(replaced, UserMessage) else ()
                 said = UserMessage(checked_content(content or "", self.max_message_chars), attached)
                 opening = RunOpening(self.conversations.new_id(), [said], options, resources, fork)
             return self._launch(await self._starter.new(principal, conversation, opening))
@@ -312,18 +311,6 @@ class Runs:
         await self.stored.delete(principal, conversation)
         await self.files.sweep(principal.owner)
         self.on_delete(principal.owner, conversation)
-
-    async def decide(
-        self,
-        principal: Principal,
-        run: str,
-        *,
-        call: str,
-        choice: ApprovalChoice,
-        resources: RunResources = NO_RESOURCES,
-    ) -> bool:
-        """See `Approvals.decide`."""
-        return await self.approvals.decide(principal, run, call=call, choice=choice, resources=resources)
 
     def _here(self, owner: str, run: str) -> _Live | None:
         live = self._live.get(run)

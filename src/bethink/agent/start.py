@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from bethink.agent.client_tools import check_first, client_tools
-from bethink.agent.completion import SummaryWriter
+from bethink.agent.completion import keep_summary
 from bethink.agent.loop import Loop
 from bethink.agent.policy import NO_READ, NO_WRITE, READ_ONLY
 from bethink.agent.recorder import Recorder
@@ -307,7 +308,7 @@ class RunStarter:
                 run=run.id, conversation=conversation, message=run.message, model=model, at=run.started_at
             )
         )
-        request = history.request(reader, recorder, said=opening.said)
+        request = _request(reader, recorder, history, said=opening.said)
         events = self.commands.run(request, command) if command else self._events(request, loop)
         return StartedRun(recorder, request, events)
 
@@ -346,7 +347,7 @@ class RunStarter:
             ledger=Ledger({item.call: item.message for item in record.waiting if item.message}),
         )
         await recorder.resume(found.version)
-        request = history.request(reader, recorder, decided=decided_calls(record))
+        request = _request(reader, recorder, history, decided=decided_calls(record))
         return StartedRun(recorder, request, self._events(request, loop))
 
     async def _reader(self, principal: Principal) -> tuple[Principal, ReaderFilter | None]:
@@ -354,13 +355,13 @@ class RunStarter:
         reader = await self.visibility.for_request(principal.reading())
         return reader, await self.visibility.filter_for(reader)
 
-    def _command(self, opening: RunOpening, history: _History, *, has_model: bool) -> Command | None:
+    def _command(self, opening: RunOpening, earlier: Earlier, *, has_model: bool) -> Command | None:
         """The command that the owner's message is, if it is one."""
         first = opening.said[0] if opening.said else None
         if not isinstance(first, UserMessage):
             return None
         command = self.commands.match(first.content)
-        if command is None and (not has_model or _is_toolless(history.earlier.messages)):
+        if command is None and (not has_model or _is_toolless(earlier.messages)):
             command = self.commands.match_words(first.content)
         return command
 
@@ -374,47 +375,43 @@ class RunStarter:
         loop: Loop | None,
         *,
         reader_filter: ReaderFilter | None,
-    ) -> _History:
+    ) -> Earlier:
         """What was said before, as far as the model takes it and the reader may know it."""
         room = loop.llm.context_tokens if loop else 0
         if not held.record.count or not room:
-            return _History(Earlier())
+            return Earlier()
         earlier = await self.stored.history(principal, held.record, tokens=room)
         if reader_filter is None or not (earlier.messages or earlier.summary):
-            return _History(earlier)
+            return earlier
         messages, summary = await reader_filter.history(earlier.messages, earlier.summary)
-        told = replace(earlier, messages=messages, summary=summary)
-        return _History(told, is_filtered=told != earlier)
+        filtered = replace(earlier, messages=messages, summary=summary)
+        return replace(filtered, is_filtered=filtered != earlier)
 
 
-@dataclass(frozen=True, slots=True)
-class _History:
-    """What was said before a run. No summary is kept of a filtered one: it knows less than there is."""
-
-    earlier: Earlier
-    is_filtered: bool = False
-
-    def request(
-        self,
-        reader: Principal,
-        recorder: Recorder,
-        *,
-        said: Sequence[Message] = (),
-        decided: Sequence[DecidedCall] = (),
-    ) -> RunRequest:
-        """What the loop begins with: this, and what is said now."""
-        request = RunRequest(
-            reader,
-            recorder.run.conversation,
-            recorder.run.id,
-            recorder.run.message,
-            [*self.earlier.messages, *said],
-            recorder.save,
-            decided=decided,
-            outside=recorder.outside,
-        )
-        request.begin_behind(self.earlier, None if self.is_filtered else SummaryWriter(recorder))
-        return request
+def _request(
+    reader: Principal,
+    recorder: Recorder,
+    earlier: Earlier,
+    *,
+    said: Sequence[Message] = (),
+    decided: Sequence[DecidedCall] = (),
+) -> RunRequest:
+    """What the loop begins with: what was said before, and what is said now."""
+    return RunRequest(
+        reader,
+        recorder.run.conversation,
+        recorder.run.id,
+        recorder.run.message,
+        [*earlier.messages, *said],
+        recorder.save,
+        decided=decided,
+        outside=recorder.outside,
+        summary=earlier.summary,
+        places=earlier.places,
+        is_whole=earlier.is_whole,
+        # None is kept of a filtered history: it knows less than there is.
+        keep_summary=None if earlier.is_filtered else partial(keep_summary, recorder),
+    )
 
 
 def _options_in(held: Conversation, options: RunOptions, resources: RunResources) -> RunOptions:
@@ -457,7 +454,8 @@ class LoopFactory:
             BadInput: a tool of the client's cannot be offered, or the one that is to be called is not there.
         """
         toolbox = self.toolbox(options, resources)
-        check_first(options.first_call, toolbox)
+        if options.first_call is not None:
+            check_first(options.first_call, toolbox)
         llm = resources.llm or self.models.get(options.model)
         if llm is None:
             return None

@@ -39,7 +39,7 @@ from bethink.masking import NumberMask, masked
 from bethink.messages import ToolCall, ToolMessage
 from bethink.principal import PerKey, Recent
 from bethink.telemetry import log
-from bethink.tool import Foretold, NewFile, Tool, ToolContext, ToolOutput, no_subagent
+from bethink.tool import OF_CLIENT, Foretold, NewFile, Tool, ToolContext, ToolOutput, no_subagent
 from bethink.visibility.reader_filter import sees_everything
 
 if TYPE_CHECKING:
@@ -258,6 +258,11 @@ class Toolbox:
         """The strongest thing that the tool of this name can do; None where there is none."""
         tool = self.get(name)
         return tool and tool.effect
+
+    def is_of_client(self, name: str) -> bool:
+        """Whether calls of the tool of this name are left to the client."""
+        tool = self.get(name)
+        return tool is not None and tool.origin == OF_CLIENT
 
     def may_change(self, calls: Sequence[ToolCall]) -> bool:
         """Whether one of the calls could do more than read."""

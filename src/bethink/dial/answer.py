@@ -282,7 +282,7 @@ class DialAnswer:
             return self._told_only(f"There is no call {decision.number}: {len(waiting)} wait.")
         goes_on = False
         for call in chosen:
-            goes_on = await self.app.runs.decide(
+            goes_on = await self.app.runs.approvals.decide(
                 principal,
                 run,
                 call=call.call,

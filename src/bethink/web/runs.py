@@ -110,7 +110,7 @@ async def cancel_run(run: str, app: Served, caller: Caller) -> RunRef:
 async def decide(run: str, call: str, body: DecisionBody, app: Served, caller: Caller) -> Decided:
     """Decide about a waiting call; after the last one the run goes on under the same id."""
     choice = ApprovalChoice(body.decision, body.arguments, body.always)
-    goes_on = await app.runs.decide(caller, run, call=call, choice=choice)
+    goes_on = await app.runs.approvals.decide(caller, run, call=call, choice=choice)
     return Decided(run=run, goes_on=goes_on)
 
 
