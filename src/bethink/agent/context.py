@@ -304,7 +304,9 @@ class Context:
         kept: list[Recalled] = []
         room = min(_MAX_RECALLED_CHARS, int(window * _RECALLED_SHARE) * _CHARS_PER_TOKEN)
         most = min(_MAX_ONE_RECALLED_CHARS, room // 2)
-        for item in (_cut(item, most) for item in found.values()):
+        for item in found.values():
+            if len(item.text) > most:
+                item = msgspec.structs.replace(item, text=f"{item.text[: most - 1]}…")  # noqa: PLW2901
             if len(item.text) <= room:
                 room -= len(item.text)
                 kept.append(item)
@@ -349,8 +351,10 @@ class Context:
                 f" instructions, the tools and the answer its window of {context_tokens:,} has room for"
                 f" {max(0, room):,}: shorten it, or set a model with a larger window."
             ) from error
+        local = to_datetime(self.clock.now_us()).astimezone(ZoneInfo(principal.time_zone))
+        now = f"It is {local:%A, %d %B %Y}, {local:%H:%M} in the person's time zone ({principal.time_zone})."
         return LlmRequest(
-            system=f"{prompt}{self.added}\n# Now\n{self._now(principal)}\n",
+            system=f"{prompt}{self.added}\n# Now\n{now}\n",
             messages=tuple(sight.named(_with_recalled(fitting, block))),
             tools=tools.schemas,
             temperature=self.temperature,
@@ -380,10 +384,6 @@ class Context:
         if request.is_whole and _turns(asked.messages) == _turns(request.messages):
             return (filled,)
         return filled, Warned(part="history", message=_LEFT_OUT)
-
-    def _now(self, principal: Principal) -> str:
-        local = to_datetime(self.clock.now_us()).astimezone(ZoneInfo(principal.time_zone))
-        return f"It is {local:%A, %d %B %Y}, {local:%H:%M} in the person's time zone ({principal.time_zone})."
 
 
 def recalled_block(recalled: Iterable[Recalled], labels: Labels) -> str:
@@ -521,12 +521,6 @@ def _with_recalled(messages: list[Message], block: str) -> list[Message]:
     return [*messages[:last], msgspec.structs.replace(said, content=content), *messages[last + 1 :]]
 
 
-def _cut(item: Recalled, most: int) -> Recalled:
-    if len(item.text) <= most:
-        return item
-    return msgspec.structs.replace(item, text=f"{item.text[: most - 1]}…")
-
-
 def _of_fact(fact: Fact) -> Recalled:
     source = fact.sources[0].kind if fact.sources else None
     return Recalled(
@@ -597,10 +591,8 @@ class Prompts:
 
 def read_prompts() -> Prompts:
     """The prompts as they stand in their documents."""
-    folder = resources.files("bethink.agent")
-    return Prompts(
-        system=folder.joinpath("system_prompt.md").read_text(encoding="utf-8"),
-        brief=folder.joinpath("brief_prompt.md").read_text(encoding="utf-8"),
-        extraction=folder.joinpath("extraction.md").read_text(encoding="utf-8"),
-        summarising=folder.joinpath("summarising.md").read_text(encoding="utf-8"),
-    )
+
+    def read(name: str) -> str:
+        return resources.files("bethink.agent").joinpath(f"{name}.md").read_text(encoding="utf-8")
+
+    return Prompts(read("system_prompt"), read("brief_prompt"), read("extraction"), read("summarising"))

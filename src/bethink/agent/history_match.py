@@ -138,7 +138,7 @@ class Responses:
         events = [numbered.event for numbered in await self.stored.events(principal, record.id, Place(0))]
         if events and isinstance(events[0], RunStarted):
             return events
-        return _retold(record, await self._said(principal, record))
+        return _events_of_messages(record, await self._said(principal, record))
 
     async def _said(self, principal: Principal, record: Run) -> list[StoredMessage]:
         """The run's messages, in order."""
@@ -161,7 +161,7 @@ def _id(run: str) -> str:
     return f"response:{run}"
 
 
-def _retold(record: Run, said: Sequence[StoredMessage]) -> list[Event]:
+def _events_of_messages(record: Run, said: Sequence[StoredMessage]) -> list[Event]:
     """A run's events, as far as its messages have them."""
     events: list[Event] = [
         RunStarted(
@@ -266,11 +266,14 @@ class HistoryMatch:
         fitting: list[str] = []
         answered: list[BranchPoint] = []
         for thread in await self._known(principal, history):
-            if await self._waits(principal, thread.conversation, calls, temporary=temporary):
+            conversation = thread.conversation
+            if await self._found(principal, conversation, temporary=temporary) is None:
+                continue
+            if await self._waits(principal, conversation, calls):
                 if await self._placed(principal, thread, history, temporary=temporary) is not None:
-                    return thread.conversation
-                fitting.append(thread.conversation)
-            elif place := await self._answered(principal, thread.conversation, calls, temporary=temporary):
+                    return conversation
+                fitting.append(conversation)
+            elif place := await branch_point_of(self.conversations, principal, conversation, calls=calls):
                 answered.append(place)
         if found := [*fitting, *answered]:
             return found[0]
@@ -334,7 +337,11 @@ class HistoryMatch:
                 return found.record
             if at < found.record.at + _LIMBO_US:
                 raise Busy(_BEGINNING) from None
-            await self._take_up(principal, mine, found.version)
+            # The process of the first one died: it is this request's now.
+            try:
+                await self.conversations.store.commit(principal.owner, [Put(THREADS, mine, found.version)])
+            except Conflict:
+                raise Busy(_BEGINNING) from None
         return None
 
     async def fulfil(self, principal: Principal, key: str, *, conversation: str, run: str) -> None:
@@ -355,13 +362,6 @@ class HistoryMatch:
             gone = [Delete(THREADS, item.record.id) for item in page.items]
             await self.conversations.store.commit(principal.owner, gone)
 
-    async def _take_up(self, principal: Principal, mine: Thread, version: int) -> None:
-        """Make a request whose process died one's own."""
-        try:
-            await self.conversations.store.commit(principal.owner, [Put(THREADS, mine, version)])
-        except Conflict:
-            raise Busy(_BEGINNING) from None
-
     async def _id(self, key: str) -> str:
         return await self.secret_box.digest(f"key:{key}")
 
@@ -371,28 +371,23 @@ class HistoryMatch:
         (page,) = await self.conversations.store.scan(principal.owner, scan)
         return [item.record for item in page.items]
 
-    async def _waits(
-        self, principal: Principal, conversation: str, calls: set[str], *, temporary: bool
-    ) -> bool:
+    async def _found(
+        self, principal: Principal, conversation: str, *, temporary: bool
+    ) -> Versioned[Conversation] | None:
+        """The conversation, if it is there and of this kind."""
+        try:
+            found = await self.conversations.get(principal, conversation)
+        except UnknownId:
+            return None
+        return found if bool(found.record.temporary) is temporary else None
+
+    async def _waits(self, principal: Principal, conversation: str, calls: set[str]) -> bool:
         """Whether all these calls wait for their client in a conversation."""
         try:
-            held = (await self.conversations.get(principal, conversation)).record
             left = await open_calls(self.conversations, principal, conversation)
         except (UnknownId, BadInput):
             return False
-        return bool(held.temporary) is temporary and calls <= {call.id for call in left.calls}
-
-    async def _answered(
-        self, principal: Principal, conversation: str, calls: set[str], *, temporary: bool
-    ) -> BranchPoint | None:
-        """Where in a conversation these calls were left to a client, and answered by now."""
-        try:
-            held = (await self.conversations.get(principal, conversation)).record
-        except UnknownId:
-            return None
-        if bool(held.temporary) is not temporary:
-            return None
-        return await branch_point_of(self.conversations, principal, conversation, calls=calls)
+        return calls <= {call.id for call in left.calls}
 
     async def _goes_on(
         self, principal: Principal, thread: Thread, history: Sequence[ClientMessage], *, temporary: bool
@@ -416,11 +411,8 @@ class HistoryMatch:
         (asked,) = await self.conversations.said(principal, [thread.message])
         if asked is None:
             return None
-        try:
-            found = await self.conversations.get(principal, thread.conversation)
-        except UnknownId:
-            return None
-        if bool(found.record.temporary) is not temporary:
+        found = await self._found(principal, thread.conversation, temporary=temporary)
+        if found is None:
             return None
         *earlier, answer = answers_in(history)
         turn = await self._turn(principal, found.record, asked, answer=answer)
@@ -526,7 +518,7 @@ def is_repeated(answer: str, turn: Sequence[StoredMessage]) -> bool:
     stored = _squeezed(" ".join(said))
     if FORGOTTEN in stored or stored == _squeezed(answer):
         return True
-    given = _plain(answer)
+    given = _squeezed(_thoughtless(answer))
     if stored in {given, _squeezed(given.partition(FILE_NOTICE)[0])}:
         return True
     text, notice, _ = given.partition(NOTICE)
@@ -547,10 +539,6 @@ def answers_in(history: Sequence[ClientMessage]) -> list[str]:
 
 def _squeezed(text: str) -> str:
     return " ".join(text.split())
-
-
-def _plain(text: str) -> str:
-    return _squeezed(_thoughtless(text))
 
 
 def _thoughtless(text: str) -> str:

@@ -258,10 +258,11 @@ class Policy:
         changing = sum(call.tool.critical is not None for call in calls)
         return [
             judge(
-                _of_many(call.tool, changing),
+                call.tool,
                 call.arguments,
                 request.principal,
                 rule=self._rule(call.tool, own),
+                changing=changing,
                 evidence=partial(self._evidence, request, calls, call),
             )
             for call in calls
@@ -305,18 +306,6 @@ class Policy:
         return fnmatchcase(tool.name, name) or name == tool.effect or self.toolbox.get(name) == tool
 
 
-def _of_many(tool: Tool, changing: int) -> Tool:
-    """The tool as one of so many that change records at once."""
-    if tool.critical is None or changing < _MANY:
-        return tool
-
-    def critical(arguments: dict[str, object]) -> str:
-        del arguments
-        return _BULK.format(changing)
-
-    return replace(tool, critical=critical)
-
-
 def judge(
     tool: Tool,
     arguments: Mapping[str, object],
@@ -324,8 +313,9 @@ def judge(
     *,
     evidence: Callable[[], Evidence] = Evidence,
     rule: Decision | None = None,
+    changing: int = 1,
 ) -> Verdict:
-    """The verdict over one call; `evidence` is asked for only where it decides.
+    """The verdict over one call, of `changing` ones; `evidence` is asked for only if it decides.
 
     A rule cannot let by itself run what destroys, nor what the key may not do.
     """
@@ -341,8 +331,10 @@ def judge(
         return AUTO if is_ordered else Verdict("ask", _FINAL)
     if rule is not None:
         return Verdict("ask", _ASKED) if rule == "ask" else AUTO
-    if tool.critical is not None and (why := tool.critical(dict(arguments))):
-        return Verdict("ask", why)
+    if tool.critical is not None:
+        why = _BULK.format(changing) if changing >= _MANY else tool.critical(dict(arguments))
+        if why:
+            return Verdict("ask", why)
     if tool.effect != "egress":
         return AUTO
     context = evidence()

@@ -190,7 +190,8 @@ class Recorder:
         """Keep messages of the run; their ids. Unless `durably`, they are written with what comes next."""
         stored = [self._stored(message, self.conversations.new_id()) for message in messages]
         self._held += stored
-        self._last = next((one for one in reversed(stored) if _is_answer(one)), self._last)
+        answers = [one for one in stored if isinstance(one.message, AssistantMessage)]
+        self._last = answers[-1] if answers else self._last
         if durably:
             await self.flush()
         return [message.id for message in stored]
@@ -414,10 +415,6 @@ class Recorder:
                 case _:
                     kept.append(change)
         return kept
-
-
-def _is_answer(stored: StoredMessage) -> bool:
-    return isinstance(stored.message, AssistantMessage)
 
 
 def _is_final(stored: StoredMessage | None) -> bool:

@@ -7,6 +7,7 @@ the same data, and those that wait for a decision (`Approvals`); it goes on afte
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -332,7 +333,8 @@ class StoredRuns:
         found = await self.versioned(principal, active)
         run = found.record
         if run.state == "running":
-            if self.is_live(active) or await self._runs_elsewhere(run):
+            is_elsewhere = run.process != self.bus.process and await self.bus.is_alive(run.process)
+            if self.is_live(active) or is_elsewhere:
                 if rejecting:
                     raise Busy
                 return held
@@ -347,16 +349,13 @@ class StoredRuns:
         self, principal: Principal, listed: Sequence[Versioned[Conversation]]
     ) -> list[Versioned[Conversation]]:
         """Conversations of a list, after the ends of their runs whose process died have been told in them."""
-        return [await self._settled(principal, held) for held in listed]
-
-    async def _settled(self, principal: Principal, held: Versioned[Conversation]) -> Versioned[Conversation]:
-        if held.record.active_run is None:
-            return held
-        try:
-            return await self.settle(principal, held.record.id)
-        except (Busy, UnknownId):
-            # Somebody else ends it, or removed the conversation, just now.
-            return held
+        found = list(listed)
+        for place, held in enumerate(listed):
+            if held.record.active_run is not None:
+                # Somebody else may end it, or remove the conversation, just now.
+                with suppress(Busy, UnknownId):
+                    found[place] = await self.settle(principal, held.record.id)
+        return found
 
     async def orphan(self, principal: Principal, run: Run) -> None:
         """End a run that was decided about, and whose model went with the request that brought it.
@@ -418,9 +417,6 @@ class StoredRuns:
     def _is_late(self, run: Run) -> bool:
         waited_us = self.conversations.clock.now_us() - (run.waits_since or run.started_at)
         return run.state == "waiting" and not run.is_decided and waited_us > self.max_wait_s * _SECOND_US
-
-    async def _runs_elsewhere(self, run: Run) -> bool:
-        return run.process != self.bus.process and await self.bus.is_alive(run.process)
 
     async def _finish(
         self,

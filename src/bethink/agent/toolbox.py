@@ -43,7 +43,7 @@ from bethink.tool import OF_CLIENT, Foretold, NewFile, Tool, ToolContext, ToolOu
 from bethink.visibility.reader_filter import sees_everything
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
     from bethink.events import Event
     from bethink.feature import FilterFor
@@ -397,7 +397,7 @@ class Toolbox:
         by_name = self._known.by_name
         near = difflib.get_close_matches(name, by_name, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        return f"There is no tool {name!r}.{hint} Available: {_listed(by_name)}."
+        return f"There is no tool {name!r}.{hint} Available: {', '.join(sorted(by_name)) or 'none'}."
 
 
 def discreet(tool: Tool | None, arguments: str) -> str:
@@ -409,10 +409,6 @@ def discreet(tool: Tool | None, arguments: str) -> str:
 
 def _plain(value: object) -> object:
     return value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else str(value)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
 
 
 def finish(
