@@ -99,7 +99,7 @@ async def _scanned(vault: Vault, paths: list[str]) -> dict[str, Any]:
 
 async def _graph(searching: VaultSearch) -> dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
-    told = await anyio.to_thread.run_sync(searching.catalogue(LOCAL_OWNER).told)
+    told = await anyio.to_thread.run_sync(searching.catalogue(LOCAL_OWNER).pages)
     links = len((await anyio.to_thread.run_sync(graph_of, told)).net().edges)
     return {
         "what": "graph of all pages",

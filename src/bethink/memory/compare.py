@@ -7,7 +7,7 @@ one of the others is different, and both are kept.
 
 `origin_of` tells whose word a fact is that a model wants to store, by where its words come from:
 `tools/memory` asks before it lets anything through the gate as the owner's statement,
-`agent/extraction` before it believes a model. What was recalled in the same run is known already;
+`agent/post_turn` before it believes a model. What was recalled in the same run is known already;
 what nobody said waits for the owner's review. Once words from outside stand in the run, so does all
 that one statement of the owner's does not say word for word: an order can be put in other words, in
 any language.

@@ -1,6 +1,6 @@
 """The memory agent: a question put to the vault, answered by a run of its own over the vault's tools.
 
-Its tool is `use_memory_agent`; `web/vault/search`, `cli/vault_asking` and MCP clients ask it, too. It reads
+Its tool is `use_memory_agent`; `web/vault/search`, `cli/vault` and MCP clients ask it, too. It reads
 for the audience `DOOR/memory-agent`, so that filters can hold for it alone.
 Source: spec 003, "System Prompt Architecture"; the tool is mem-agent's (its `mcp_server/server.py`).
 """
