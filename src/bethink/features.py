@@ -17,7 +17,7 @@ from bethink.feature import Feature, OpenFeature
 from bethink.files import FILES, Files
 from bethink.forgetting.announcements import INTENTS
 from bethink.importing.records import GROWN, IMPORTS, TAKEN
-from bethink.mirror.records import LINES, REFUSALS
+from bethink.mirror.lines import LINES, REFUSALS
 from bethink.vault.files.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
 from bethink.vault.filters.rules import RULE_SETS
 

@@ -18,8 +18,8 @@ from bethink.forgetting.selection import ForgetRequest
 from bethink.memory import NewFact
 from bethink.mirror import Mirror
 from bethink.mirror.diff import ChangeReader, ChangeSet
+from bethink.mirror.lines import LINES
 from bethink.mirror.reconcile import FactEditor
-from bethink.mirror.records import LINES
 from bethink.mirror.render import LineLedger
 from bethink.ports import open_ports
 from bethink.principal import LOCAL_OWNER, Principal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bethink.errors import NoSuchPage
-from bethink.vault.markdown.page_info import info_of
+from bethink.vault.markdown.frontmatter import info_of
 from bethink.vault.search.catalogue import CataloguePage
 from bethink.vault.search.graph import Edge, Graph, Unresolved, graph_of, wanted
 from tests.command_line import CommandLine

@@ -19,8 +19,18 @@ from bethink.forgetting.announcements import ended
 from bethink.memory import FACTS, STEPS
 from bethink.memory.facts import MARK
 from bethink.memory.writer import REVISION, REVISIONS
-from bethink.mirror.lines import FOLDER, PageSnapshot, shown_in
-from bethink.mirror.records import LINES, MIRRORS, ONE, REFUSALS, MirrorLine, MirrorState, RefusedLine
+from bethink.mirror.lines import (
+    FOLDER,
+    LINES,
+    MIRRORS,
+    ONE,
+    REFUSALS,
+    MirrorLine,
+    MirrorState,
+    PageSnapshot,
+    RefusedLine,
+    shown_in,
+)
 from bethink.store import Scan, Versioned, items_of, records_of
 from bethink.vault.files.paths import is_conflict_copy
 

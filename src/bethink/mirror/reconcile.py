@@ -16,8 +16,18 @@ import msgspec
 from bethink.errors import BadInput, BethinkError, Conflict, StorageError, UnknownId
 from bethink.memory import NewFact, Source
 from bethink.memory.wording import dated
-from bethink.mirror.lines import FOLDER, LineItem, PageSnapshot, category_of
-from bethink.mirror.records import LINES, REFUSALS, MirrorLine, RefusedLine, refusal_id, said
+from bethink.mirror.lines import (
+    FOLDER,
+    LINES,
+    REFUSALS,
+    LineItem,
+    MirrorLine,
+    PageSnapshot,
+    RefusedLine,
+    category_of,
+    refusal_id,
+    said,
+)
 from bethink.mirror.render import agreed
 from bethink.redaction import FORGOTTEN
 from bethink.store import Delete, Put

@@ -10,8 +10,7 @@ import msgspec
 
 from bethink.errors import BethinkError, Busy, Conflict, StorageError
 from bethink.memory.facts import mark_of
-from bethink.mirror.lines import PageAllocator, PageEdit, takes_lines
-from bethink.mirror.records import LINES, MIRRORS, MirrorLine, said
+from bethink.mirror.lines import LINES, MIRRORS, MirrorLine, PageAllocator, PageEdit, said, takes_lines
 from bethink.store import Put, Versioned
 from bethink.vault import Authorship
 

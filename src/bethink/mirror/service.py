@@ -18,8 +18,8 @@ from bethink.errors import BethinkError, Busy, Conflict
 from bethink.forgetting.announcements import StableRead
 from bethink.memory.facts import mark_of
 from bethink.mirror.diff import ChangeReader
+from bethink.mirror.lines import LINES, REFUSALS, MirrorLine
 from bethink.mirror.reconcile import FactEditor, NewLines, Reconciler
-from bethink.mirror.records import LINES, REFUSALS, MirrorLine
 from bethink.mirror.render import LineLedger, LineWriter
 from bethink.principal import PerKey
 from bethink.store import Delete, DeleteAll, Put, Scan, owners_of

@@ -23,8 +23,7 @@ from bethink.vault import PAGES
 from bethink.vault.checks.check import VaultCheck
 from bethink.vault.markdown.format import line_meant
 from bethink.vault.markdown.links import Resolver, parse_link
-from bethink.vault.moves import PageMoves
-from bethink.vault.search.graph import Graphs
+from bethink.vault.search.graph import Graphs, PageMoves
 from bethink.vault.search.query import MAX_FILTERS, MAX_LIMIT, MAX_QUERY_CHARS, Search
 from bethink.vault.search.search import VaultSearch
 

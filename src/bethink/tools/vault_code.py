@@ -29,8 +29,8 @@ from bethink.sandbox.folder import Bounds, is_gone, print_at, prints_of, read, r
 from bethink.tool import Foretold, ToolContext, ToolOutput
 from bethink.vault.filters.views import undo_of_many
 from bethink.vault.markdown.format import parse
+from bethink.vault.markdown.frontmatter import other_names
 from bethink.vault.markdown.links import key_of
-from bethink.vault.markdown.page_info import other_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

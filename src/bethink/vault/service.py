@@ -58,8 +58,19 @@ _NOT_TEXT: Final = "{path} is no UTF-8 text: save it as UTF-8, and it is read."
 class Vault:
     """The pages of all owners. What reads takes an owner, what changes a `Principal`.
 
-    Paths are relative, POSIX and end in `.md`. Any call may raise `NotAllowed`
-    where there are no vaults, and `StorageError` where the disk refuses.
+    Paths are relative, POSIX and end in `.md`; `if_version` is the version that was read, "" for a page
+    that must not exist.
+
+    Raises:
+        NotAllowed: there are no vaults.
+        NoSuchPage: there is no page at the path, or never was one whose versions are asked for.
+        BadInput: the path is not safe, the text is none, what is there cannot be kept as a version, or the
+            token is none of a page's.
+        Conflict: the page is of another version or was changed again since, there is one already, or a name
+            differs from another's in case only.
+        TooLarge: the page, its folder or the vault would be larger than they may be.
+        UnknownId: there is no such version, or what it held is not kept any more.
+        StorageError: the disk refuses.
     """
 
     context: VaultContext
@@ -113,13 +124,7 @@ class Vault:
         return True
 
     async def read(self, owner: str, path: str) -> Page:
-        """A page as its file is now.
-
-        Raises:
-            NoSuchPage: there is none.
-            BadInput: the path is not safe, or the file is no UTF-8 text.
-            TooLarge: the file is larger than a page may be.
-        """
+        """A page as its file is now."""
         path = checked(path)
         folder, most = self.context.folder(owner), self.settings.max_file_bytes
         content = await anyio.to_thread.run_sync(folder.read, path, most)
@@ -136,11 +141,7 @@ class Vault:
         return Page(path, text, version_of(content.body), size, changed, untrusted)
 
     async def listed(self, owner: str, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
-        """What is in a folder now, folders first, or with `deep` in all those below it, too.
-
-        Raises:
-            NoSuchPage: there is no such folder.
-        """
+        """What is in a folder now, folders first, or with `deep` in all those below it, too."""
         return await listing(self.context, owner, checked_folder(folder), deep=deep)
 
     async def is_untrusted(self, owner: str, paths: Iterable[str]) -> bool:
@@ -211,15 +212,7 @@ class Vault:
         by: By,
         note: str = "",
     ) -> Change:
-        """Have a page hold a text, exactly; it is made where it is not there.
-
-        `if_version` is the version that was read, "" for a page that must not exist.
-
-        Raises:
-            Conflict: the page is of another version; or a name differs from another's in case only.
-            TooLarge: the page, its folder or the vault would be larger than they may be.
-            BadInput: the path is not safe, the text is none, or what is there cannot be kept as a version.
-        """
+        """Have a page hold a text, exactly; it is made if it is not there."""
         return await self.put(principal, path, text, if_version=if_version, how=Authorship(by, note))
 
     async def put(
@@ -243,13 +236,7 @@ class Vault:
     async def delete(
         self, principal: Principal, path: str, *, if_version: str | None = None, by: By, note: str = ""
     ) -> Change:
-        """Delete a page; its history stays, and the change can be taken back.
-
-        Raises:
-            NoSuchPage: there is none.
-            Conflict: it is of another version.
-            BadInput: what is there cannot be kept as a version.
-        """
+        """Delete a page; its history stays, and the change can be taken back."""
         path = checked(path)
         async with self._writing(principal.owner, "there") as writer:
             return await writer.delete(path, if_version=if_version, how=Authorship(by, note))
@@ -262,33 +249,19 @@ class Vault:
             return await writer.delete_many(unwanted, Authorship(by, note))
 
     async def move(self, principal: Principal, path: str, to: str, *, by: By, note: str = "") -> Change:
-        """Give a page another path; it keeps its history.
-
-        Raises:
-            NoSuchPage: there is none.
-            Conflict: there is one at `to`, or a name there differs from it in case only.
-        """
+        """Give a page another path; it keeps its history."""
         path, to = checked(path), checked_new(to)
         async with self._writing(principal.owner, "there") as writer:
             return await writer.move(path, to, how=Authorship(by, note))
 
     async def create_folder(self, principal: Principal, folder: str) -> None:
-        """Have a folder be there.
-
-        Raises:
-            Conflict: a name differs from another's in case only, or is that of a page.
-        """
+        """Have a folder be there."""
         folder = checked_folder(folder, new=True)
         async with self.context.lock(principal.owner, "made"):
             await anyio.to_thread.run_sync(self.context.folder(principal.owner).make_folder, folder)
 
     async def delete_folder(self, principal: Principal, folder: str) -> None:
-        """Remove an empty folder.
-
-        Raises:
-            NoSuchPage: there is none.
-            Conflict: something is in it.
-        """
+        """Remove an empty folder."""
         folder = checked_folder(folder)
         if not folder:
             raise BadInput("The vault itself is not removed from here.")
@@ -296,29 +269,15 @@ class Vault:
             await anyio.to_thread.run_sync(self.context.folder(principal.owner).remove_folder, folder)
 
     async def history(self, owner: str, path: str) -> Sequence[PageVersion]:
-        """The changes of a page, the newest first; also of one that is deleted.
-
-        Raises:
-            NoSuchPage: there never was one.
-        """
+        """The changes of a page, the newest first; also of one that is deleted."""
         return await self.versions.history(owner, checked(path))
 
     async def version(self, owner: str, path: str, id: str) -> Page:
-        """The page as one of its changes left it.
-
-        Raises:
-            NoSuchPage: there never was a page.
-            UnknownId: it has no such version, or that is not kept any more.
-        """
+        """The page as one of its changes left it."""
         return await self.versions.version(owner, checked(path), id)
 
     async def restore(self, principal: Principal, path: str, id: str, *, by: By = "person") -> Change:
-        """Have a page say again what it said after one of its changes; also one that is deleted.
-
-        Raises:
-            NoSuchPage: there never was a page.
-            UnknownId: it has no such version, or that is not kept any more.
-        """
+        """Have a page say again what it said after one of its changes; also one that is deleted."""
         path = checked(path)
         async with self._writing(principal.owner, "made") as writer:
             # Read while nobody forgets anything of it.
@@ -327,23 +286,13 @@ class Vault:
             return await writer.write(path, encoded(old.text), if_version=None, how=how)
 
     async def vouch(self, principal: Principal, path: str) -> Change:
-        """Say that a page is the owner's own words, whoever wrote them.
-
-        Raises:
-            NoSuchPage: there is none.
-        """
+        """Say that a page is the owner's own words, whoever wrote them."""
         path = checked(path)
         async with self._writing(principal.owner, "there") as writer:
             return await writer.vouch(path, how=Authorship("person"))
 
     async def undo(self, principal: Principal, token: str, *, by: By = "person") -> Change:
-        """Take back the change that a token names; that is a change, too, with a token of its own.
-
-        Raises:
-            BadInput: this is no such token.
-            UnknownId: there is nothing to take back any more.
-            Conflict: the page was changed again since.
-        """
+        """Take back the change that a token names; that is a change, too, with a token of its own."""
         if token.startswith(_ASIDE) and principal.audience in OWN_EYES:
             return await self._bring_back(principal.owner, token.removeprefix(_ASIDE))
         if not token.startswith(UNDO):
@@ -355,11 +304,7 @@ class Vault:
             return await writer.take_back(version, how=Authorship(by, "Taken back"))
 
     async def set_aside(self, principal: Principal, path: str, version: str) -> Change:
-        """Have a file that cannot be read be kept beside, too, by a name of its own; see `replace`.
-
-        Raises:
-            Conflict: it is of another version, or not there any more.
-        """
+        """Have a file that cannot be read be kept beside, too, by a name of its own; see `replace`."""
         path = checked(path)
         async with self.context.lock(principal.owner, "there"):
             aside = await anyio.to_thread.run_sync(
@@ -370,12 +315,7 @@ class Vault:
     async def replace(
         self, principal: Principal, path: str, text: str, *, version: str, how: Authorship
     ) -> Change:
-        """Have a page take the place of a file that cannot be read, which was set aside.
-
-        Raises:
-            Conflict: it is of another version, or not there any more.
-            TooLarge: the page, its folder or the vault would be larger than they may be.
-        """
+        """Have a page take the place of a file that cannot be read, which was set aside."""
         path, body = checked(path), encoded(text)
         async with self._writing(principal.owner, "there") as writer:
             return await writer.replace(path, body, version=version, how=how)

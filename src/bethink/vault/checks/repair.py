@@ -35,8 +35,7 @@ from bethink.vault.markdown.links import (
     retargeted,
     unlinked,
 )
-from bethink.vault.moves import moves_of, touched
-from bethink.vault.search.graph import aliases_of
+from bethink.vault.search.graph import aliases_of, moves_of, touched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

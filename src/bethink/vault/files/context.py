@@ -23,9 +23,8 @@ from bethink.errors import Busy, NoSuchPage, NotAllowed
 from bethink.principal import LOCAL_OWNER, PerKey
 from bethink.vault.files.draft import Draft
 from bethink.vault.files.folder import NO_FOLDER, Folder
-from bethink.vault.files.page_table import PageTable, PageTables
 from bethink.vault.files.parts import Items, plain_items
-from bethink.vault.files.records import Change
+from bethink.vault.files.records import Change, PageTable, PageTables
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator

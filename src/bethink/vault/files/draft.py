@@ -31,8 +31,8 @@ from bethink.vault.files.records import (
     Places,
 )
 from bethink.vault.markdown.format import parse
+from bethink.vault.markdown.frontmatter import other_names
 from bethink.vault.markdown.lines import BOM
-from bethink.vault.markdown.page_info import other_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from bethink.store import Store
     from bethink.vault.files.folder import Content as FileContent
     from bethink.vault.files.folder import Stat
-    from bethink.vault.files.page_table import PageTable
     from bethink.vault.files.parts import Items, Part
-    from bethink.vault.files.records import By, Meant, Trouble, VaultRecord, What
+    from bethink.vault.files.records import By, Meant, PageTable, Trouble, VaultRecord, What
 
 UNDO: Final = "page:"
 """How the tokens begin that take back a change of a page."""

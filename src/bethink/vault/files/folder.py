@@ -208,9 +208,15 @@ def version_of(body: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """One vault's files. Paths are those of `paths.checked`.
+    """One vault's files. Paths are those of `paths.checked`; `before` is the version that a file must be of.
 
-    Every method may raise `StorageError` where the system refuses, `DiskFull` where there is no room.
+    Raises:
+        NoSuchPage: what is to be moved or removed is not there.
+        BadInput: the path is a link, or no ordinary file.
+        TooLarge: a file has more than `most` bytes.
+        Conflict: a file is of another version, there is something already, or a name differs from another's
+            in case or form only; or a folder is not empty.
+        StorageError: the system refuses; `DiskFull` if there is no room.
     """
 
     root: Path
@@ -253,12 +259,7 @@ class Folder:
             os.close(lock)
 
     def read(self, path: str, most: int) -> Content | None:
-        """What a page holds; None where there is none.
-
-        Raises:
-            BadInput: it is a link, or no ordinary file.
-            TooLarge: it has more than `most` bytes.
-        """
+        """What a page holds; None where there is none."""
         with _translated(path), self._parent(path) as found:
             return None if found is None else _content(*found, path=path, most=most)
 
@@ -276,9 +277,6 @@ class Folder:
 
         The file's mode is kept. Folders on its way are made. Without `flush` it is durable with the next
         `flush` of its folder.
-
-        Raises:
-            Conflict: it is of another version, or a name differs from another's in case or form only.
         """
         with _translated(path), self._parent(path, make=True) as found:
             assert found is not None  # noqa: S101 - it was made
@@ -310,11 +308,7 @@ class Folder:
                     os.fsync(found[0])
 
     def delete(self, path: str, *, before: str, flush: bool = True) -> None:
-        """Remove the page, if it still is of the version `before`; without `flush` see `write`.
-
-        Raises:
-            Conflict: it is of another version, or not there any more.
-        """
+        """Remove the page, if it still is of the version `before`; without `flush` see `write`."""
         with _translated(path), self._parent(path) as found:
             if found is None:
                 raise Conflict(CHANGED.format(path=path))
@@ -325,12 +319,7 @@ class Folder:
                 os.fsync(parent)
 
     def move(self, path: str, to: str) -> Stat:
-        """Give the page another path where there is nothing yet; its content is not touched.
-
-        Raises:
-            NoSuchPage: it is not there.
-            Conflict: there is something, or a name differs from another's in case or form only.
-        """
+        """Give the page another path where there is nothing yet; its content is not touched."""
         with _translated(path), self._parent(path) as old, self._parent(to, make=True) as new:
             if old is None or new is None or (actual := _actual(*old)) is None:
                 raise NoSuchPage
@@ -346,12 +335,7 @@ class Folder:
             return stat_of(os.stat(new[1], dir_fd=new[0], follow_symlinks=False))
 
     def rename(self, path: str, name: str) -> None:
-        """Give a file another name in its folder.
-
-        Raises:
-            NoSuchPage: it is not there.
-            Conflict: there is something of that name.
-        """
+        """Give a file another name in its folder."""
         with _translated(path), self._parent(path) as found:
             if found is None or (actual := _actual(*found)) is None:
                 raise NoSuchPage
@@ -359,21 +343,12 @@ class Folder:
             os.fsync(found[0])
 
     def make_folder(self, folder: str) -> None:
-        """Have a folder be there.
-
-        Raises:
-            Conflict: a name differs from another's in case or form only, or is that of a page.
-        """
+        """Have a folder be there."""
         with _translated(folder), self._parent(f"{folder}/x", make=True):
             pass
 
     def remove_folder(self, folder: str) -> None:
-        """Remove an empty folder.
-
-        Raises:
-            NoSuchPage: it is not there.
-            Conflict: something is in it.
-        """
+        """Remove an empty folder."""
         with _translated(folder), self._parent(folder) as found:
             if found is None or (actual := _actual(*found)) is None:
                 raise NoSuchPage(
@@ -397,11 +372,7 @@ class Folder:
         return self._walked(_STALE_S)
 
     def look(self, folder: str) -> FileTree | None:
-        """What is in one folder, without what is below its folders; None where there is none.
-
-        Raises:
-            BadInput: it is a link.
-        """
+        """What is in one folder, without what is below its folders; None where there is none."""
         with _translated(folder), self._parent(f"{folder}/x" if folder else "x") as found:
             if found is None:
                 return None

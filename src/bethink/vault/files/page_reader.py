@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from bethink.vault.files.context import VaultContext
     from bethink.vault.files.folder import FileTree
-    from bethink.vault.files.page_table import PageTable
-    from bethink.vault.files.records import Place
+    from bethink.vault.files.records import PageTable, Place
 
 _PAGE = 500
 _NO_FOLDER = "The vault has no folder {folder}: list the one above it to see which there are."

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from bethink.vault.files.context import VaultContext
     from bethink.vault.files.draft import Draft
     from bethink.vault.files.folder import Folder
-    from bethink.vault.files.page_table import PageTable
-    from bethink.vault.files.records import PageRecord, Trouble
+    from bethink.vault.files.records import PageRecord, PageTable, Trouble
 
 _FILES: Final = 64
 _BYTES: Final = 1_000_000

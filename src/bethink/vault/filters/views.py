@@ -23,8 +23,8 @@ from bethink.vault.files.versions import unified
 from bethink.vault.filters.page_filter import CANNOT_CHANGE, HiddenPages, ViewContext, still_hides, view
 from bethink.vault.filters.structure import fields_in
 from bethink.vault.markdown.format import parse
+from bethink.vault.markdown.frontmatter import other_names
 from bethink.vault.markdown.links import key_of
-from bethink.vault.markdown.page_info import other_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from bethink.errors import StorageError
-from bethink.vault.markdown.page_info import PageInfo, info_of, name_of
+from bethink.vault.markdown.frontmatter import PageInfo, info_of, name_of
 from bethink.vault.search.query import folded, sought_in
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import anyio.to_thread
 
 from bethink.errors import BadInput
 from bethink.vault.markdown.format import parse, section_at, sections
-from bethink.vault.markdown.page_info import name_of, title_of
+from bethink.vault.markdown.frontmatter import name_of, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ import anyio.to_thread
 from bethink.errors import BadInput
 from bethink.principal import PerKey
 from bethink.vault.files.folder import version_of
-from bethink.vault.markdown.page_info import name_of
+from bethink.vault.markdown.frontmatter import name_of
 from bethink.vault.regex import Regex, literals
 from bethink.vault.search.catalogue import Catalogue, CatalogueRow, PageContent
 from bethink.vault.search.query import LEAST_BYTES, Search, SearchFilters, folded
