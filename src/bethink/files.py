@@ -206,7 +206,6 @@ class Files:
         )
 
     async def _places(self, owner: str, says: Callable[[str], bool]) -> list[TextPlace]:
-        """Files whose text says it, and names that do."""
         places: list[TextPlace] = []
         async for file in records_of(self.store, owner, Scan(FILES)):
             path = self.blobs.path(owner, file.id)
@@ -217,7 +216,6 @@ class Files:
         return places
 
     async def _taken(self, owner: str, places: Sequence[TextPlace]) -> Removal:
-        """Files gone, or under a name that tells nothing."""
         changes: list[Change] = []
         gone: list[tuple[str, str]] = []
         found = await self.store.get(FILES, owner, [place.id for place in places])
@@ -258,7 +256,6 @@ def _encoding(head: bytes) -> str | None:
 
 
 def _is_older(other: File, file: NewFile) -> bool:
-    """Whether the other is the same file of code's directory, as it was before."""
     return bool(file.made_as) and file.made_as in {other.made_as, other.name}
 
 
@@ -289,7 +286,6 @@ def _says(path: Path, says: Callable[[str], bool]) -> bool:
 
 
 def _unnamed(name: str) -> str:
-    """A name that tells no more than what kind of file it is."""
     _, dot, ending = name.rpartition(".")
     return f"forgotten{dot}{ending}" if dot and len(ending) <= _MAX_ENDING else "forgotten"
 

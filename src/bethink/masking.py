@@ -43,10 +43,10 @@ def has_card_number(text: str) -> bool:
 def masked(arguments: str, schema: Schema) -> str:
     """The arguments, JSON text, with what is secret by the schema masked."""
     try:
-        given = json.loads(arguments or "{}")
+        parsed = json.loads(arguments or "{}")
     except ValueError:
         return UNREADABLE
-    return json.dumps(masked_value(given, schema, schema), ensure_ascii=False)
+    return json.dumps(masked_value(parsed, schema, schema), ensure_ascii=False)
 
 
 def masked_value(value: Any, schema: Schema, root: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -93,10 +93,10 @@ def _parted(value: Any, shapes: list[Schema], root: Schema) -> Any:  # noqa: ANN
     items = next((shape["items"] for shape in shapes if "items" in shape), None)
     match value:
         case dict() if known:
-            given = cast("dict[str, Any]", value)
+            members = cast("dict[str, Any]", value)
             return {
                 name: masked_value(part, known[name], root) if name in known else _hidden(part)
-                for name, part in given.items()
+                for name, part in members.items()
             }
         case list() if items is not None:
             return [masked_value(part, items, root) for part in value]  # pyright: ignore[reportUnknownVariableType] - JSON
@@ -105,7 +105,6 @@ def _parted(value: Any, shapes: list[Schema], root: Schema) -> Any:  # noqa: ANN
 
 
 def _shapes(schema: Schema, root: Schema) -> list[Schema]:
-    """The schema with all that it may be instead."""
     found: list[Schema] = []
     left = [schema]
     while left:

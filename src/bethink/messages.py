@@ -112,16 +112,13 @@ def tokens_of_bytes(size: int) -> int:
 def tokens_of(message: Message) -> int:
     """About how many tokens a message takes, for a provider that does not count."""
     match message:
-        case UserMessage():
+        case UserMessage() | ToolMessage():
             return tokens_in(message.content)
         case AssistantMessage():
             return tokens_in(message.content) + _tokens_beside(message)
-        case ToolMessage():
-            return tokens_in(message.content)
 
 
 def _tokens_beside(message: AssistantMessage) -> int:
-    """About how many tokens an answer's calls take, and what its provider is sent back."""
     calls = sum(tokens_in(call.name + call.arguments) + MESSAGE_TOKENS for call in message.tool_calls)
     if message.origin is None:
         return calls

@@ -199,12 +199,11 @@ class Redaction:
     def _files(
         self, files: tuple[Attachment, ...], *, close: bool
     ) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
-        """Files without names that say it, and those names."""
-        told = tuple(file.name for file in files if self.spans(file.name, close=close))
+        named = tuple(file.name for file in files if self.spans(file.name, close=close))
         kept = tuple(
-            msgspec.structs.replace(file, name=FORGOTTEN) if file.name in told else file for file in files
+            msgspec.structs.replace(file, name=FORGOTTEN) if file.name in named else file for file in files
         )
-        return kept, told
+        return kept, named
 
     def arguments(self, arguments: str, *, close: bool) -> Cut:
         """A call's arguments, still JSON: where one says it, every text among them goes."""
@@ -317,7 +316,6 @@ def _texts_of(arguments: str) -> str:
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """A JSON value with its texts changed; names of members stay."""
     match value:
         case str():
             return change(value)

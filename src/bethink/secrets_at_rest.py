@@ -35,19 +35,19 @@ _DIGESTS = b"bethink digests"
 class SecretBox:
     """Seals texts: AES-256-GCM with a nonce of its own for each (NIST SP 800-38D).
 
-    With the `given` key, 32 bytes in base64 or a passphrase of 16 characters or
+    With the `chosen` key, 32 bytes in base64 or a passphrase of 16 characters or
     more; else with that of the data directory, which is made on first use.
     """
 
     data_dir: Path
-    given: str | None = field(default=None, repr=False)
+    chosen: str | None = field(default=None, repr=False)
     _key: bytes | None = field(default=None, init=False, repr=False)
 
     async def seal(self, text: str) -> bytes:
         """The text, unreadable without the key; never the same twice.
 
         Raises:
-            BadInput: the given key is too short.
+            BadInput: the chosen key is too short.
             StorageError: the key's file cannot be read or made.
         """
         return await anyio.to_thread.run_sync(self._seal, text)
@@ -56,7 +56,7 @@ class SecretBox:
         """The text of `seal`.
 
         Raises:
-            BadInput: the given key is too short.
+            BadInput: the chosen key is too short.
             StorageError: it was sealed with another key, or changed, or the key cannot be read.
         """
         return await anyio.to_thread.run_sync(self._open, sealed)
@@ -65,7 +65,7 @@ class SecretBox:
         """The same for the same text, and nobody without the key can test a guess (HMAC, RFC 2104).
 
         Raises:
-            BadInput: the given key is too short.
+            BadInput: the chosen key is too short.
             StorageError: the key's file cannot be read or made.
         """
         key = self._key or await anyio.to_thread.run_sync(self._read_key)
@@ -95,7 +95,7 @@ class SecretBox:
         if self._key is None:
             path = self.data_dir / FILE
             try:
-                self._key = _parsed(self.given) if self.given else _made(path)
+                self._key = _parsed(self.chosen) if self.chosen else _made(path)
             except OSError as error:
                 raise StorageError(
                     f"The master key {path} cannot be read or made: {error.strerror}."
@@ -103,18 +103,18 @@ class SecretBox:
         return self._key
 
 
-def _parsed(given: str) -> bytes:
+def _parsed(chosen: str) -> bytes:
     try:
-        key = base64.b64decode(given, validate=True)
+        key = base64.b64decode(chosen, validate=True)
     except ValueError:
         key = b""
     if len(key) == _KEY_BYTES:
         return key
-    if len(given) < _KEY_BYTES // 2:
+    if len(chosen) < _KEY_BYTES // 2:
         raise BadInput(
             "BETHINK_MASTER_KEY is too short: give 32 random bytes in base64, or 16 characters or more."
         )
-    return hashlib.scrypt(given.encode(), salt=b"bethink master key", n=2**14, r=8, p=1, dklen=_KEY_BYTES)
+    return hashlib.scrypt(chosen.encode(), salt=b"bethink master key", n=2**14, r=8, p=1, dklen=_KEY_BYTES)
 
 
 def _made(path: Path) -> bytes:

@@ -85,7 +85,6 @@ def default_data_dir() -> Path:
 
 
 def _setting(default: Any, description: str, **bounds: Any) -> Any:  # noqa: ANN401 - each has its own type
-    """A field of `Settings`."""
     return Field(default=default, description=description, **bounds)
 
 
@@ -403,9 +402,9 @@ def load_settings(**flags: Any) -> Settings:  # noqa: ANN401 - each setting has 
     """
     # Searches are small: more threads cost them up to ten times the time on a busy machine.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    given = {name: value for name, value in flags.items() if value is not None}
+    chosen = {name: value for name, value in flags.items() if value is not None}
     aliases = _from_aliases()
-    values = _from_file(given, aliases) | aliases | _from_environment() | given
+    values = _from_file(chosen, aliases) | aliases | _from_environment() | chosen
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
@@ -418,11 +417,11 @@ def origins(**flags: Any) -> dict[str, str]:  # noqa: ANN401 - each setting has 
     Raises:
         BadInput: the file cannot be read.
     """
-    given = {name: value for name, value in flags.items() if value is not None}
-    found: dict[str, str] = dict.fromkeys(_from_file(given, _from_aliases()), "bethink.toml")
+    chosen = {name: value for name, value in flags.items() if value is not None}
+    found: dict[str, str] = dict.fromkeys(_from_file(chosen, _from_aliases()), "bethink.toml")
     found |= {field: variable for variable, field in ALIASES.items() if os.environ.get(variable)}
     found |= {name: f"{ENV_PREFIX}{name.upper()}" for name in _from_environment()}
-    return found | dict.fromkeys(given, "the command line")
+    return found | dict.fromkeys(chosen, "the command line")
 
 
 def variable(name: str) -> str | None:
@@ -437,17 +436,17 @@ def unknown_variables() -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class TerminalWishes:
+class TerminalPreferences:
     """How the person wants the terminal used: `plain` without colours, `editor` a command line."""
 
     editor: str | None
     plain: bool
 
 
-def terminal_wishes() -> TerminalWishes:
+def terminal_preferences() -> TerminalPreferences:
     """What the environment says of the terminal: EDITOR, TERM, and NO_COLOR (https://no-color.org)."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or None
-    return TerminalWishes(editor, bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb")
+    return TerminalPreferences(editor, bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb")
 
 
 def _from_environment() -> dict[str, str]:
@@ -474,9 +473,9 @@ def _from_aliases() -> dict[str, Any]:
     return values
 
 
-def _from_file(given: dict[str, Any], aliases: dict[str, Any]) -> dict[str, Any]:
+def _from_file(chosen: dict[str, Any], aliases: dict[str, Any]) -> dict[str, Any]:
     ours = os.environ.get(f"{ENV_PREFIX}DATA_DIR")
-    data_dir = given.get("data_dir") or ours or aliases.get("data_dir") or default_data_dir()
+    data_dir = chosen.get("data_dir") or ours or aliases.get("data_dir") or default_data_dir()
     for path in (Path("bethink.toml"), Path(data_dir).expanduser() / "bethink.toml"):
         try:
             found = tomllib.loads(path.read_text(encoding="utf-8-sig"))

@@ -39,11 +39,7 @@ def as_list(value: object) -> object:
 
 
 def _origin(url: str) -> str:
-    """An origin (RFC 6454) as browsers send it.
-
-    Raises:
-        ValueError: it has a path, or no scheme.
-    """
+    """An origin (RFC 6454) as browsers send it."""
     parts = urlsplit(url.strip().rstrip("/"))
     if parts.scheme not in _PORTS or not parts.hostname or parts.path or parts.query or "@" in url:
         raise ValueError(
@@ -211,16 +207,14 @@ class VaultSettings(BaseModel):
 
 def explained(error: ValidationError, names: list[str]) -> str:
     """What is wrong with settings, a sentence each; `names` are those that there are."""
-    return "; ".join(
-        f"setting {'.'.join(str(part) for part in detail['loc']) or '?'}: {detail['msg']}"
-        if detail["type"] != "extra_forbidden"
-        else _unknown([str(part) for part in detail["loc"]], names)
-        for detail in error.errors(include_input=False, include_url=False)
-    )
-
-
-def _unknown(place: list[str], names: list[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(place[0], names, 1) if len(place) == 1 else []
-    return f"there is no setting {'.'.join(place)}" + (f": perhaps {near[0]}?" if near else "")
+    faults: list[str] = []
+    for detail in error.errors(include_input=False, include_url=False):
+        place = ".".join(map(str, detail["loc"]))
+        if detail["type"] != "extra_forbidden":
+            faults.append(f"setting {place or '?'}: {detail['msg']}")
+            continue
+        near = get_close_matches(place, names, 1) if len(detail["loc"]) == 1 else []
+        faults.append(f"there is no setting {place}" + (f": perhaps {near[0]}?" if near else ""))
+    return "; ".join(faults)

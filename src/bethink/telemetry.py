@@ -43,7 +43,7 @@ class Outcome:
 
 
 @contextmanager
-def recorded(log: logging.Logger, told: str) -> Generator[Outcome]:
+def recorded(log: logging.Logger, message: str) -> Generator[Outcome]:
     """Background work that must not take the rest down: what breaks it is logged, with its traceback.
 
     Whoever waits for the work tells of the outcome. A cancellation passes.
@@ -52,7 +52,7 @@ def recorded(log: logging.Logger, told: str) -> Generator[Outcome]:
     try:
         yield outcome
     except Exception as error:
-        log.exception(told)
+        log.exception(message)
         outcome.fault = error
 
 
@@ -156,7 +156,11 @@ class Supervisor:
                 await work()
             except Exception as error:  # noqa: BLE001 - a background task: recorded, and told in /health
                 _supervision.exception("%s stopped unexpectedly and is started again", name)
-                self._failed(loop, error)
+                now = anyio.current_time()
+                loop.failures = loop.failures + 1 if now - loop.failed_at < _STEADY_S else 1
+                loop.failed_at = now
+                # Its kind only: what an error says may be somebody's own words.
+                loop.fault = " and ".join(sorted(_kinds(error)))
             else:
                 return
             await anyio.sleep(self.pauses_s[min(loop.failures, len(self.pauses_s)) - 1])
@@ -169,15 +173,6 @@ class Supervisor:
             for name, loop in self.loops.items()
             if loop.fault is not None and now - loop.failed_at < _STEADY_S
         ]
-
-    def _failed(self, loop: Loop, error: Exception) -> None:
-        now = anyio.current_time()
-        if now - loop.failed_at >= _STEADY_S:
-            loop.failures = 0
-        loop.failures += 1
-        loop.failed_at = now
-        # Its kind only: what an error says may be somebody's own words.
-        loop.fault = " and ".join(sorted(_kinds(error)))
 
 
 def _kinds(error: BaseException) -> set[str]:

@@ -602,11 +602,11 @@ def checker(schema: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
             raise BadInput(f"The arguments are not valid. They are no JSON: {error}") from error
         if not isinstance(arguments, dict):
             raise BadInput("The arguments are not valid. An object is wanted.")
-        given = cast("dict[str, Any]", arguments)
-        reasons = list(_reasons(found, given)) if (found := validator()) else []
+        named = cast("dict[str, Any]", arguments)
+        reasons = list(_reasons(found, named)) if (found := validator()) else []
         if reasons:
             raise BadInput("The arguments are not valid. " + "; ".join(reasons))
-        return given
+        return named
 
     return check
 

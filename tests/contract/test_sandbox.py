@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bethink.sandbox import Answer, Limits, Sandbox, Session
+from bethink.sandbox import Execution, Limits, Sandbox, Session
 from tests.contract.sandboxes import EVERY, SMALL, needs_kernel, opened, sandbox_named
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
@@ -148,7 +148,7 @@ async def test_interrupting_raises_keyboard_interrupt(session: Session) -> None:
         await anyio.sleep(0.5)
         await session.interrupt()
 
-    answers: list[Answer] = []
+    answers: list[Execution] = []
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(interrupt)
         answers.append(await session.execute("import time\ntime.sleep(20)", 25))

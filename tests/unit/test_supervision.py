@@ -77,7 +77,7 @@ BOUNDED = {
     ("memory/service.py", "self._vectors"): "one embedding, awaited",
     ("sandbox/interpreters.py", "self._work"): "chooses the sandbox, and records what breaks that",
     ("sandbox/interpreters.py", "wiped"): "one removal, recorded",
-    ("sandbox/kernel.py", "_show"): "one execution",
+    ("sandbox/kernel.py", "shown.follow"): "one execution",
     ("sandbox/kernel.py", "channels.reply"): "one execution",
     ("sandbox/kernel.py", "self._process.ended"): "one execution",
     ("sandbox/kernel.py", "self._run"): "one execution",

@@ -137,10 +137,10 @@ class Screen:
 
     @classmethod
     def of_process(cls, *, is_data: bool = False) -> Screen:
-        """The screen of this process, as its environment options it."""
-        from bethink.settings import terminal_wishes
+        """The screen of this process, as its environment asks for it."""
+        from bethink.settings import terminal_preferences
 
-        options = terminal_wishes()
+        options = terminal_preferences()
         return cls(editor=options.editor, is_data=is_data, _colours=sys.stderr.isatty() and not options.plain)
 
     @property

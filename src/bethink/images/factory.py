@@ -90,8 +90,8 @@ class DialImages:
 
     async def _picture(self, answer: _Answer) -> bytes:
         message = answer.choices[0].message if answer.choices else _Message()
-        given = message.custom_content.attachments if message.custom_content else []
-        for one in given:
+        attachments = message.custom_content.attachments if message.custom_content else []
+        for one in attachments:
             if one.type and not one.type.startswith("image/"):
                 continue
             if one.data:

@@ -114,11 +114,7 @@ class Pages:
 
 
 def _kind(media_type: str, content: bytes) -> Kind:
-    """What a document is.
-
-    Raises:
-        WebError: nothing that can be read.
-    """
+    """What a document is."""
     start = content[:_LOOKED_AT].lstrip().lower()
     if start.startswith(b"%pdf-"):
         return "pdf"
@@ -134,11 +130,7 @@ def _kind(media_type: str, content: bytes) -> Kind:
 
 
 async def _read_apart(task: Task, content: bytes) -> Reading:
-    """The document as Markdown, read in a process that is gone afterwards whatever it is doing.
-
-    Raises:
-        WebError: the process came to its end over it.
-    """
+    """The document as Markdown, read in a process that is gone afterwards whatever it is doing."""
     async with ChildProcess.opened(
         sys.executable,
         "-P",

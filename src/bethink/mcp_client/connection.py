@@ -256,7 +256,6 @@ class Connection:
             await self._watch(session)
 
     async def _watch(self, session: Session) -> None:
-        """Look after the session until it is lost."""
         while self._lost is None:
             if self._changed:
                 await self._look_again(session)
@@ -294,11 +293,10 @@ class Connection:
         names = session.left_out
         if not names:
             return None
-        told = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
-        return self.hidden(f"{len(names)} of its tools are left out, since they break the protocol: {told}")
+        shown = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+        return self.hidden(f"{len(names)} of its tools are left out, since they break the protocol: {shown}")
 
     def _reason(self, task: asyncio.Task[None]) -> str:
-        """Why a session's task ended."""
         if not task.done():
             return "it could not be ended"
         if task.cancelled():
@@ -326,8 +324,8 @@ class Connection:
     def _must_sign_in(self, page: SignIn | None) -> None:
         self._sign_in = page
         if page is not None:
-            told = "It needs you to sign in: open the page."
-            self._say("sign_in", reason=told, sign_in=page.url)
+            shown = "It needs you to sign in: open the page."
+            self._say("sign_in", reason=shown, sign_in=page.url)
             self._settle(f"it needs you to sign in: {page.url}")
         else:
             self._say("connecting", reason=None, sign_in=None)
@@ -356,7 +354,6 @@ def _future() -> asyncio.Future[Any]:
 
 
 async def _first(call: Any, gone: asyncio.Future[str]) -> CallResult:  # noqa: ANN401 - a coroutine
-    """What the call gives, unless the session ends first."""
     task: asyncio.Task[CallResult] = asyncio.ensure_future(call)
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)

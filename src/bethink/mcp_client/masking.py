@@ -29,8 +29,8 @@ class SecretMask:
     """Hides what is secret about one server."""
 
     def __init__(self, config: ServerConfig) -> None:
-        given = {part.strip() for value in _values(config) for part in (value, *value.splitlines())}
-        kept = {one for one in given if len(one) >= _SHORTEST}
+        values = {part.strip() for value in _values(config) for part in (value, *value.splitlines())}
+        kept = {one for one in values if len(one) >= _SHORTEST}
         kept |= {quote(one, safe="") for one in kept} | {unquote(one) for one in kept}
         self._secrets = sorted(kept, key=len, reverse=True)
 

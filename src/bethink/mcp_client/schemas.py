@@ -59,8 +59,8 @@ def plain(schema: object) -> dict[str, Any]:
             return made
     if not cut:
         return {"type": "object", "properties": {}}
-    given: object = cast("dict[str, Any]", schema).get("properties")
-    names = list(cast("dict[str, Any]", given)) if isinstance(given, dict) else []
+    members: object = cast("dict[str, Any]", schema).get("properties")
+    names = list(cast("dict[str, Any]", members)) if isinstance(members, dict) else []
     return {"type": "object", "properties": dict.fromkeys(names, _SECRET)}
 
 
@@ -102,14 +102,14 @@ class _Writer:
         self._nodes += 1
         if not isinstance(schema, dict) or depth > self._bounds.depth or self._nodes > self._bounds.nodes:
             return self._cut
-        given = cast("dict[str, Any]", schema)
-        if isinstance(reference := given.get("$ref"), str):
+        part = cast("dict[str, Any]", schema)
+        if isinstance(reference := part.get("$ref"), str):
             target = {} if reference in within else self._found(reference)
-            rest = {key: value for key, value in given.items() if key != "$ref"}
+            rest = {key: value for key, value in part.items() if key != "$ref"}
             return self._written(target | rest, depth, (*within, reference))
-        made = self._kind(given) | self._limits(given)
-        made |= self._members(given, depth, within)
-        return made | self._alternatives(given, depth, within)
+        made = self._kind(part) | self._limits(part)
+        made |= self._members(part, depth, within)
+        return made | self._alternatives(part, depth, within)
 
     def _found(self, reference: str) -> dict[str, Any]:
         """What a reference inside the schema leads to; nothing is loaded for one that leads outside."""
@@ -123,18 +123,18 @@ class _Writer:
             place = cast("dict[str, Any]", place)[name]
         return cast("dict[str, Any]", place) if isinstance(place, dict) else {}
 
-    def _kind(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _kind(self, part: dict[str, Any]) -> dict[str, Any]:
         made: dict[str, Any] = {}
-        kind = given.get("type")
+        kind = part.get("type")
         if isinstance(kind, list):
             kind = [one for one in cast("list[Any]", kind) if isinstance(one, str) and one in _TYPES]
         if (isinstance(kind, str) and kind in _TYPES) or (isinstance(kind, list) and kind):
             made["type"] = kind
-        elif isinstance(given.get("properties"), dict):
+        elif isinstance(part.get("properties"), dict):
             made["type"] = "object"
-        elif isinstance(given.get("items"), dict):
+        elif isinstance(part.get("items"), dict):
             made["type"] = "array"
-        found, pattern = given.get("description"), given.get("pattern")
+        found, pattern = part.get("description"), part.get("pattern")
         text = found if isinstance(found, str) else ""
         if isinstance(pattern, str) and len(pattern) <= _MAX_PATTERN_CHARS:
             text = f"{text} (pattern: {pattern})".strip()
@@ -144,27 +144,27 @@ class _Writer:
         return made
 
     @staticmethod
-    def _limits(given: dict[str, Any]) -> dict[str, Any]:
+    def _limits(part: dict[str, Any]) -> dict[str, Any]:
         made: dict[str, Any] = {
-            key: given[key]
-            for key in _NUMBERS & given.keys()
-            if isinstance(given[key], int | float) and not isinstance(given[key], bool)
+            key: part[key]
+            for key in _NUMBERS & part.keys()
+            if isinstance(part[key], int | float) and not isinstance(part[key], bool)
         }
-        if given.get("writeOnly") is True:
+        if part.get("writeOnly") is True:
             made |= _SECRET
-        if isinstance(given.get("format"), str):
-            made["format"] = given["format"]
-        enum = given.get("enum")
+        if isinstance(part.get("format"), str):
+            made["format"] = part["format"]
+        enum = part.get("enum")
         if isinstance(enum, list) and 0 < len(cast("list[Any]", enum)) <= _MAX_ENUM:
             made["enum"] = enum
         for key in ("const", "default"):
-            if key in given and len(msgspec.json.encode(given[key])) <= _MAX_VALUE_BYTES:
-                made[key] = given[key]
+            if key in part and len(msgspec.json.encode(part[key])) <= _MAX_VALUE_BYTES:
+                made[key] = part[key]
         return made
 
-    def _members(self, given: dict[str, Any], depth: int, within: tuple[str, ...]) -> dict[str, Any]:
+    def _members(self, part: dict[str, Any], depth: int, within: tuple[str, ...]) -> dict[str, Any]:
         made: dict[str, Any] = {}
-        properties = given.get("properties")
+        properties = part.get("properties")
         if isinstance(properties, dict):
             members = cast("dict[str, Any]", properties)
             made["properties"] = {
@@ -172,24 +172,24 @@ class _Writer:
                 for name, member in members.items()
                 if member is not False
             }
-        demanded = given.get("required")
+        demanded = part.get("required")
         names = cast("list[Any]", demanded) if isinstance(demanded, list) else []
         if kept := [name for name in names if isinstance(name, str)]:
             made["required"] = kept
-        if isinstance(given.get("items"), dict):
-            made["items"] = self._written(given["items"], depth + 1, within)
-        others: object = given.get("additionalProperties")
+        if isinstance(part.get("items"), dict):
+            made["items"] = self._written(part["items"], depth + 1, within)
+        others: object = part.get("additionalProperties")
         if isinstance(others, dict):
             made["additionalProperties"] = self._written(cast("object", others), depth + 1, within)
-        elif others is False and "patternProperties" not in given:
+        elif others is False and "patternProperties" not in part:
             made["additionalProperties"] = False
         return made
 
-    def _alternatives(self, given: dict[str, Any], depth: int, within: tuple[str, ...]) -> dict[str, Any]:
+    def _alternatives(self, part: dict[str, Any], depth: int, within: tuple[str, ...]) -> dict[str, Any]:
         """`oneOf` becomes `anyOf`: without what was left out, more than one may fit."""
         made: dict[str, Any] = {}
         for key, name in (("oneOf", "anyOf"), ("anyOf", "anyOf"), ("allOf", "allOf")):
-            branches = given.get(key)
+            branches = part.get(key)
             if isinstance(branches, list) and branches:
                 found = [self._written(branch, depth + 1, within) for branch in cast("list[Any]", branches)]
                 made[name] = made.get(name, []) + found

@@ -196,16 +196,16 @@ class SdkSession:
             return []
         found: list[Tool] = []
         cursor: str | None = None
-        seen: set[str] = set()
+        cursors: set[str] = set()
         self._setup.left_out.clear()
         try:
             for _ in range(_PAGES):
                 page = await self._client.list_tools(cursor=cursor)
                 found += page.tools
                 cursor = page.next_cursor
-                if not cursor or cursor in seen or len(found) >= _MAX_TOOLS:
+                if not cursor or cursor in cursors or len(found) >= _MAX_TOOLS:
                     break
-                seen.add(cursor)
+                cursors.add(cursor)
         except (MCPError, ValueError) as error:
             raise McpError(f"Its list of tools cannot be read: {_brief(error)}") from error
         tools = [_remote(tool) for tool in found[:_MAX_TOOLS]]
@@ -261,10 +261,10 @@ class SdkSession:
         return f" ({self._setup.refusal})" if self._setup.refusal else ""
 
 
-def _fault(promised: dict[str, Any], given: Any) -> str | None:  # noqa: ANN401 - JSON
+def _fault(promised: dict[str, Any], structured: Any) -> str | None:  # noqa: ANN401 - JSON
     try:
         validator = Draft202012Validator(plain(promised))
-        errors = cast("Iterator[ValidationError]", validator.iter_errors(given))  # pyright: ignore[reportUnknownMemberType]
+        errors = cast("Iterator[ValidationError]", validator.iter_errors(structured))  # pyright: ignore[reportUnknownMemberType]
         error = next(errors, None)
     except (SchemaError, RecursionError):
         return None

@@ -117,8 +117,9 @@ class Servers:
             if not server.is_known:
                 # What it offers is not known yet: the first time, it is asked.
                 connection.want()
-            work = supervise(f"the MCP server {config.name}", connection.run)
-            server.task = asyncio.create_task(work, name=f"mcp-owner:{config.name}")
+            server.task = asyncio.create_task(
+                supervise(f"the MCP server {config.name}", connection.run), name=f"mcp-owner:{config.name}"
+            )
         try:
             yield
         finally:
@@ -163,7 +164,6 @@ class Servers:
         return await found.connection.call(tool, arguments, on_progress)
 
     async def _learn(self, name: str, tools: list[RemoteTool]) -> None:
-        """Take note of what a server offers now."""
         server = self._servers[name]
         # The first of each name: a second one could only stand in for it.
         first: dict[str, RemoteTool] = {}
@@ -279,7 +279,7 @@ def _status(server: _Server) -> ServerStatus:
     waiting, unreviewed, hidden = server.waiting, server.unreviewed, server.connection.hidden
     known = {tool.name for tool in server.pinned}
 
-    def told(tool: RemoteTool) -> Waiting:
+    def waiting_tool(tool: RemoteTool) -> Waiting:
         is_changed = tool.name in known and tool not in unreviewed
         said = hidden(tool.description[:_SHOWN_CHARS])
         return Waiting(tool.name, "changed" if is_changed else "new", said)
@@ -287,8 +287,8 @@ def _status(server: _Server) -> ServerStatus:
     return replace(
         server.connection.status,
         tools=tuple(tool.name for tool in server.accepted),
-        waiting=tuple(map(told, waiting)),
-        unreviewed=tuple(map(told, unreviewed)),
+        waiting=tuple(map(waiting_tool, waiting)),
+        unreviewed=tuple(map(waiting_tool, unreviewed)),
         digest=_digest((*waiting, *unreviewed)) if waiting or unreviewed else None,
     )
 

@@ -179,7 +179,6 @@ class _Child:
         self._heard.set()
 
     async def _say_how_it_ended(self) -> None:
-        """Say how the process ended."""
         try:
             async with asyncio.timeout(_GRACE_S):
                 code = await self._process.wait()

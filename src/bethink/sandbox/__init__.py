@@ -59,15 +59,6 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one execution left: what it printed, standard error included, and how it ended."""
-
-    text: str
-    ending: Ending
-    exit_code: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Display:
     """Something that code showed: a picture or a table, as the bytes of a file."""
 
@@ -76,11 +67,15 @@ class Display:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What one execution in a session left. `lost` where the session's state is gone with it."""
+class Execution:
+    """What one execution left: what it printed, standard error included, and how it ended.
+
+    In a session there may be `displays`; `lost` says that the session's state is gone with it.
+    """
 
     text: str
     ending: Ending
+    exit_code: int | None = None
     displays: tuple[Display, ...] = ()
     lost: bool = False
 
@@ -93,7 +88,7 @@ class Session(Protocol):
         """Whether it still holds its state."""
         ...
 
-    async def execute(self, code: str, timeout_s: float) -> Answer:
+    async def execute(self, code: str, timeout_s: float) -> Execution:
         """Run code where the last one left off; one at a time, others wait.
 
         After `timeout_s` it is interrupted, which keeps the state; code that
@@ -118,7 +113,7 @@ class Sandbox(Protocol):
         """What holds the code, in a word."""
         ...
 
-    async def run(self, code: str, directory: Path, limits: Limits) -> Outcome:
+    async def run(self, code: str, directory: Path, limits: Limits) -> Execution:
         """Run code once over `directory`, its working directory, with the standard library alone."""
         ...
 

@@ -17,7 +17,7 @@ import anyio.to_thread
 
 from bethink.child_process import ended_if_cancelled, uncancelled
 from bethink.errors import SandboxUnavailable
-from bethink.sandbox import Limits, Outcome
+from bethink.sandbox import Execution, Limits
 from bethink.sandbox.confinement import Bubblewrap, Job, Landlock, encloses, own_modules
 from bethink.sandbox.folder import remove
 from bethink.sandbox.process import ConfinedProcess
@@ -25,7 +25,7 @@ from bethink.sandbox.process import ConfinedProcess
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.sandbox import Answer, Ending, Sandbox
+    from bethink.sandbox import Ending, Sandbox
     from bethink.sandbox.confinement import Confinement
     from bethink.sandbox.kernel import KernelSession
 
@@ -49,7 +49,7 @@ class LinuxSandbox:
         """The confinement's."""
         return self.confinement.name
 
-    async def run(self, code: str, directory: Path, limits: Limits) -> Outcome:
+    async def run(self, code: str, directory: Path, limits: Limits) -> Execution:
         """See `Sandbox.run`. Cancelling kills the process."""
         process = await self._done(Job(directory, limits, "guest_run.py", orders={"code": code}))
         code_of_exit = process.exit_code
@@ -59,7 +59,7 @@ class LinuxSandbox:
             ending = "died"
         else:
             ending = "failed"
-        return Outcome(process.text, process.ending or ending, code_of_exit)
+        return Execution(process.text, process.ending or ending, code_of_exit)
 
     async def read(self, source: BinaryIO, command: Sequence[str], limits: Limits) -> bytes:
         """See `Sandbox.read`."""
@@ -162,7 +162,7 @@ async def _try(sandbox: Sandbox, place: Path, port: int, *, in_session: bool) ->
     if in_session:
         session = await sandbox.open(work, _LIMITS)
         try:
-            outcome: Answer | Outcome = await session.execute(tried, _LIMITS.timeout_s)
+            outcome = await session.execute(tried, _LIMITS.timeout_s)
         finally:
             await session.close()
     else:
@@ -172,10 +172,10 @@ async def _try(sandbox: Sandbox, place: Path, port: int, *, in_session: bool) ->
         return f"code in it could {' and '.join(opened)}"
     if outcome.ending != "finished" or "done" not in lines:
         return f"it does not run code: {_last_line(outcome.text) or outcome.ending}"
-    return await anyio.to_thread.run_sync(_seen_outside, place, token)
+    return await anyio.to_thread.run_sync(_fault_outside, place, token)
 
 
-def _seen_outside(place: Path, token: str) -> str | None:
+def _fault_outside(place: Path, token: str) -> str | None:
     if sorted(path.name for path in place.iterdir()) != ["canary", "work"]:
         return "code in it could write outside"
     inside = place / "work" / "inside"

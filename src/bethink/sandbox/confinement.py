@@ -59,7 +59,6 @@ def own_modules() -> Path:
 
 @functools.cache
 def _readable(*, with_packages: bool, with_own: bool = False) -> tuple[Path, ...]:
-    """Files and directories that code reads, none of them inside another."""
     variables = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     standard = [Path(sysconfig.get_path(name, vars=variables)) for name in ("stdlib", "platstdlib")]
     shared = sorted(Path(sys.base_exec_prefix, "lib").glob("libpython*.so*"))
@@ -153,7 +152,6 @@ def machine() -> Machine | None:
 
 @functools.cache
 def _text_of(file: str) -> str:
-    """The text of one of the guest's programs."""
     return resources.files("bethink.sandbox").joinpath(file).read_text(encoding="utf-8")
 
 

@@ -231,15 +231,15 @@ def read(root: Path, name: str, most_bytes: int) -> Found | None:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 return None
-            told = shown(name)
+            shown_name = shown(name)
             if status.st_size > most_bytes:
-                return Found(told, status.st_size, None, _LARGE)
+                return Found(shown_name, status.st_size, None, _LARGE)
             if status.st_size > _SPARSE_BYTES and status.st_blocks * BLOCK_BYTES * _SPARSE < status.st_size:
-                return Found(told, status.st_size, None, _EMPTY)
+                return Found(shown_name, status.st_size, None, _EMPTY)
             content = file.read(most_bytes + 1)
         if len(content) > most_bytes:
-            return Found(told, len(content), None, _LARGE)
-        return Found(told, len(content), content)
+            return Found(shown_name, len(content), None, _LARGE)
+        return Found(shown_name, len(content), content)
     return None
 
 
@@ -294,7 +294,6 @@ def _bring_up(name: str, here: int) -> None:
 
 
 def _emptied(here: int) -> list[str]:
-    """The directories in a directory whose files are removed."""
     with os.scandir(here) as listing:
         items = [(item.name, item.is_dir(follow_symlinks=False)) for item in listing]
     for name, is_directory in items:

@@ -33,7 +33,7 @@ from bethink.telemetry import log, recorded
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 
-    from bethink.sandbox import Answer, Outcome, Sandbox, Session
+    from bethink.sandbox import Execution, Sandbox, Session
     from bethink.sandbox.folder import Print
     from bethink.settings import Settings
     from bethink.telemetry import Supervise
@@ -175,7 +175,7 @@ class Ran:
     `more_files` changed too, and were not looked at.
     """
 
-    answer: Answer
+    answer: Execution
     files: Sequence[Found]
     lost_before: str | None
     more_files: int = 0
@@ -301,7 +301,7 @@ class Interpreters:
 
     async def once(
         self, code: str, limits: Limits, *, lay_out: Callable[[Path], None], take: Callable[[Path], T]
-    ) -> tuple[Outcome, T]:
+    ) -> tuple[Execution, T]:
         """Run code once in a directory of its own: `lay_out` fills it, `take` looks at what is left.
 
         Raises:
@@ -353,7 +353,6 @@ class Interpreters:
         return held
 
     async def _room(self) -> tuple[Sandbox, Path]:
-        """The sandbox, and a new directory to work in."""
         self._begin()
         choice = await asyncio.shield(self._choice) if self._choice is not None else Choice(None)
         if choice.sandbox is None or self._passing is None:
@@ -382,7 +381,6 @@ class Interpreters:
         await self._drop(min(idle)[1], "its place was needed for another conversation")
 
     async def _drop(self, key: tuple[str, str], reason: str | None) -> None:
-        """Close a conversation's interpreter; the next answer there tells the reason."""
         held = self._held.pop(key, None)
         if held is None:
             return
@@ -391,7 +389,6 @@ class Interpreters:
         await held.session.close()
 
     async def _work(self) -> None:
-        """Choose a sandbox, then keep the pool filled and the unused closed, until cancelled."""
         opening = self._places.opened()
         try:
             self._passing = await anyio.to_thread.run_sync(opening.__enter__)

@@ -26,7 +26,7 @@ import zmq.asyncio
 from jupyter_client.session import Session as Wire
 
 from bethink.errors import SandboxUnavailable
-from bethink.sandbox import REASONS, Answer, Display
+from bethink.sandbox import REASONS, Display, Execution
 from bethink.sandbox.confinement import Job
 from bethink.sandbox.folder import remove
 from bethink.sandbox.process import ConfinedProcess
@@ -237,7 +237,7 @@ class Shown:
             case _:
                 pass
 
-    def answer(self, ending: Ending, *, lost: bool = False) -> Answer:
+    def answer(self, ending: Ending, *, lost: bool = False) -> Execution:
         """What was shown until now."""
         text = "".join(self._text)
         left_out = self._chars - len(text)
@@ -247,7 +247,7 @@ class Shown:
             text = f"{text[:half]}\n[… {left_out:,} characters left out …]\n{text[-half:]}"
         elif left_out:
             text += f"\n[… {left_out:,} characters left out …]"
-        return Answer(text, ending, tuple(self._displays), lost=lost)
+        return Execution(text, ending, displays=tuple(self._displays), lost=lost)
 
     def _write(self, text: str) -> None:
         self._chars += len(text)
@@ -285,10 +285,10 @@ def _traceback(lines: msgspec.Raw) -> list[str]:
     if len(written) > _MOST_TRACEBACK_BYTES:
         return [f"[… a traceback of {len(written):,} bytes …]"]
     try:
-        told = msgspec.json.decode(written, type=list[str])
+        entries = msgspec.json.decode(written, type=list[str])
     except msgspec.MsgspecError:
         return []
-    whole = _COLOURS.sub("", "\n".join(told)).split("\n")
+    whole = _COLOURS.sub("", "\n".join(entries)).split("\n")
     if len(whole) <= _TRACEBACK_LINES:
         return whole
     half = _TRACEBACK_LINES // 2
@@ -370,7 +370,7 @@ class KernelSession:
         await self._channels.ready()
         self._rest()
 
-    async def execute(self, code: str, timeout_s: float) -> Answer:
+    async def execute(self, code: str, timeout_s: float) -> Execution:
         """See `Session.execute`."""
         async with self._turn:
             if self._stopping is not None:
@@ -411,7 +411,7 @@ class KernelSession:
 
     async def _outcome(
         self, running: asyncio.Task[Ending], dying: asyncio.Task[None], shown: Shown, *, timeout_s: float
-    ) -> Answer:
+    ) -> Execution:
         both = {running, dying}
         done, _ = await asyncio.wait(both, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         is_late = not done
@@ -477,5 +477,5 @@ class KernelSession:
         self._process.is_watched = False
         self._process.signal(signal.SIGSTOP)
 
-    def _lost(self, shown: Shown) -> Answer:
+    def _lost(self, shown: Shown) -> Execution:
         return shown.answer(self._process.ending or "died", lost=True)

@@ -53,7 +53,7 @@ class ConfinedProcess:
         # By descriptor: a directory may be given another name meanwhile.
         self._places = places
         self._job = job
-        self._given = None if job.source is None else os.fstat(job.source).st_ino
+        self._source = None if job.source is None else os.fstat(job.source).st_ino
         self._process = process
         self._head = bytearray()
         self._tail = bytearray()
@@ -72,10 +72,10 @@ class ConfinedProcess:
             OSError: it cannot be started.
         """
         command = await anyio.to_thread.run_sync(confinement.command, job)
-        return await ended_if_cancelled(cls._given_its_orders(job, command), lambda made: made.end("died"))
+        return await ended_if_cancelled(cls._started_with(job, command), lambda made: made.end("died"))
 
     @classmethod
-    async def _given_its_orders(cls, job: Job, command: Command) -> ConfinedProcess:
+    async def _started_with(cls, job: Job, command: Command) -> ConfinedProcess:
         process = await ChildProcess.start(
             *command.arguments,
             stdin=PIPE,
@@ -133,13 +133,14 @@ class ConfinedProcess:
 
     async def end(self, ending: Ending) -> None:
         """Kill it, and wait until it is gone. The first ending that is given is the one that holds."""
-        self.kill(ending)
-        await uncancelled(self._end)
 
-    async def _end(self) -> None:
-        await asyncio.wait({self._reading})
-        await self._process.end()
-        await self.ended()
+        async def ended() -> None:
+            await asyncio.wait({self._reading})
+            await self._process.end()
+            await self.ended()
+
+        self.kill(ending)
+        await uncancelled(ended)
 
     def kill(self, ending: Ending) -> None:
         """Kill it at once."""
@@ -202,7 +203,7 @@ class ConfinedProcess:
         limits = self._job.limits
         pid = _innermost(self._process.pid)
         memory, threads = _use_of(pid) if pid is not None else (0, 0)
-        unlinked, buffers = _held_by(pid, limits.disk_bytes, self._given) if pid is not None else (0, 0)
+        unlinked, buffers = _held_by(pid, limits.disk_bytes, self._source) if pid is not None else (0, 0)
         if memory + buffers > limits.memory_bytes:
             return "out_of_memory"
         if threads > limits.threads:
@@ -238,10 +239,10 @@ def _is_full(place: int) -> bool:
     return disk.f_bavail * disk.f_frsize < min(_SPARE_BYTES, _SPARE_SHARE * disk.f_blocks * disk.f_frsize)
 
 
-def _held_by(pid: int, most_of_one: int, given: int | None) -> tuple[int, int]:
+def _held_by(pid: int, most_of_one: int, source: int | None) -> tuple[int, int]:
     """Bytes that no directory and no page of a process shows: of unlinked files, and of sockets and pipes.
 
-    They are those of what it holds open, but for the file of inode `given`. A deleted file that is only
+    They are those of what it holds open, but for the file of inode `source`. A deleted file that is only
     mapped counts as `most_of_one`.
     """
     files: dict[tuple[int, int], int] = {}
@@ -256,7 +257,7 @@ def _held_by(pid: int, most_of_one: int, given: int | None) -> tuple[int, int]:
             inodes.add(status.st_ino)
             if stat.S_ISSOCK(status.st_mode) or stat.S_ISFIFO(status.st_mode):
                 buffers += _buffer_bytes()
-            elif stat.S_ISREG(status.st_mode) and not status.st_nlink and status.st_ino != given:
+            elif stat.S_ISREG(status.st_mode) and not status.st_nlink and status.st_ino != source:
                 files[status.st_dev, status.st_ino] = status.st_blocks * BLOCK_BYTES
     mapped = len(_deleted_mappings(pid) - inodes)
     return sum(files.values()) + mapped * most_of_one, buffers
@@ -283,7 +284,6 @@ def _buffer_bytes() -> int:
 
 
 def _use_of(pid: int) -> tuple[int, int]:
-    """Bytes that a process holds in memory, shared ones included, and its threads."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
         threads = sum(1 for _ in Path(f"/proc/{pid}/task").iterdir())

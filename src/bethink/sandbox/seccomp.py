@@ -281,7 +281,6 @@ def _only(
 
 
 def _null(argument: int) -> list[Instruction]:
-    """Go on if a pointer is null."""
     is_zero = Instruction(EQUAL, 0, 1, 0)
     return [_load(argument), is_zero, _DENIED, _load(argument, high=True), is_zero, _DENIED]
 

@@ -137,11 +137,7 @@ def _rag_search_tool(passages: Passages) -> Tool:
 
 
 def _named(files: Sequence[HeldFile], wanted: str) -> HeldFile:
-    """The file that is meant: by its id, an address of it, its name, or the name in another's address.
-
-    Raises:
-        UnknownId: none is.
-    """
+    """The file that is meant: by its id, an address of it, its name, or the name in another's address."""
     wanted = wanted.strip()
     last = unquote(wanted.rstrip("/").rpartition("/")[2])
     ways: tuple[Callable[[HeldFile], bool], ...] = (

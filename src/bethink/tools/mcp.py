@@ -208,7 +208,6 @@ def _handler(servers: Servers, config: ServerConfig, remote: RemoteTool, lists: 
 
 
 async def _output(context: ToolContext, result: CallResult) -> ToolOutput:
-    """The parts in their order: text as it is, files kept, links named."""
     lines: list[str] = []
     kept: list[Attachment] = []
     for part in result.parts:

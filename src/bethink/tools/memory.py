@@ -109,7 +109,7 @@ def _store_memory_tool(memory: Memory) -> Tool:
             new = replace(new, source=msgspec.structs.replace(new.source, kind="tool"))
         new = replace(new, suggested=origin == "nobody")
         changed = await memory.add(context.principal, new, forgotten=context.forgotten)
-        for event in _told(changed):
+        for event in _change_events(changed):
             context.emit(event)
         return _reply(changed)
 
@@ -180,7 +180,7 @@ def listed_memories(message: ToolMessage) -> list[str] | None:
     return _LISTED.findall(message.content) if message.name in (SEARCH, _ALIAS) else None
 
 
-def _told(changed: FactChange) -> Iterator[MemoryChanged]:
+def _change_events(changed: FactChange) -> Iterator[MemoryChanged]:
     """What became of the fact, and of each that it took the place of."""
     if changed.undo is not None:
         yield MemoryChanged(

@@ -67,12 +67,12 @@ class MemoryAgent:
         question = question.strip()
         if not 0 < len(question) <= MAX_QUESTION_CHARS:
             raise BadInput(f"Ask a question of 1 to {MAX_QUESTION_CHARS:,} characters.")
-        told = [
+        instructions = [
             *await self.desk.views.filters.instructions_for(principal.reading(JOB)),
             *(text.strip() for text in filters if text.strip()),
         ]
-        if told:
-            inner = "\n".join(text.replace("<", "‹") for text in told)
+        if instructions:
+            inner = "\n".join(text.replace("<", "‹") for text in instructions)
             question = f"{question}\n\n<filter>\n{inner}\n{_CLOSE}"
         prompt = await anyio.to_thread.run_sync(_PROMPT.read_text, "utf-8")
         may_write = "write" in principal.rights

@@ -92,9 +92,7 @@ def search_tool(searching: VaultSearch) -> Tool:
     return search_files
 
 
-def backlinks_tool(graphs: Graphs) -> Tool:
-    """The tool that tells which pages link to one, over these vaults."""
-
+def _backlinks_tool(graphs: Graphs) -> Tool:
     @_vault_tool(effect="read", label="What links to {path}")
     async def backlinks(
         context: ToolContext,
@@ -325,7 +323,6 @@ def _page_text(text: str, start_line: int) -> str:
 
 
 def _listing(entries: Sequence[Entry], page: int) -> str:
-    """A folder as lines; folders end in a slash."""
     pages = max(-(-len(entries) // _LISTED), 1)
     if page > pages:
         raise BadInput(f"The listing has {pages} pages.")
@@ -383,7 +380,7 @@ class VaultTools:
             VaultCheck(searching),
             PageMoves(views, searching),
             agent,
-            tools=[*vault_tools(desk), search_tool(searching), backlinks_tool(graphs)],
+            tools=[*vault_tools(desk), search_tool(searching), _backlinks_tool(graphs)],
             code=code,
             reading_code=reading_code,
             agent_tool=agent_tool(agent, settings.max_run_s),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bethink.events import Event
-    from bethink.sandbox import Outcome
+    from bethink.sandbox import Execution
     from bethink.sandbox.folder import Found, Print
     from bethink.sandbox.interpreters import Interpreters
     from bethink.tools.vault_access import VaultAccess
@@ -67,7 +67,7 @@ _FUTURE: Final = "from __future__ import annotations\n"
 _NOT_KEPT: Final = "[{name} is not kept: {why}]"
 _MAY_BE_THERE: Final = "what it says may be in a new page that is not kept"
 _LOSES: Final = "This code would delete or empty {count:,} pages of the vault:\n{pages}"
-_OTHERWISE: Final = "[Nothing was changed: this is not what was agreed to. {told}]"
+_OTHERWISE: Final = "[Nothing was changed: this is not what was agreed to. {losses}]"
 _READ_ONLY: Final = "[Nothing was changed: this key may only read.]"
 _KILLED: Final = "[Nothing was changed.]"
 
@@ -147,7 +147,7 @@ class VaultCode:
         elif agreed == _key(copy, lost):
             notes = await self._taken_over(context, copy, left)
         else:
-            notes = [_OTHERWISE.format(told=_loses(lost))]
+            notes = [_OTHERWISE.format(losses=_loses(lost))]
         parts = [outcome.text.rstrip(), *notes]
         if outcome.ending not in {"finished", "failed"}:
             parts.insert(1, f"[The code was ended because {REASONS[outcome.ending]}.]")
@@ -180,12 +180,12 @@ class VaultCode:
                     continue
             else:
                 absent[entry.path] = entry.size
-        untrusted = any(seen.untrusted for seen in pages.values())
+        untrusted = any(page.untrusted for page in pages.values())
         untrusted = untrusted or await self.desk.is_untrusted(context.principal, absent)
         return _Copy(pages, absent, untrusted)
 
-    async def _once(self, code: str, copy: _Copy) -> tuple[Outcome, _Left]:
-        size = sum(len(seen.text.encode()) for seen in copy.pages.values())
+    async def _once(self, code: str, copy: _Copy) -> tuple[Execution, _Left]:
+        size = sum(len(page.text.encode()) for page in copy.pages.values())
         limits = Limits(
             timeout_s=self.timeout_s,
             memory_bytes=_MEMORY_BYTES,
@@ -213,18 +213,18 @@ class VaultCode:
         """Take over what was changed; of more than a few pages as one change, which one undo takes back."""
         if len(left.found) + len(left.removed) <= _FEW:
             return await self._taken(context, copy, left)
-        told: list[MemoryChanged] = []
+        changes: list[MemoryChanged] = []
 
         def emit(event: Event) -> None:
-            told.append(event) if isinstance(event, MemoryChanged) else context.emit(event)
+            changes.append(event) if isinstance(event, MemoryChanged) else context.emit(event)
 
         try:
             return await self._taken(replace(context, emit=emit), copy, left)
         finally:
-            if tokens := [one.undo for one in reversed(told) if one.undo is not None]:
-                ids = tuple(path for one in told for path in one.ids)
-                alike = len({one.change for one in told}) == 1
-                change = told[0].change if alike else "superseded"
+            if tokens := [one.undo for one in reversed(changes) if one.undo is not None]:
+                ids = tuple(path for one in changes for path in one.ids)
+                alike = len({one.change for one in changes}) == 1
+                change = changes[0].change if alike else "superseded"
                 context.emit(
                     MemoryChanged(
                         change=change, ids=ids, text=f"{len(ids):,} pages", undo=undo_of_many(tokens)
@@ -236,16 +236,16 @@ class VaultCode:
         notes: list[str] = []
         all_made = not left.more
         for found in left.found:
-            is_kept, told = await self._take(context, copy, found=found)
-            notes += told
+            is_kept, more_notes = await self._take(context, copy, found=found)
+            notes += more_notes
             all_made = all_made and (is_kept or found.name in copy.pages)
         for path in left.removed:
-            seen = copy.pages[path]
+            page = copy.pages[path]
             try:
                 if not all_made:
                     # What it said may be in a page that was not kept: the code may have renamed it.
                     raise BadInput(_MAY_BE_THERE)
-                await self.desk.delete(context, path, if_version=seen.version)
+                await self.desk.delete(context, path, if_version=page.version)
             except BethinkError as error:
                 notes.append(_NOT_KEPT.format(name=f"that {path} was deleted", why=error))
             else:
@@ -260,24 +260,24 @@ class VaultCode:
 
     async def _take(self, context: ToolContext, copy: _Copy, *, found: Found) -> tuple[bool, Sequence[str]]:
         """Whether a page is as the code left it, and what is told of it."""
-        seen = copy.pages.get(found.name)
+        page = copy.pages.get(found.name)
         try:
             if found.content is None:
                 raise BadInput("it is too large for a page")
             text = found.content.decode()
-            if seen is None:
+            if page is None:
                 await self.desk.write(context, found.name, text, if_version="", untrusted=copy.untrusted)
-            elif seen.text == text:
+            elif page.text == text:
                 return True, ()
             else:
                 await self.desk.write(
-                    context, seen.path, text, if_version=seen.version, untrusted=copy.untrusted
+                    context, page.path, text, if_version=page.version, untrusted=copy.untrusted
                 )
         except UnicodeDecodeError:
             return False, [_NOT_KEPT.format(name=found.name, why="it is no UTF-8 text")]
         except BethinkError as error:
             return False, [_NOT_KEPT.format(name=found.name, why=error)]
-        return True, [f"[{'changed' if seen else 'created'}: {found.name}]"]
+        return True, [f"[{'changed' if page else 'created'}: {found.name}]"]
 
 
 def _check(code: str) -> None:
@@ -323,21 +323,19 @@ def _lost(copy: _Copy, left: _Left) -> list[str]:
     """The pages that the code deleted or emptied, in order."""
     lost = set(left.removed)
     for found in left.found:
-        seen = copy.pages.get(found.name)
-        if seen is not None and found.content is not None:
+        page = copy.pages.get(found.name)
+        if page is not None and found.content is not None:
             kept = len(found.content.strip())
-            lost |= {found.name} if kept * _EMPTIED < len(seen.text.strip().encode()) else set()
+            lost |= {found.name} if kept * _EMPTIED < len(page.text.strip().encode()) else set()
     return sorted(lost)
 
 
 def _loses(lost: Sequence[str]) -> str:
-    """The list, as its owner is shown it."""
     lines = [f"- {path}" for path in lost[:_LISTED]]
     lines += [f"- … and {len(lost) - _LISTED:,} more"] if len(lost) > _LISTED else []
     return _LOSES.format(count=len(lost), pages="\n".join(lines))
 
 
 def _key(copy: _Copy, lost: Sequence[str]) -> str:
-    """What stands for these pages as they are now."""
     shown = json.dumps([[path, copy.pages[path].version] for path in lost])
     return hashlib.sha256(shown.encode()).hexdigest()[:32]

@@ -41,7 +41,6 @@ def _clean(path: object) -> str:
 
 
 def _page(path: object) -> Path | None:
-    """The page's file; None where there is none."""
     name = _clean(path)
     file = Path(name)
     if name in absent and not file.exists():
@@ -133,7 +132,6 @@ def get_size(file_or_dir_path: str = "") -> int:
 
 
 def _here() -> list[str]:
-    """The pages that lie here."""
     found: list[str] = []
     for folder, folders, names in os.walk("."):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -218,8 +216,8 @@ def _run(source: str) -> int:
         status = 1
     assigned = {name: value for name, value in scope.items() if _is_shown(name, value)}
     if assigned or not status:
-        told = ", ".join(f"{name!r}: {_shown(value)}" for name, value in assigned.items())
-        sys.stdout.write(f"{{{told}}}\n")
+        pairs = ", ".join(f"{name!r}: {_shown(value)}" for name, value in assigned.items())
+        sys.stdout.write(f"{{{pairs}}}\n")
     _OWN.mkdir(exist_ok=True)
     (_OWN / "read").write_text(json.dumps(sorted(was_read)), encoding="utf-8")
     return status
