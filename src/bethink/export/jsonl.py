@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bethink.feature import DocumentForm
 
 _HEADER = "bethink_memory"
+_READERS = {"fact": kept_from, "conversation": conversation_from, "message": message_from}
 
 
 class JsonLinesWriter(ExportWriter):
@@ -69,27 +70,19 @@ def read(file: BinaryIO, forms: Mapping[str, DocumentForm] | None = None) -> Ite
         document = _object(number, text)
         if isinstance(document, BadLine):
             yield document
-        elif document.get("kind") == _HEADER:
+            continue
+        kind = document.get("kind")
+        if kind == _HEADER:
             check_schema(document.get("schema"))
             is_ours = True
+        elif not is_ours or not isinstance(kind, str):
+            yield stated_from(number, document)
+        elif kind in _READERS:
+            yield _READERS[kind](number, document)
+        elif forms is not None and kind in forms:
+            yield record_from(number, document, forms[kind])
         else:
-            yield _read(number, document, forms or {}, is_ours=is_ours)
-
-
-def _read(
-    number: int, document: dict[str, Any], forms: Mapping[str, DocumentForm], *, is_ours: bool
-) -> ImportLine:
-    match document.get("kind") if is_ours else None:
-        case "fact":
-            return kept_from(number, document)
-        case "conversation":
-            return conversation_from(number, document)
-        case "message":
-            return message_from(number, document)
-        case str(kind) if kind in forms:
-            return record_from(number, document, forms[kind])
-        case _:
-            return stated_from(number, document)
+            yield stated_from(number, document)
 
 
 def _object(number: int, text: str) -> dict[str, Any] | BadLine:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bethink.export.records import ExportHeader, FactBatch, ImportLine
-    from bethink.memory import Fact
 
 _HEADER = re.compile(r"<!-- bethink_memory schema (\d+)\b.*-->")
 _HEADING = re.compile(r"#{1,6}\s+(.*?)(?:\s+#+)?\s*")
@@ -56,20 +55,21 @@ class MarkdownWriter(ExportWriter):
 
     def facts(self, batch: FactBatch) -> str:
         """More facts, under a new heading if a new category begins."""
-        return "".join(self._fact(fact) for fact in batch.facts)
-
-    def _fact(self, fact: Fact) -> str:
-        heading = "" if fact.category == self._category else f"\n## {_escaped(fact.category)}\n\n"
-        self._category = fact.category
-        document = document_of(fact)
-        del document["content"], document["category"]
-        # Two dashes end a comment in some readers. They stand in strings only, where an escape says it, too.
-        comment = msgspec.json.encode(document).decode().replace("--", "-\\u002d")
-        content = _escaped(fact.content)
-        if fact.state != "active":
-            until = "" if fact.valid_until is None else f" until {to_datetime(fact.valid_until):%Y-%m-%d}"
-            content = f"~~{content}~~ ({fact.state}{until})"
-        return f"{heading}- {content} <!-- {comment} -->\n"
+        parts: list[str] = []
+        for fact in batch.facts:
+            if fact.category != self._category:
+                parts.append(f"\n## {_escaped(fact.category)}\n\n")
+                self._category = fact.category
+            document = document_of(fact)
+            del document["content"], document["category"]
+            # Two dashes end a comment in some readers. They stand in strings only, where an escape says it.
+            comment = msgspec.json.encode(document).decode().replace("--", "-\\u002d")
+            content = _escaped(fact.content)
+            if fact.state != "active":
+                until = "" if fact.valid_until is None else f" until {to_datetime(fact.valid_until):%Y-%m-%d}"
+                content = f"~~{content}~~ ({fact.state}{until})"
+            parts.append(f"- {content} <!-- {comment} -->\n")
+        return "".join(parts)
 
 
 def read(file: BinaryIO) -> Iterator[ImportLine]:

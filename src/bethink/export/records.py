@@ -167,7 +167,22 @@ def document_of(fact: Fact) -> dict[str, Any]:
 def kept_from(line: int, document: Mapping[str, Any]) -> ImportLine:
     """The fact of an exported document, checked as strictly as a new one; or why there is none."""
     try:
-        return KeptFact(line, _fact(document))
+        links = [document.get("id")]
+        for name in ("supersedes", "depends_on"):
+            found = document.get(name)
+            links += cast("list[object]", found) if isinstance(found, list) else []
+        if (by := document.get("superseded_by")) is not None:
+            links.append(by)
+        for id in links:
+            checked_id(id)
+        timed = with_times(dict(document), time_of)
+        fact = msgspec.convert({**timed, "digest": "", "weight": 0}, Fact)
+        checked_project(fact.project)
+        if fact.state in _LIVING:
+            # What is past may have been corrected before it began.
+            check_span(fact.valid_from, fact.valid_until)
+        before = fact.before and _checked(fact.before)
+        return KeptFact(line, _checked(msgspec.structs.replace(fact, before=before)))
     except BadInput as error:
         return BadLine(line, error.message)
     except msgspec.ValidationError as error:
@@ -216,18 +231,6 @@ def checked_project(project: str | None) -> None:
         raise BadInput(f"project is {project[:40]!r}: give 1 to {_MAX_PROJECT_CHARS} characters.")
 
 
-def _fact(document: Mapping[str, Any]) -> Fact:
-    for id in (document.get("id"), *_linked(document)):
-        checked_id(id)
-    timed = with_times(dict(document), time_of)
-    fact = msgspec.convert({**timed, "digest": "", "weight": 0}, Fact)
-    checked_project(fact.project)
-    if fact.state in _LIVING:
-        # What is past may have been corrected before it began.
-        check_span(fact.valid_from, fact.valid_until)
-    return _checked(msgspec.structs.replace(fact, before=fact.before and _checked(fact.before)))
-
-
 def _checked(known: _Known) -> _Known:
     """The same with its words as those of a new fact would be kept, those of its sources too."""
     new = NewFact(known.content, known.category, known.importance, known.topics).checked()
@@ -238,15 +241,6 @@ def _checked(known: _Known) -> _Known:
     return msgspec.structs.replace(
         known, content=new.content, category=new.category, topics=new.topics, sources=sources
     )
-
-
-def _linked(document: Mapping[str, Any]) -> list[object]:
-    links: list[object] = []
-    for name in ("supersedes", "depends_on"):
-        found = document.get(name)
-        links += cast("list[object]", found) if isinstance(found, list) else []
-    by = document.get("superseded_by")
-    return links if by is None else [*links, by]
 
 
 def _optional_time(value: object) -> int | None:

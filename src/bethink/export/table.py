@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bethink.export.records import ExportHeader, FactBatch, ImportLine
-    from bethink.memory import Fact
 
 _COLUMNS = (
     "id",
@@ -66,7 +65,16 @@ class CsvWriter(ExportWriter):
 
     def facts(self, batch: FactBatch) -> str:
         """More facts, a row each."""
-        return "".join(_row(_cells(fact)) for fact in batch.facts)
+        rows: list[str] = []
+        for fact in batch.facts:
+            document = document_of(fact)
+            cells = {name: document.pop(name, "") for name in _COLUMNS}
+            cells["pinned"] = "true" if fact.pinned else "false"
+            cells["topics"] = "; ".join(re.sub(r"([\\;])", r"\\\1", topic) for topic in fact.topics)
+            shown = [str(cell) for cell in cells.values()]
+            guarded = [f"'{cell}" if _FORMULA.match(cell) else cell for cell in shown]
+            rows.append(_row([*guarded, msgspec.json.encode(document).decode()]))
+        return "".join(rows)
 
 
 def read(file: BinaryIO) -> Iterator[ImportLine]:
@@ -176,16 +184,6 @@ def _line(number: int, columns: list[str], row: list[str], *, more: str | None) 
     except (msgspec.DecodeError, ValueError) as error:
         return BadLine(number, f"a cell is not as Bethink wrote it: {error}.")
     return kept_from(number, {**rest, **typed})
-
-
-def _cells(fact: Fact) -> list[str]:
-    document = document_of(fact)
-    cells = {name: document.pop(name, "") for name in _COLUMNS}
-    cells["pinned"] = "true" if fact.pinned else "false"
-    cells["topics"] = "; ".join(re.sub(r"([\\;])", r"\\\1", topic) for topic in fact.topics)
-    shown = [str(cell) for cell in cells.values()]
-    guarded = [f"'{cell}" if _FORMULA.match(cell) else cell for cell in shown]
-    return [*guarded, msgspec.json.encode(document).decode()]
 
 
 def _row(cells: list[str]) -> str:

@@ -89,7 +89,15 @@ class ImportRun:
             await self._take(archive, pages)
             for left in archive.left:
                 self.report.skipped(left)
-            await self._topic_pages(pages)
+            topics = [
+                msgspec.structs.replace(topic, count=len(self._members.get(topic.name, ())) or topic.count)
+                for topic in self._matcher.topics
+            ]
+            self.report.topics(topics)
+            if pages is not None:
+                members = [(topic, self._members.get(topic.name)) for topic in topics]
+                written = [topic_page(source, topic, found) for topic, found in members if found]
+                self.report.became(await pages.take(written), pages=True)
         return self.report.report
 
     async def _take(self, archive: Archive, importer: PageImporter | None) -> None:
@@ -144,18 +152,6 @@ class ImportRun:
             for topic in about.get(page.key, ()):
                 place = outcome.places.get(page.key, page.path)
                 self._members.setdefault(topic.name, []).append((place, page.title))
-
-    async def _topic_pages(self, importer: PageImporter | None) -> None:
-        """Write a page for each topic, and count its members."""
-        topics = [
-            msgspec.structs.replace(topic, count=len(self._members.get(topic.name, ())) or topic.count)
-            for topic in self._matcher.topics
-        ]
-        self.report.topics(topics)
-        if importer is not None:
-            members = [(topic, self._members.get(topic.name)) for topic in topics]
-            pages = [topic_page(self.context.source, topic, found) for topic, found in members if found]
-            self.report.became(await importer.take(pages), pages=True)
 
     async def _learn(self, archive: Archive) -> None:
         learner, keys, texts = TopicLearner(), list[str](), list[str]()
@@ -266,15 +262,9 @@ def _next_items(items: Iterator[Item]) -> list[Item]:
         if item is None:
             break
         batch.append(item)
-        size += _size(item)
+        if isinstance(item, ExportedPage):
+            size += len(item.text)
+        elif isinstance(item, ExportedConversation):
+            pieces = [piece for message in item.messages for piece in message.pieces]
+            size += sum(len(getattr(piece, "text", "")) for piece in pieces)
     return batch
-
-
-def _size(item: Item) -> int:
-    match item:
-        case ExportedPage():
-            return len(item.text)
-        case ExportedConversation():
-            return sum(len(getattr(one, "text", "")) for message in item.messages for one in message.pieces)
-        case Skipped():
-            return 0

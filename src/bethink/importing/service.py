@@ -385,16 +385,13 @@ class ImportUndo:
                 self.report.became(_outcome("new", stays), pages=False)
                 self.report.show()
             self.report.show()
-        await self._remove_empty(folders)
-        return self.report.report
-
-    async def _remove_empty(self, folders: set[str]) -> None:
-        """Remove the folders that held pages of the import, and those above, where nothing is left."""
+        # The folders that held pages of the import, and those above, go if nothing is left in them.
         parts = [folder.split("/") for folder in folders if folder]
         every = {"/".join(part[: count + 1]) for part in parts for count in range(len(part))}
         for folder in sorted(every, key=lambda name: (-name.count("/"), name)):
             with suppress(Conflict, NoSuchPage):
                 await self.context.vault.delete_folder(self.context.principal, folder)
+        return self.report.report
 
     async def _removed(self, taken: ImportedItem) -> Skipped | None:
         """Remove a conversation; why it stays, if it does."""

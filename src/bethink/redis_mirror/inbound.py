@@ -68,11 +68,20 @@ class InboundReader:
         Raises:
             StorageError: Redis or the store cannot be used.
         """
+        store = self.conversations.store
         for owner in await self.redis.owners():
             listed = await self.redis.listed(owner)
-            ids = list(listed)
-            for start in range(0, len(ids), _AT_ONCE):
-                await self._look_at(owner, {id: listed[id] for id in ids[start : start + _AT_ONCE]})
+            every = list(listed)
+            for start in range(0, len(every), _AT_ONCE):
+                ids = every[start : start + _AT_ONCE]
+                held = await store.get(CONVERSATIONS, owner, ids)
+                shared = await store.get(SHARED, owner, ids)
+                for id, ours, written in zip(ids, held, shared, strict=True):
+                    if ours is None:
+                        await self._adopt(owner, id, listed[id])
+                    elif written is not None and written.record.score != listed[id]:
+                        note = OutboxNote(id=self.conversations.new_id(), root=id, whole=True)
+                        await store.commit(owner, [Put(OUTGOING, note)])
 
     async def take_changes(self, owner: str, held: Versioned[Conversation], said: Sequence[Message]) -> None:
         """Take over what another program wrote into a conversation of ours, which says `said` now.
@@ -107,18 +116,6 @@ class InboundReader:
         changes = [Put(CONVERSATIONS, archived, held.version), Put(SHARED, withdrawn, shared.version)]
         await store.commit(owner, changes)
         _log.info("the conversation %s was deleted in Redis by another program: archived", id)
-
-    async def _look_at(self, owner: str, listed: dict[str, float]) -> None:
-        store = self.conversations.store
-        ids = list(listed)
-        held = await store.get(CONVERSATIONS, owner, ids)
-        shared = await store.get(SHARED, owner, ids)
-        for id, ours, written in zip(ids, held, shared, strict=True):
-            if ours is None:
-                await self._adopt(owner, id, listed[id])
-            elif written is not None and written.record.score != listed[id]:
-                note = OutboxNote(id=self.conversations.new_id(), root=id, whole=True)
-                await store.commit(owner, [Put(OUTGOING, note)])
 
     async def _adopt(self, owner: str, id: str, score: float) -> None:
         """Make a conversation that is not known ours."""

@@ -76,9 +76,12 @@ class OutboundWriter:
             await self._remove(owner, root)
             await store.commit(owner, [] if shared is None else [Delete(SHARED, root)])
             return
-        if shared is not None and await self._stays_out(owner, held.record, shared.record):
-            await self._remove(owner, root)
-            return
+        if shared is not None and shared.record.withdrawn and held.record.archived:
+            # Another program deleted it; it stays out unless one of the two has gone on with it since.
+            is_left = score_of(held.record) == shared.record.score
+            if is_left and await self.redis.value(owner, root) is None:
+                await self._remove(owner, root)
+                return
         if shared is not None and not any(note.whole for note in notes):
             grown = await self._grow(owner, held.record, shared, notes=notes)
             if grown is not None:
@@ -89,11 +92,6 @@ class OutboundWriter:
     async def _remove(self, owner: str, root: str) -> None:
         await self.files.overwriting()
         await self.redis.remove(owner, root)
-
-    async def _stays_out(self, owner: str, held: Conversation, shared: WrittenConversation) -> bool:
-        """Whether another program deleted it, and neither of the two has gone on with it since."""
-        is_left = shared.withdrawn and held.archived and score_of(held) == shared.score
-        return bool(is_left) and await self.redis.value(owner, held.id) is None
 
     async def _grow(
         self,
@@ -158,7 +156,9 @@ class OutboundWriter:
             await self.files.overwriting()
         value = value_of(record, line, lead=foreign.lead if foreign else ())
         written = value.fingerprint()
-        extra = _extra(record, await self._all(owner, record.id), written)
+        scan = Scan(MESSAGES, {"conversation": record.id}, limit=_PAGE)
+        every = [stored async for stored in records_of(self.conversations.store, owner, scan)]
+        extra = _extra(record, every, written)
         entry = ListingEntry(record.id, score_of(record), extra)
         await self.redis.replace(owner, entry, value)
         return _put(entry, written, shared, last=line[-1].id if line else None)
@@ -195,11 +195,6 @@ class OutboundWriter:
                 found.append(item.record)
             if (cursor := page.cursor) is None:
                 return found[::-1], False
-
-    async def _all(self, owner: str, root: str) -> list[StoredMessage]:
-        """The messages of all lines."""
-        scan = Scan(MESSAGES, {"conversation": root}, limit=_PAGE)
-        return [stored async for stored in records_of(self.conversations.store, owner, scan)]
 
 
 def is_shared(conversation: Conversation) -> bool:

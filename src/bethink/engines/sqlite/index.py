@@ -286,7 +286,10 @@ class SqliteIndex:
 
     async def search(self, query: IndexQuery) -> Candidates:
         """The best `limit` of each leg; sees every commit that was acknowledged before."""
-        copy = self._copy(query.owner)
+        with self._lock:
+            copy = self._copies.pop(query.owner, None) or _Copy()
+            # The last place is that of the owner who searched last.
+            self._copies[query.owner] = copy
         async with copy.turn:
             is_behind = copy.known is None
             while True:
@@ -334,13 +337,6 @@ class SqliteIndex:
             nbytes = 0 if copy.shard is None else copy.shard.nbytes
         self._weigh(query.owner, copy, nbytes)
         return found
-
-    def _copy(self, owner: str) -> _Copy:
-        with self._lock:
-            copy = self._copies.pop(owner, None) or _Copy()
-            # The last place is that of the owner who searched last.
-            self._copies[owner] = copy
-        return copy
 
     def _weigh(self, owner: str, copy: _Copy, nbytes: int) -> None:
         """Note how large the copy is now, and let those give way that were not searched for longest."""
