@@ -208,36 +208,6 @@ class Surroundings:
     forget: Callable[[Principal, Sequence[str]], Awaitable[object]]
 
 
-async def _no_cuts(owner: str, gone: Redaction) -> RecordCuts:
-    del owner, gone
-    return RecordCuts()
-
-
-async def _no_changes(owner: str, gone: Redaction) -> Sequence[Change]:
-    del owner, gone
-    return ()
-
-
-async def nothing_important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
-    """For what has nothing that matters whatever is asked."""
-    del principal, k
-    return ()
-
-
-async def _nothing_to_clean(owner: str) -> None:
-    del owner
-
-
-async def _no_findings(principal: Principal) -> Sequence[HealthFinding]:
-    del principal
-    return ()
-
-
-async def _no_statistics(principal: Principal) -> Mapping[str, Any]:
-    del principal
-    return {}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenFeature:
     """A feature at work: its service, and what the rooms above call of it. What it has not, it leaves out.
@@ -252,15 +222,15 @@ class OpenFeature:
 
     service: object
     recall: Sequence[RecallKind] = ()
-    important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] = nothing_important
+    important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] | None = None
     forgettable: Forgettable | None = None
-    cut: Callable[[str, Redaction], Awaitable[RecordCuts]] = _no_cuts
-    redact: Callable[[str, Redaction], Awaitable[Sequence[Change]]] = _no_changes
-    clean: Callable[[str], Awaitable[None]] = _nothing_to_clean
+    cut: Callable[[str, Redaction], Awaitable[RecordCuts]] | None = None
+    redact: Callable[[str, Redaction], Awaitable[Sequence[Change]]] | None = None
+    clean: Callable[[str], Awaitable[None]] | None = None
     documents: Sequence[DocumentForm] = ()
     retention: Sequence[RetentionRule] = ()
-    check: Callable[[Principal], Awaitable[Sequence[HealthFinding]]] = _no_findings
-    statistics: Callable[[Principal], Awaitable[Mapping[str, Any]]] = _no_statistics
+    check: Callable[[Principal], Awaitable[Sequence[HealthFinding]]] | None = None
+    statistics: Callable[[Principal], Awaitable[Mapping[str, Any]]] | None = None
 
 
 def _closed(at: Surroundings) -> OpenFeature:
@@ -356,7 +326,7 @@ class Features:
 
     async def cut(self, owner: str, gone: Redaction) -> RecordCuts:
         """What all features' records say of what is forgotten, and how it goes."""
-        found = [await one.cut(owner, gone) for one in self]
+        found = [await one.cut(owner, gone) for one in self if one.cut]
         return RecordCuts(
             [change for one in found for change in one.changes],
             [excerpt for one in found for excerpt in one.excerpts],
@@ -364,22 +334,24 @@ class Features:
 
     async def redact(self, owner: str, gone: Redaction) -> list[Change]:
         """The changes by which nothing else of any feature says it."""
-        return [change for one in self for change in await one.redact(owner, gone)]
+        return [change for one in self if one.redact for change in await one.redact(owner, gone)]
 
     async def check(self, principal: Principal) -> list[HealthFinding]:
         """What needs a look; nothing if all is well."""
-        return [finding for one in self for finding in await one.check(principal)]
+        return [finding for one in self if one.check for finding in await one.check(principal)]
 
     async def statistics(self, principal: Principal) -> dict[str, Mapping[str, Any]]:
         """The numbers of each feature that has any."""
-        found = {feature.name: await one.statistics(principal) for feature, one in self._open}
-        return {name: numbers for name, numbers in found.items() if numbers}
+        return {
+            feature.name: await one.statistics(principal) for feature, one in self._open if one.statistics
+        }
 
     async def clean(self, owner: str) -> None:
         """Remove what no record names any more."""
         for one in self:
-            await one.clean(owner)
+            if one.clean:
+                await one.clean(owner)
 
     async def important(self, principal: Principal, k: int) -> Sequence[tuple[str, str]]:
         """What matters whatever is asked: at most `k` pairs (kind, id) of each feature."""
-        return [pair for one in self for pair in await one.important(principal, k)]
+        return [pair for one in self if one.important for pair in await one.important(principal, k)]

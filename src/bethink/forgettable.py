@@ -51,21 +51,6 @@ class Removal:
     gone: Sequence[tuple[str, str]] = ()
 
 
-async def _alone(owner: str) -> str:
-    del owner
-    return ""
-
-
-async def _nowhere(owner: str, holding: Holding) -> Sequence[TextPlace]:
-    del owner, holding
-    return ()
-
-
-async def _none_taken(owner: str, places: Sequence[TextPlace]) -> Removal:
-    del owner, places
-    return Removal()
-
-
 @dataclass(frozen=True, slots=True)
 class Forgettable:
     """One kind of things that go when their owner ticks it, all of them and for good.
@@ -85,9 +70,9 @@ class Forgettable:
     count: Callable[[str], Awaitable[int]]
     lines: Callable[[str, int], Awaitable[Sequence[str]]]
     remove: Callable[[str], Awaitable[None]]
-    shared: Callable[[str], Awaitable[str]] = _alone
-    find: Callable[[str, Holding], Awaitable[Sequence[TextPlace]]] = _nowhere
-    take: Callable[[str, Sequence[TextPlace]], Awaitable[Removal]] = _none_taken
+    shared: Callable[[str], Awaitable[str]] | None = None
+    find: Callable[[str, Holding], Awaitable[Sequence[TextPlace]]] | None = None
+    take: Callable[[str, Sequence[TextPlace]], Awaitable[Removal]] | None = None
 
 
 def without(text: str, spans: Sequence[Span]) -> Cut:

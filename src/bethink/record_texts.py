@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 _PAGE = 500
 
 
-def _none(record: object) -> tuple[()]:
-    del record
-    return ()
-
-
-def _unsearched(record: object) -> None:
-    del record
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordTexts(Generic[R]):
     """Finds what records say in their `fields`, and cuts it out.
@@ -48,10 +39,10 @@ class RecordTexts(Generic[R]):
     fields: Callable[[R], Mapping[str, str]]
     sentences: frozenset[str]
     rewrite: Callable[[R, Mapping[str, str]], R]
-    index: Callable[[R], IndexItem | None] = _unsearched
-    identity: Callable[[R], Sequence[str]] = _none
+    index: Callable[[R], IndexItem | None] = lambda _record: None
+    identity: Callable[[R], Sequence[str]] = lambda _record: ()
     subject: Callable[[R], str] = lambda _record: ""
-    along: Callable[[R], Sequence[Change]] = _none
+    along: Callable[[R], Sequence[Change]] = lambda _record: ()
     others: Sequence[Collection[Any]] = ()
 
     @property

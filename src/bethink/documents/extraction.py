@@ -118,7 +118,6 @@ class Extraction:
         )
 
     async def _answer(self, content: BinaryIO, task: Task) -> bytes:
-        """What the child told until it ended, or had to be ended."""
         answer = bytearray()
         async with _process(task, content) as process:
             assert process.stdout is not None  # noqa: S101 - asked for
@@ -194,7 +193,6 @@ def _believed(answer: bytes) -> Iterator[Told]:
 
 
 def _added(answer: bytes, name: str) -> Extracted:
-    """All that was told, as one document."""
     whole, _, _ = answer.rpartition(b"\n")
     count, size = 0, 0
     pages: dict[int, str] = {}

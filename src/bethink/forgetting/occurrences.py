@@ -253,7 +253,6 @@ class OccurrenceFinder:
         }
 
     async def _sightings(self, owner: str, ids: Collection[str]) -> list[Sighting]:
-        """Where these facts or messages were shown."""
         return [
             sighting
             for where in ([{}] if len(ids) > _MANY else [{"fact": id} for id in ids])
@@ -262,7 +261,6 @@ class OccurrenceFinder:
         ]
 
     async def _staying(self, owner: str, conversation: str, going: Mapping[str, Fact]) -> list[Fact]:
-        """The other facts that were shown in a conversation."""
         scan = Scan(SIGHTINGS, {"conversation": conversation}, limit=_PAGE)
         shown = records_of(self.store, owner, scan)
         ids = [sighting.fact async for sighting in shown if sighting.fact not in going]
@@ -280,7 +278,6 @@ class OccurrenceFinder:
 async def _among(
     sought: _MessageSearch, pages: AsyncGenerator[Sequence[Versioned[StoredMessage]]]
 ) -> dict[str, RedactedMessage]:
-    """The messages that say it, by their ids."""
     return {
         item.now.id: item
         async for page in pages

@@ -162,7 +162,6 @@ def _having(lines: Collection[str], wanted: set[str], analyzer: Analyzer) -> lis
 
 
 def _places(word: str, text: str) -> Iterator[int]:
-    """Where it stands by itself."""
     place = text.find(word)
     while place >= 0:
         end = place + len(word)
@@ -228,7 +227,6 @@ def rename_of(gone: Redaction, path: str) -> str | None:
 
 
 def _merged(spans: list[Span]) -> list[Span]:
-    """The same without overlaps, in order."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:

@@ -232,7 +232,6 @@ class Selector:
         return Selection(tuple(sorted(facts)), cuts, len(sure) + len(unused) > k, pages)
 
     async def _cuts(self, owner: str, told: Iterable[str], texts: Sequence[str]) -> tuple[MessageCut, ...]:
-        """The parts of what was told that say one of the texts."""
         about = redaction_of(texts)
         said = await self.store.get(MESSAGES, owner, sorted(told))
         cuts = [
@@ -259,7 +258,6 @@ class Selector:
         }
 
     async def _page_cuts(self, owner: str, ids: Sequence[str], texts: Sequence[str]) -> tuple[PageCut, ...]:
-        """The sentences of these parts of pages that say one of the texts."""
         about = redaction_of(texts)
         spans: defaultdict[str, set[Span]] = defaultdict(set)
         for part in await self.vault.parts(owner, sorted(ids)):
@@ -282,7 +280,6 @@ class Selector:
     def _facts(
         self, owner: str, *, since: int = 0, until: int, where: Mapping[str, Key] | None = None
     ) -> AsyncGenerator[Fact]:
-        """The facts learnt in a time, oldest first."""
         scan = Scan(FACTS, where or {}, order="created_at", low=since, high=until, limit=_PAGE)
         return records_of(self.store, owner, scan)
 

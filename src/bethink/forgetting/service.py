@@ -235,7 +235,9 @@ class Forgetting:
         chosen = await self.choosing.chosen(principal, wanted, at)
         if wanted.query is not None:
             holds = holding(wanted.query)
-            places = [place for one in self._kinds for place in await one.find(principal.owner, holds)]
+            places = [
+                place for one in self._kinds if one.find for place in await one.find(principal.owner, holds)
+            ]
             return replace(chosen, places=tuple(places))
         if not wanted.everything:
             return chosen
@@ -251,7 +253,7 @@ class Forgetting:
                 one.many,
                 count := await one.count(owner),
                 tuple(await one.lines(owner, _LINES)) if count else (),
-                await one.shared(owner),
+                await one.shared(owner) if one.shared else "",
             )
             for one in self._kinds
         ]
@@ -271,9 +273,11 @@ class Forgetting:
         return (self.spoken.forgettable, *self.features.forgettables)
 
     async def _taken(self, owner: str, places: Sequence[TextPlace]) -> dict[str, Removal]:
+        named = {place.kind for place in places}
         taken = {
             one.kind: await one.take(owner, [place for place in places if place.kind == one.kind])
             for one in self._kinds
+            if one.take and one.kind in named
         }
         return {kind: one for kind, one in taken.items() if one.gone}
 
@@ -367,7 +371,8 @@ class Forgetting:
                 await self.announcements.announce(owner, intent.id)
                 await self.spoken.heed_forgetting(owner)
                 receipt = await self._remove(owner, intent)
-        await self._empty(owner, intent.places)
+        if intent.places:
+            await self._empty(owner, intent.places)
         await self.spoken.scrub(owner)
         await self.features.clean(owner)
         remains = await self.store.scrub()
@@ -440,7 +445,6 @@ def asks_for_all(said: str) -> bool:
 
 
 def _doubted(changes: Sequence[Change], going: Some[str]) -> Iterator[str]:
-    """The facts that rested on what is going."""
     for change in changes:
         match change:
             case Put(record=Fact(id=id, doubts=doubts)):

@@ -108,7 +108,6 @@ def compared(old: FactReading, new: FactReading, cosine: float | None = None) ->
 
 
 def _of_slots(old: Slot, new: Slot) -> Relation:
-    """Of two statements that fill the same slot."""
     stands = fit(old, new)
     is_bounded = old.bounded or new.bounded
     if stands == "open":

@@ -269,7 +269,6 @@ def _same(asked: GateRequest) -> Iterator[Scan[Fact]]:
 
 
 def _near_enough(asked: GateRequest, found: Candidates) -> dict[str, float | None]:
-    """The cosines of what is worth reading."""
     least = _READ_WORDS * found.lexical_ideal
     return {
         one.id: one.dense

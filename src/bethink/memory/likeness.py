@@ -57,7 +57,6 @@ def _cells(vectors: Vectors, places: Places, random: np.random.Generator) -> lis
 
 
 def _compare(vectors: Vectors, cell: Places, threshold: float, *, found: Pairs) -> None:
-    """Add the near pairs of one cell."""
     own = vectors[cell]
     for start in range(0, len(cell), _BLOCK):
         cosines = own[start : start + _BLOCK] @ own.T

@@ -368,7 +368,6 @@ def _of_verb(subject: str, text: str, *, named: bool) -> Slot | None:
 def _filled(
     subject: str, attribute: str, text: str, *, reading: re.Pattern[str] | None = None
 ) -> Slot | None:
-    """The slot with the value that `text` begins with."""
     if reading is None or attribute in _NAMED_THINGS:
         text = _BEFORE_VALUE.sub("", text)
     reading = reading or _VALUES.get(attribute, _WORDS)

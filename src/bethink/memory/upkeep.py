@@ -227,7 +227,6 @@ class FactUpkeep:
         return len(old)
 
     async def _forget_expired(self, principal: Principal) -> int:
-        """Forget what expired long enough ago and was not taken back."""
         if self.settings.memory_retention_forget_days is None:
             return 0
         before = self.writing.clock.now_us() - self.settings.memory_retention_forget_days * _DAY_US

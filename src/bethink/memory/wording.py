@@ -242,7 +242,6 @@ def _is_past(text: str) -> bool:
 
 
 def _terms(text: str) -> tuple[tuple[Term, ...], tuple[int, ...]]:
-    """The words that count, and the places of those that are denied."""
     raw: list[tuple[str, str]] = []
     between: list[str] = []
     denials: list[int] = []

@@ -185,7 +185,6 @@ def _value(name: str, value: Any, before: Person | None, *, today: date) -> Any:
 
 
 def _parts(value: object, known: Iterable[str]) -> dict[str, Any]:
-    """The parts that are given."""
     if not isinstance(value, Mapping):
         raise InvalidField("give an object")
     given: dict[str, Any] = {str(name): part for name, part in value.items() if part is not None}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
@@ -304,7 +303,6 @@ def _each(
 
 
 def _number(value: object) -> tuple[int, str]:
-    """How many digits a card's number has, and the last four of them."""
     if not isinstance(value, str):
         raise InvalidField("give a text of digits")
     if "*" in value:

@@ -187,7 +187,6 @@ class People:
 
 
 def _place(cursor: str | None) -> tuple[int, str]:
-    """Behind whom a page begins."""
     at, _, id = (cursor or "0.").partition(".")
     if not at.isdecimal() or len(at) > _CURSOR_DIGITS:
         raise BadInput("This cursor is of no search for people: leave it out to begin anew.")

@@ -237,7 +237,6 @@ class Passages:
     async def _read(
         self, owner: str, conversation: str, files: Iterable[HeldFile], *, notes: list[str]
     ) -> list[tuple[str, _Held]]:
-        """The files that can be read, by name."""
         ready: dict[str, tuple[str, _Held]] = {}
         unread: dict[str, str] = {}
 
@@ -264,7 +263,6 @@ class Passages:
         return [ready[file.id] for file in files if file.id in ready]
 
     async def _whole(self, held: _Held, file: HeldFile) -> None:
-        """Read all of it, and cut it into passages."""
         if held.is_read:
             return
         if not held.count or len(held.pages) < held.count:

@@ -17,7 +17,6 @@ from zoneinfo import ZoneInfo
 
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
-from bethink.feature import nothing_important
 from bethink.index import Candidate, IndexQuery
 from bethink.messages import tokens_in
 from bethink.recall.ranking import (
@@ -131,7 +130,7 @@ class Recall:
     embeddings: Embeddings
     clock: Clock
     kinds: dict[str, RecallKind] = field(default_factory=dict[str, "RecallKind"])
-    important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] = nothing_important
+    important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] | None = None
     on_missing: Callable[[str], None] = lambda _owner: None
     sees_all: Callable[[Principal], Awaitable[bool]] = sees_all
     visible_search: VisibleSearch = field(init=False, repr=False)
@@ -272,7 +271,7 @@ class Recall:
         self, principal: Principal, answers: Sequence[RankedCandidate], *, query: str, wanted: Collection[str]
     ) -> list[RankedCandidate]:
         """A question of function words only ("Who am I?") asks for what matters most of all."""
-        if not any(char.isalpha() for char in query):
+        if self.important is None or not any(char.isalpha() for char in query):
             return list(answers)
         asked = [
             Candidate(id, kind, 0, None, None, None)
