@@ -406,9 +406,13 @@ async def _sorted_out(
         for fact in facts
     ]
     unknown = [fact for fact, found in zip(full, here, strict=True) if not found and fact.state == "active"]
-    # At once: each look by itself would wait for a thread of its own.
-    told = await asyncio.gather(*(_is_said(store, principal, fact, is_seen=is_seen) for fact in unknown))
-    said = {fact.digest for fact, is_said in zip(unknown, told, strict=True) if is_said}
+    scans = [Scan(FACTS, where={"digest": fact.digest, "state": "active"}) for fact in unknown]
+    pages = await store.scan(principal.owner, *scans)
+    said = {
+        fact.digest
+        for fact, page in zip(unknown, pages, strict=True)
+        if any(is_seen(one.record) for one in page.items)
+    }
     outcomes: list[Restored] = []
     new: dict[str, Fact] = {}
     for fact, found in zip(full, here, strict=True):
@@ -425,14 +429,6 @@ async def _sorted_out(
             new[fact.id] = fact
             said |= {fact.digest} if fact.state == "active" else set()
     return outcomes, list(new.values())
-
-
-async def _is_said(
-    store: Store, principal: Principal, fact: Fact, *, is_seen: Callable[[Fact], bool]
-) -> bool:
-    where: dict[str, Key] = {"digest": fact.digest, "state": "active"}
-    (page,) = await store.scan(principal.owner, Scan(FACTS, where=where))
-    return any(is_seen(one.record) for one in page.items)
 
 
 _RECALLED = ("active", "superseded")
