@@ -62,3 +62,11 @@ def test_filters_are_added_tried_and_removed_on_the_command_line(plain: CommandL
     assert "f1" in run("vault", "filters", "remove", "f1").out
     assert "Removed 1 filter:" in run("vault", "filters", "reset").out
     assert run("vault", "filters", "list").out == ""
+
+
+def test_filters_are_listed_and_removed_while_the_vault_is_off(plain: CommandLine) -> None:
+    plain("vault", "init")
+    plain("vault", "filters", "add", "--path", "private/*")
+    off = plain.setting(BETHINK_VAULT='{"enabled": false}')
+    assert off("vault", "list").code != 0
+    assert off("vault", "filters", "list").out == "f1  hide: path 'private/*'  from everybody but you\n"

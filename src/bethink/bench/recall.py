@@ -5,6 +5,14 @@ session each, a message a turn; questions go to `app.recall.search` as they are
 asked. The baselines are the legs of the same index: BM25 alone, vectors alone.
 R@k is the share of the evidence turns among the first k, averaged over the
 questions; questions without evidence are left out.
+
+No set is shipped: a path leads to the file or directory as its makers publish it. Every
+reader keeps the words and the dates as they are; evidence names turns.
+
+- LoCoMo: Maharana et al. 2024, `locomo10.json` or a file a conversation.
+- REALTALK: Lee et al. 2025, `data/Chat_*.json`.
+- BEAM: Tavakoli et al. 2025, `chats/100K`, a directory a conversation.
+- LongMemEval: Wu et al. 2024, `longmemeval_s.json` and its sisters.
 """
 
 from __future__ import annotations

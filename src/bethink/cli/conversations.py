@@ -29,10 +29,8 @@ COMMANDS = Commands(_EPILOG)
 )
 def _list(session: Session, options: Namespace) -> None:
     """List conversations, the last changed first."""
-    conversations, where = (
-        session.app.conversations,
-        {"archived": options.archived, "project": options.project},
-    )
+    conversations = session.app.conversations
+    where = {"archived": options.archived, "project": options.project}
     page = session.mine(conversations.list, limit=options.limit, **where)
     for item in session.mine(session.app.runs.stored.settled, page.items):
         one = item.record

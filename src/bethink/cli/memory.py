@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from bethink.errors import BadInput, UnknownId
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
@@ -95,8 +95,7 @@ def _search(session: Session, options: Namespace) -> None:
     answer, screen = session.mine(session.app.recall.ask, question), session.screen
     shown = [hit for hit in answer.hits if hit.score > 0 or options.all]
     for hit in shown:
-        document = {name: _json_value(value) for name, value in asdict(hit).items()}
-        screen.result(document, _hit_line(session, hit))
+        screen.result(replace(hit, score=round(hit.score, 4)), _hit_line(session, hit))
     if not shown:
         screen.note(f"No memories found matching: {question.text}")
     if left_out := answer.left_out:
@@ -122,12 +121,6 @@ def _hit_line(session: Session, hit: Hit) -> str:
         hit.id,
     ]
     return f"{hit.score:.2f}  {hit.kind}  {day(hit.at)}  {text}  ({', '.join(filter(None, told))})"
-
-
-def _json_value(value: object) -> object:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return round(value, 4) if isinstance(value, float) else value
 
 
 @COMMANDS.add(

@@ -258,7 +258,7 @@ def _decide(session: Session, run: str, call: WaitingCall) -> bool:
         word = "later" if answer is None else answer.strip().lower()
         choice = _CHOICES.get(word)
         if choice is not None and not (choice.always and call.final):
-            session.mine(session.app.runs.decide, run, call=call.call, choice=choice)
+            session.mine(session.app.runs.approvals.decide, run, call=call.call, choice=choice)
             return True
         if word in {"e", "edit"}:
             if _edit(session, run, call):
@@ -275,7 +275,7 @@ def _edit(session: Session, run: str, call: WaitingCall) -> bool:
     try:
         arguments = msgspec.json.decode(session.screen.edit(pretty, ".json"), type=dict[str, Any])
         choice = ApprovalChoice("edit", arguments)
-        session.mine(session.app.runs.decide, run, call=call.call, choice=choice)
+        session.mine(session.app.runs.approvals.decide, run, call=call.call, choice=choice)
     except msgspec.MsgspecError as error:
         session.screen.note(f"These are not valid arguments: {error}. Give one JSON object.", "red")
         return False

@@ -513,10 +513,12 @@ def _mend(session: Session, choice: RepairOption, *, is_sure: bool) -> bool:
 # --- filters ----------------------------------------------------------------
 
 
-COMMANDS.group("filters", "hide parts of the vault from its readers")
+_FILTERS = Commands()
+"""They work if the vault is switched off, too."""
+_FILTERS.group("filters", "hide parts of the vault from its readers")
 
 
-@COMMANDS.add(
+@_FILTERS.add(
     "filters add",
     arg("--path GLOB", "a page or a folder: private, entities/*.md", default=""),
     arg("--section TITLE", "a section, with all below its heading", default=""),
@@ -545,7 +547,7 @@ def _add_filter(session: Session, options: Namespace) -> None:
         session.screen.remark(warning, "yellow")
 
 
-@COMMANDS.add("filters list")
+@_FILTERS.add("filters list")
 def _list_filters(session: Session, _: Namespace) -> None:
     """List the filters, in their order."""
     rules = session.mine(session.app.visibility.filters.list)
@@ -555,7 +557,7 @@ def _list_filters(session: Session, _: Namespace) -> None:
         session.screen.remark("No filters. Nothing is hidden.")
 
 
-@COMMANDS.add("filters remove", arg("id ID", "the filter's id, as `list` shows it"))
+@_FILTERS.add("filters remove", arg("id ID", "the filter's id, as `list` shows it"))
 def _remove_filter(session: Session, options: Namespace) -> None:
     """Remove a filter."""
     rule = session.mine(session.app.visibility.filters.remove, options.id)
@@ -563,7 +565,7 @@ def _remove_filter(session: Session, options: Namespace) -> None:
     _show_filter(session, rule)
 
 
-@COMMANDS.add("filters reset")
+@_FILTERS.add("filters reset")
 def _reset_filters(session: Session, _: Namespace) -> None:
     """Remove all filters."""
     count = session.mine(session.app.visibility.filters.reset)
@@ -572,7 +574,7 @@ def _reset_filters(session: Session, _: Namespace) -> None:
     session.screen.result({"removed": count}, told)
 
 
-@COMMANDS.add(
+@_FILTERS.add(
     "filters test",
     arg("path PATH", "of the page in the vault, such as entities/jane_doe.md"),
     arg("--as AUDIENCE", "such as web/agent", dest="audience", required=True),
@@ -597,6 +599,7 @@ def _test_filters(session: Session, options: Namespace) -> None:
 
 def _follow_filters(session: Session) -> None:
     """Have what is searched follow the filters before the command ends: no other process may be there to."""
+    session.call(session.app.vault.sync, session.owner)
     session.call(session.app.visibility.indexing.catch_up, session.owner)
 
 
@@ -607,3 +610,6 @@ def _show_filter(session: Session, rule: Rule) -> None:
     note = f"  ({rule.note})" if rule.note else ""
     document = document_of(rule) | {"audiences": list(rule.audiences), "action": rule.action}
     session.screen.result(document, f"{rule.id}  {action}: {what}  from {whom}{note}")
+
+
+COMMANDS.table += _FILTERS.table

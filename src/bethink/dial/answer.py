@@ -2,6 +2,7 @@
 
 `door` makes one of these for each request. The key of a request dies with its answer, so
 everything that needs it (memory, files) is done before the last chunk, also when the reader leaves.
+What people attach becomes files of the conversation, what tools make becomes files of theirs.
 """
 
 from __future__ import annotations

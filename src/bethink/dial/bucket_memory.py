@@ -3,6 +3,11 @@
 The facts live in the memory of this process, under an owner of their own, so that
 everything that works with facts works with these. They are put back before an
 answer ends, since the key that may write them ends with it.
+
+The file is `__long-memories/data.json`, its form spec 000's ("Storage Format"). What that form
+does not know (dates, sources, what was superseded, which model made a vector) stands in fields
+named `bethink`, which other programs pass over; what other programs added is kept as it stands.
+Entries that did not change are written back byte for byte.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 They are thin: a `BaseTool` becomes a tool of Bethink's, `LongTermMemoryStore` is the
 memory file of the user whose key is given, `GeneralPurposeAgent` is an app with these
-tools alone. Needs the extra `dial`.
+tools alone. `ToolCallParams` is a dataclass: the SDK's stages cannot be fields of a Pydantic
+model. Needs the extra `dial`.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
+import msgspec
 
 from bethink.agent.client_tools import with_tool_choice
-from bethink.agent.request import RunOptions
 from bethink.dial.answer import DialAnswer, Offer
 from bethink.dial.core import CoreClient
 from bethink.dial.history import HistorySeal, unpack
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from aidial_sdk.chat_completion import Choice
 
+    from bethink.agent.request import RunOptions
     from bethink.app import App
     from bethink.dial.history import DialChat
     from bethink.dial.render import AnswerRenderer
@@ -91,7 +92,7 @@ class Door:
             return HistorySeal(self._secret, f"{home}\0{_place(request, first)}")
 
         asked = unpack(request.body, seal_of)
-        options = self._wishes(asked)
+        options = self._run_options(asked)
         async with AsyncExitStack() as stack:
             llm = self._model(request, asked)
             pictures = image_tools_of(self.app.settings, self.client.url, request.key)
@@ -142,7 +143,7 @@ class Door:
     def _models(self) -> list[str]:
         return list(dict.fromkeys(name for name in (self.settings.model, *self.settings.models) if name))
 
-    def _wishes(self, asked: DialChat) -> RunOptions:
+    def _run_options(self, asked: DialChat) -> RunOptions:
         """What the client may wish for its run."""
         given = asked.configuration
         known = self.configuration["properties"].keys()
@@ -151,14 +152,11 @@ class Door:
         for name in ("memory", "tools"):
             if not isinstance(given.get(name, True), bool):
                 raise BadInput(f"{name} of the configuration is true or false.")
-        options = RunOptions(
+        options = msgspec.structs.replace(
+            asked.options,
             system="\n\n".join(part for part in (self.system, asked.system) if part),
             memory=self.settings.memory != "off" and given.get("memory", True),
             tools=given.get("tools", True),
-            temperature=asked.temperature,
-            max_output_tokens=asked.max_output_tokens,
-            options=asked.options,
-            response_format=asked.response_format,
         )
         return with_tool_choice(options, asked.tools, asked.tool_choice)
 

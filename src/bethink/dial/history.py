@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from bethink.agent.request import RunOptions
 from bethink.errors import BadInput
-from bethink.llm import NO_OPTIONS, Options, ToolSchema
+from bethink.llm import Options, ToolSchema
 from bethink.messages import AssistantMessage, Origin, ToolCall, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
@@ -188,11 +189,8 @@ class DialChat:
     system: str
     outside: bool
     first: str
+    options: RunOptions
     configuration: dict[str, Any] = field(default_factory=dict[str, Any])
-    temperature: float | None = None
-    max_output_tokens: int | None = None
-    options: Options = NO_OPTIONS
-    response_format: dict[str, Any] | None = None
     results: tuple[ToolMessage, ...] = ()
     tools: tuple[ToolSchema, ...] = ()
     tool_choice: Any = None
@@ -259,17 +257,19 @@ def unpack(body: bytes, seal_of: Callable[[str], HistorySeal]) -> DialChat:
         system=system,
         outside=outside,
         first=first,
-        configuration=(fields and fields.configuration) or {},
-        temperature=request.temperature,
-        max_output_tokens=request.max_completion_tokens or request.max_tokens,
-        options=Options(
-            top_p=request.top_p,
-            stop=(request.stop,) if isinstance(request.stop, str) else tuple(request.stop or ()),
-            seed=request.seed,
-            reasoning_effort=request.reasoning_effort,
-            parallel_tool_calls=request.parallel_tool_calls,
+        options=RunOptions(
+            temperature=request.temperature,
+            max_output_tokens=request.max_completion_tokens or request.max_tokens,
+            response_format=request.response_format,
+            options=Options(
+                top_p=request.top_p,
+                stop=(request.stop,) if isinstance(request.stop, str) else tuple(request.stop or ()),
+                seed=request.seed,
+                reasoning_effort=request.reasoning_effort,
+                parallel_tool_calls=request.parallel_tool_calls,
+            ),
         ),
-        response_format=request.response_format,
+        configuration=(fields and fields.configuration) or {},
         results=tuple(map(_result, said)) if is_result else (),
         tools=tuple(one.schema for one in request.tools or ()),
         tool_choice=request.tool_choice,

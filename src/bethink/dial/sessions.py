@@ -4,6 +4,10 @@ A session has an owner of its own in the app, a conversation and the user's fact
 between two requests it keeps what the interpreter of code remembers and calls that
 wait for a decision. It is left empty after a while. Nothing of it is needed: history
 comes with each request, memory from the bucket.
+
+They live in a second app, over stores in memory, beside the first: it shares the embedding
+model, the sandbox, the web and the tool servers. So what is the user's ends with the process at
+the latest.
 """
 
 from __future__ import annotations
@@ -64,24 +68,19 @@ class EphemeralApp:
 
     async def _live(self, opened: asyncio.Future[App]) -> None:
         try:
-            async with self._open() as app:
+            await anyio.to_thread.run_sync(importlib.import_module, "jsonschema")
+            settings = Settings(
+                code_enabled=False, web_enabled=False, extraction="off", memory_consolidation=False
+            )
+            index, embeddings = MemoryIndex(), self.embeddings or MiniLmEmbeddings(settings.models)
+            ports = Ports(MemoryStore(index), index, MemoryBus(), embeddings, None)
+            async with open_app(settings, ports) as app:
                 opened.set_result(app)
                 await self._closing.wait()
         except Exception as error:  # a background task: its opener is told
             if opened.done():
                 raise
             opened.set_exception(error)
-
-    @asynccontextmanager
-    async def _open(self) -> AsyncGenerator[App]:
-        await anyio.to_thread.run_sync(importlib.import_module, "jsonschema")
-        settings = Settings(
-            code_enabled=False, web_enabled=False, extraction="off", memory_consolidation=False
-        )
-        index = MemoryIndex()
-        embeddings = self.embeddings or MiniLmEmbeddings(settings.models)
-        async with open_app(settings, Ports(MemoryStore(index), index, MemoryBus(), embeddings, None)) as app:
-            yield app
 
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of the system's, in memory; the one made there is private

@@ -1,5 +1,6 @@
 """`POST /v1/chat/completions`: a client's message, answered by a run.
 
+`Dispatch` finds the run of a request: which conversation, which model, and whether it was asked before.
 Source: OpenAI API reference, "Create chat completion".
 """
 
