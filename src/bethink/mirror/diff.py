@@ -156,12 +156,12 @@ class ChangeReader:
 
     async def current(self, owner: str, delta: ChangeSet, id: str) -> Fact | None:
         """What is in use of a fact: itself, what corrected it or what it had corrected; or None."""
-        seen: set[str] = set()
+        visited: set[str] = set()
         fact = delta.facts.get(id)
-        while fact is not None and fact.id not in seen and len(seen) < _LONGEST_CHAIN:
+        while fact is not None and fact.id not in visited and len(visited) < _LONGEST_CHAIN:
             if fact.state in {"active", "suggested"}:
                 return fact
-            seen.add(fact.id)
+            visited.add(fact.id)
             if fact.superseded_by is not None:
                 await self._read_facts(owner, delta, [fact.superseded_by])
                 fact = delta.facts.get(fact.superseded_by)
@@ -171,22 +171,22 @@ class ChangeReader:
             return next((one for one in old if one is not None and one.state == "active"), None)
         return None
 
-    async def hand(self, owner: str, seen: PageSnapshot, since: int) -> Hand:
+    async def hand(self, owner: str, snapshot: PageSnapshot, since: int) -> Hand:
         """Whose hand changed a page since a moment: the least trusted of all."""
-        found = await self.vault.versions.history(owner, seen.path, limit=_LATEST)
+        found = await self.vault.versions.history(owner, snapshot.path, limit=_LATEST)
         lately = [one for one in found if one.at >= since]
         hands = {one.by for one in lately}
         is_laid_in = any(one.by == "outside" and one.what == "created" for one in lately)
-        if seen.untrusted and (is_laid_in or hands & {"agent", "import"}):
+        if snapshot.untrusted and (is_laid_in or hands & {"agent", "import"}):
             return "stranger"
         if "agent" in hands:
             return "agent"
         return "import" if "import" in hands else "person"
 
-    async def is_reverted(self, owner: str, seen: PageSnapshot) -> bool:
+    async def is_reverted(self, owner: str, snapshot: PageSnapshot) -> bool:
         """Whether a page says again what it said before, as one that was brought back from a copy."""
-        found = await self.vault.versions.history(owner, seen.path)
-        return any(one.content == seen.version for one in found[1:])
+        found = await self.vault.versions.history(owner, snapshot.path)
+        return any(one.content == snapshot.version for one in found[1:])
 
     async def refusals(self, owner: str, path: str) -> list[Versioned[RefusedLine]]:
         """The lines of a page that became no facts."""
@@ -204,9 +204,9 @@ class ChangeReader:
         """Read pages, and know their lines; the paths of other pages that belong to them."""
         ids: set[str] = set()
         for path in sorted(paths):
-            delta.pages[path] = seen = await self.page(owner, path)
-            for shown in seen.marked:
-                delta.marked[shown.id].append((seen, shown))
+            delta.pages[path] = snapshot = await self.page(owner, path)
+            for shown in snapshot.marked:
+                delta.marked[shown.id].append((snapshot, shown))
                 ids.add(shown.id)
         found = await self._many(owner, [{"path": path} for path in paths])
         unknown = sorted(ids - delta.lines.keys() - {one.record.id for one in found})

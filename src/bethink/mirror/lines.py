@@ -235,7 +235,7 @@ def _line(document: Document, line: int) -> str:
 class PageEdit:
     """What a page becomes. `lines` are true once it is written."""
 
-    seen: PageSnapshot
+    snapshot: PageSnapshot
     lines: list[MirrorLine] = field(default_factory=list["MirrorLine"])
     _edits: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
     _more: list[str] = field(default_factory=list[str])
@@ -248,23 +248,25 @@ class PageEdit:
     def say(self, shown: LineItem, content: str, id: str) -> None:
         """Have a line say this, under this id."""
         # Between the mark of an item and its words there may be a box to tick: it is none of them.
-        is_item = shown.text > shown.start and self.seen.text[shown.text - 1] in " \t>"
+        is_item = shown.text > shown.start and self.snapshot.text[shown.text - 1] in " \t>"
         head = "" if is_item else "- "
         self._edits.append((shown.text, shown.stop, head + rendered(content, id)))
 
     def mark(self, shown: LineItem, id: str) -> None:
         """Give a line an id, and leave its words as they are written."""
-        stop = shown.stop if not shown.id else self.seen.text.rindex(f"^{shown.id}", shown.text, shown.stop)
-        written = self.seen.text[shown.text : stop].rstrip(" \t")
+        stop = (
+            shown.stop if not shown.id else self.snapshot.text.rindex(f"^{shown.id}", shown.text, shown.stop)
+        )
+        written = self.snapshot.text[shown.text : stop].rstrip(" \t")
         self._edits.append((shown.text, shown.stop, f"{written} ^{id}"))
 
     def remove(self, shown: LineItem) -> None:
         """Take out a line, with its ending."""
-        self._edits.append((*_whole(self.seen.text, shown), ""))
+        self._edits.append((*_whole(self.snapshot.text, shown), ""))
 
     def note(self, below: LineItem, content: str, id: str) -> None:
         """Have what the memory says stand below a line."""
-        text = self.seen.text
+        text = self.snapshot.text
         indent = text[below.start : below.text]
         outer = indent[: len(indent) - len(indent.lstrip(" \t>"))]
         line = f"{new_line_of(text)}{outer}  - {noted(content, id)}"
@@ -276,7 +278,7 @@ class PageEdit:
 
     def unnote(self, note: LineItem, content: str, id: str) -> None:
         """Put the line itself in the place of the note that was below it."""
-        start, _ = _whole(self.seen.text, note)
+        start, _ = _whole(self.snapshot.text, note)
         self._edits.append((start, note.stop, f"- {rendered(content, id)}"))
 
     def add(self, content: str, id: str) -> None:
@@ -285,13 +287,13 @@ class PageEdit:
 
     def text(self) -> str:
         """The page as it becomes."""
-        text = self.seen.text
+        text = self.snapshot.text
         for start, stop, by in sorted(self._edits, reverse=True):
             text = text[:start] + by + text[stop:]
         if not self._more:
             return text
         if not text.strip(f"{BOM} \t\r\n"):
-            name = category_of(self.seen.path).replace("_", " ")
+            name = category_of(self.snapshot.path).replace("_", " ")
             text = f"{text.rstrip()}# {name[:1].upper()}{name[1:]}\n\n"
         ending = new_line_of(text)
         if not text.endswith(("\n", "\r")):
@@ -344,11 +346,11 @@ def category_of(path: str) -> str:
     return "general" if found is None else found["category"]
 
 
-def takes_lines(seen: PageSnapshot) -> bool:
+def takes_lines(snapshot: PageSnapshot) -> bool:
     """Whether a line at the end of a page is one: no comment or fence is open there."""
-    if seen.odd:
+    if snapshot.odd:
         return False
-    page_edit = PageEdit(seen)
+    page_edit = PageEdit(snapshot)
     page_edit.add("x", _PROBE)
     return any(one.id == _PROBE for one in shown_in(page_edit.text())[0])
 

@@ -164,11 +164,11 @@ Arrival = tuple[PageSnapshot, LineItem, MirrorLine | None]
 
 @dataclass(slots=True)
 class LineCase:
-    """A line's record with what both sides say now. `seen` is the page where the line is, or was."""
+    """A line's record with what both sides say now. `snapshot` is the page where the line is, or was."""
 
     line: MirrorLine
     fact: Fact | None
-    seen: PageSnapshot
+    snapshot: PageSnapshot
     shown: LineItem | None = None
     note: LineItem | None = None
     note_on: PageSnapshot | None = None
@@ -220,18 +220,18 @@ class Reconciler:
         mains = [one for one in found if not one[1].is_note]
         mains.sort(key=lambda one: (one[0].path != line.path, said(one[1].content) != line.said))
         note_on, note = notes[0] if notes else (None, None)
-        for seen, shown in notes[1:]:
-            self.ledger.page_edit(seen).remove(shown)
-        for seen, shown in mains[1:]:
+        for snapshot, shown in notes[1:]:
+            self.ledger.page_edit(snapshot).remove(shown)
+        for snapshot, shown in mains[1:]:
             # A copy that was changed is a fact of its own; one that says the same is left alone.
-            if shown.content != mains[0][1].content and seen.path.startswith(FOLDER):
-                self.arrived.append((seen, shown, None))
+            if shown.content != mains[0][1].content and snapshot.path.startswith(FOLDER):
+                self.arrived.append((snapshot, shown, None))
         if mains:
             if line.why == STRANGE and not mains[0][0].untrusted:
                 line = msgspec.structs.replace(line, refused="", why="")
             return LineCase(line, fact, *mains[0], note, note_on)
-        seen = delta.pages.get(line.path) or PageSnapshot(line.path, odd=line.state != "gone")
-        return None if seen.odd else LineCase(line, fact, seen, None, note, note_on)
+        snapshot = delta.pages.get(line.path) or PageSnapshot(line.path, odd=line.state != "gone")
+        return None if snapshot.odd else LineCase(line, fact, snapshot, None, note, note_on)
 
     async def _has_another(self, fact: Fact, line: MirrorLine) -> bool:
         """Whether a line of its own shows what the line's fact became, on whichever page."""
@@ -243,20 +243,20 @@ class Reconciler:
 
     async def nothing(self, case: LineCase) -> None:
         """The line at most stands on another page."""
-        if case.shown is not None and case.line.path != case.seen.path:
-            self.ledger.keep(case.line, path=case.seen.path)
+        if case.shown is not None and case.line.path != case.snapshot.path:
+            self.ledger.keep(case.line, path=case.snapshot.path)
 
     async def settled(self, case: LineCase) -> None:
         """Both say the same now."""
         if case.fact is not None:
-            self.ledger.keep(agreed(case.line, case.fact, case.seen.path))
+            self.ledger.keep(agreed(case.line, case.fact, case.snapshot.path))
 
     async def edit(self, case: LineCase) -> None:
         """The line was changed: so is its fact."""
         if case.shown is None or case.fact is None:
             return
-        path, text, delta = case.seen.path, case.shown.content, self.ledger.delta
-        hand = await self.reader.hand(self.ledger.owner, case.seen, delta.now.looked)
+        path, text, delta = case.snapshot.path, case.shown.content, self.ledger.delta
+        hand = await self.reader.hand(self.ledger.owner, case.snapshot, delta.now.looked)
         if hand == "stranger":
             # Tried again once the owner vouches for the page.
             self.ledger.keep(case.line, path=path, state="kept", refused=said(text), why=STRANGE)
@@ -276,14 +276,14 @@ class Reconciler:
         if case.fact is None:
             return
         if case.shown is not None:
-            seen = case.seen
-            self.ledger.page_edit(seen).say(case.shown, case.fact.content, case.line.id)
+            snapshot = case.snapshot
+            self.ledger.page_edit(snapshot).say(case.shown, case.fact.content, case.line.id)
         elif case.note is not None and case.note_on is not None:
-            seen, case.keeps_note = case.note_on, True
-            self.ledger.page_edit(seen).unnote(case.note, case.fact.content, case.line.id)
+            snapshot, case.keeps_note = case.note_on, True
+            self.ledger.page_edit(snapshot).unnote(case.note, case.fact.content, case.line.id)
         else:
             return
-        self.ledger.later(seen, agreed(case.line, case.fact, seen.path))
+        self.ledger.later(snapshot, agreed(case.line, case.fact, snapshot.path))
 
     async def conflict(self, case: LineCase) -> None:
         """Both were changed: the page shows both, and its owner decides by editing it."""
@@ -295,11 +295,11 @@ class Reconciler:
             return
         case.keeps_note = True
         if case.note is None or case.note_on is None:
-            self.ledger.page_edit(case.seen).note(case.shown, case.fact.content, case.line.id)
+            self.ledger.page_edit(case.snapshot).note(case.shown, case.fact.content, case.line.id)
         else:
             self.ledger.page_edit(case.note_on).renote(case.note, case.fact.content, case.line.id)
-        both = agreed(case.line, case.fact, case.seen.path)
-        self.ledger.later(case.seen, msgspec.structs.replace(both, state="conflict"))
+        both = agreed(case.line, case.fact, case.snapshot.path)
+        self.ledger.later(case.snapshot, msgspec.structs.replace(both, state="conflict"))
 
     async def retract(self, case: LineCase) -> None:
         """The line was deleted: its fact is retracted, if not too many are."""
@@ -316,8 +316,8 @@ class Reconciler:
         if case.shown is None:
             self.ledger.keep(gone)
             return
-        self.ledger.page_edit(case.seen).remove(case.shown)
-        self.ledger.later(case.seen, gone)
+        self.ledger.page_edit(case.snapshot).remove(case.shown)
+        self.ledger.later(case.snapshot, gone)
 
     async def restore(self, case: LineCase) -> None:
         """A line is back that was deleted: so is its fact."""
@@ -326,14 +326,14 @@ class Reconciler:
             await self.renew(case)
             return
         self.ledger.delta.facts[back.id] = case.fact = back
-        case.line = self.ledger.keep(agreed(case.line, back, case.seen.path))
+        case.line = self.ledger.keep(agreed(case.line, back, case.snapshot.path))
         if case.shown is not None and case.shown.content != back.content:
             await self.edit(case)
 
     async def renew(self, case: LineCase) -> None:
         """The line was changed while its fact went: it is a fact of its own."""
         if case.shown is not None:
-            self.arrived.append((case.seen, case.shown, case.line))
+            self.arrived.append((case.snapshot, case.shown, case.line))
 
     async def wait(self, case: LineCase) -> None:
         """Nothing is done before the owner has decided."""
@@ -343,8 +343,8 @@ class Reconciler:
 
     async def _lose(self) -> None:
         """Retract the facts whose lines were deleted, or hold them until their owner has decided."""
-        asked = [case for case in self._losses if case.seen.version is None]
-        rest = [case for case in self._losses if case.seen.version is not None]
+        asked = [case for case in self._losses if case.snapshot.version is None]
+        rest = [case for case in self._losses if case.snapshot.version is not None]
         if rest and await self._is_too_much(rest):
             asked, rest = self._losses, []
         for case in asked:
@@ -358,7 +358,7 @@ class Reconciler:
                 retracted = msgspec.structs.replace(case.fact, state="retracted")
                 self.ledger.delta.facts[retracted.id] = retracted
             if case.shown is not None:
-                self.ledger.page_edit(case.seen).remove(case.shown)
+                self.ledger.page_edit(case.snapshot).remove(case.shown)
             fact = case.line.fact if case.fact is None else case.fact.id
             self.ledger.keep(case.line, fact=fact, state="gone", refused="", why="")
 
@@ -372,8 +372,8 @@ class Reconciler:
             kept = await self.ledger.store.count(self.ledger.owner, LINES, {"state": "kept"})
             if len(losses) >= kept:
                 return True
-            for seen in {case.seen.path: case.seen for case in losses}.values():
-                if await self.reader.is_reverted(self.ledger.owner, seen):
+            for snapshot in {case.snapshot.path: case.snapshot for case in losses}.values():
+                if await self.reader.is_reverted(self.ledger.owner, snapshot):
                     return True
         begun = delta.next.looked if is_over else delta.next.lost_at
         delta.next = msgspec.structs.replace(delta.next, lost=lost, lost_at=begun)
@@ -409,8 +409,8 @@ class NewLines:
         pages: defaultdict[str, list[Arrival]] = defaultdict(list)
         for one in (*arrived, *self._unknown()):
             pages[one[0].path].append(one)
-        for path, seen in self.ledger.delta.pages.items():
-            pages[path] += [(seen, shown, None) for shown in seen.unmarked]
+        for path, snapshot in self.ledger.delta.pages.items():
+            pages[path] += [(snapshot, shown, None) for shown in snapshot.unmarked]
         for path, news in pages.items():
             if not self.ledger.delta.pages[path].odd:
                 await self._take(path, news)
@@ -420,11 +420,11 @@ class NewLines:
         """Lines with an id that no record has; what forgetting left of one is removed."""
         news: list[Arrival] = []
         for found in self.ledger.delta.marked.values():
-            for seen, shown in found:
+            for snapshot, shown in found:
                 if shown.is_note or FORGOTTEN in shown.content or not shown.content:
-                    self.ledger.page_edit(seen).remove(shown)
+                    self.ledger.page_edit(snapshot).remove(shown)
                 else:
-                    news.append((seen, shown, None))
+                    news.append((snapshot, shown, None))
         self.ledger.delta.marked.clear()
         return news
 
@@ -454,20 +454,22 @@ class NewLines:
 
     def _bound(self, one: Arrival, fact: Fact, *, mark: str) -> str | None:
         """Have the line show its fact; why it cannot, if it cannot."""
-        seen, shown, line = one
+        snapshot, shown, line = one
         if fact.state not in {"active", "suggested"}:
             return _TAKEN_BACK
         if self.ledger.shows(fact.id, but=line.id if line else ""):
             return _SAME
         line = (
-            line or self.ledger.spare(fact.id) or MirrorLine(id=mark, fact=fact.id, path=seen.path, said="")
+            line
+            or self.ledger.spare(fact.id)
+            or MirrorLine(id=mark, fact=fact.id, path=snapshot.path, said="")
         )
-        page_edit = self.ledger.page_edit(seen)
+        page_edit = self.ledger.page_edit(snapshot)
         if fact.content != shown.content:
             page_edit.say(shown, fact.content, line.id)
         elif shown.id != line.id:
             page_edit.mark(shown, line.id)
-        self.ledger.later(seen, agreed(line, fact, seen.path))
+        self.ledger.later(snapshot, agreed(line, fact, snapshot.path))
         return None
 
 

@@ -88,13 +88,13 @@ class LineLedger:
         lines = (self.line(id) for id in self._by_fact.get(fact, ()))
         return next((one for one in lines if one and one.fact == fact and one.state == "gone"), None)
 
-    def page_edit(self, seen: PageSnapshot) -> PageEdit:
+    def page_edit(self, snapshot: PageSnapshot) -> PageEdit:
         """The page, to be changed."""
-        return self.page_edits.setdefault(seen.path, PageEdit(seen))
+        return self.page_edits.setdefault(snapshot.path, PageEdit(snapshot))
 
-    def later(self, seen: PageSnapshot, line: MirrorLine) -> None:
+    def later(self, snapshot: PageSnapshot, line: MirrorLine) -> None:
         """Keep a line so once its page is written; nothing else shows its fact until then."""
-        self.page_edit(seen).lines.append(line)
+        self.page_edit(snapshot).lines.append(line)
         if line.state != "gone":
             self.claimed.add(line.fact)
 
@@ -167,7 +167,7 @@ class LineWriter:
         if not delta.marked or not facts:
             return
         for fact, mark in zip(facts, await self.ledger.marks(facts), strict=True):
-            on = [seen for seen, shown in delta.marked.get(mark, ()) if not shown.is_note]
+            on = [snapshot for snapshot, shown in delta.marked.get(mark, ()) if not shown.is_note]
             if on:
                 self.ledger.keep(MirrorLine(id=mark, fact=fact.id, path=on[0].path, said=said(fact.content)))
         await self.ledger.commit()
@@ -224,7 +224,7 @@ class LineWriter:
 
     async def _is_written(self, path: str) -> bool:
         page_edit = self.ledger.page_edits[path]
-        version = page_edit.seen.version or ""
+        version = page_edit.snapshot.version or ""
         # What is forgotten meanwhile must not be written again.
         how = Authorship("mirror", "Facts", holds=self.ledger.unchanged.listen)
         try:

@@ -193,10 +193,10 @@ class Vault:
     async def faults(self, owner: str) -> Sequence[str]:
         """What of the vault is not as its files are, in words; nothing where all is well."""
         behind = await self._syncing.behind(owner)
-        told = [f"{behind:,} files changed and were not taken in: `bethink vault sync`"] if behind else []
+        faults = [f"{behind:,} files changed and were not taken in: `bethink vault sync`"] if behind else []
         if not await is_searched_whole(self.context, owner):
-            told.append("not all of it is searched: `bethink vault sync --rebuild`")
-        return told
+            faults.append("not all of it is searched: `bethink vault sync --rebuild`")
+        return faults
 
     async def parts(self, owner: str, ids: Sequence[str]) -> Sequence[FoundPart | None]:
         """The parts with these ids of index items, in their order, None for what is gone."""

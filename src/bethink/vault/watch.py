@@ -149,7 +149,7 @@ class FolderWatcher:
             await self._sync(owner, None)
 
     async def _take_in(self, roots: Mapping[Path, str], changed: Iterable[str]) -> None:
-        told: defaultdict[Path, set[str]] = defaultdict(set)
+        paths_by_root: defaultdict[Path, set[str]] = defaultdict(set)
         for name in changed:
             file = Path(name)
             root = next((root for root in roots if file.is_relative_to(root)), None)
@@ -157,8 +157,8 @@ class FolderWatcher:
                 continue
             inside = file.relative_to(root)
             if not any(part.startswith(".") for part in inside.parts):
-                told[root].add(inside.as_posix())
-        for root, inside in told.items():
+                paths_by_root[root].add(inside.as_posix())
+        for root, inside in paths_by_root.items():
             whole = len(inside) > _MANY or await self._has_folder(root, roots[root], inside)
             pages = {normal(path) for path in inside if is_page(path.rpartition("/")[2])}
             await self._sync(roots[root], None if whole else pages)

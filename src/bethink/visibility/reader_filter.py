@@ -379,8 +379,8 @@ def _is_emptied(was: Any, now: Any) -> bool:  # noqa: ANN401 - whatever JSON hol
     if not isinstance(was, dict):
         return False
     before = cast("dict[str, Any]", was)
-    told = [name for name in _TEXT_FIELDS if isinstance(before.get(name), str)]
-    return any(before[name] != now[name] and not _tells(now[name]) for name in told)
+    fields = [name for name in _TEXT_FIELDS if isinstance(before.get(name), str)]
+    return any(before[name] != now[name] and not _tells(now[name]) for name in fields)
 
 
 def _digits(text: str) -> str:

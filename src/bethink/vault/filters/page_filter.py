@@ -281,8 +281,8 @@ class View:
         """
         count = self.text.count(old) if old else 0
         if count != 1:
-            told = "does not occur" if count == 0 else f"occurs {count} times"
-            raise BadInput(f"The text to replace {told} in the page: give a text that occurs exactly once.")
+            times = "does not occur" if count == 0 else f"occurs {count} times"
+            raise BadInput(f"The text to replace {times} in the page: give a text that occurs exactly once.")
         start = self.text.index(old)
         return self._spliced([(start, start + len(old), new)])
 
@@ -447,13 +447,13 @@ def _mark(text: str, rule: Rule, span: Span, *, broader: Callable[[str], str | N
 def _general(value: str, rule: Rule, broader: Callable[[str], str | None]) -> str:
     if rule.field and _AGE.search(rule.field.replace("_", " ")):
         return general_age(value)
-    told = general(value)
-    if told == HIDDEN and rule.field:
+    shown = general(value)
+    if shown == HIDDEN and rule.field:
         found = [value[start:end] for start, end in (*dates(value), *emails(value))]
-        told = general(found[0]) if len(found) == 1 else told
-    if told == HIDDEN and (region := broader(value)):
+        shown = general(found[0]) if len(found) == 1 else shown
+    if shown == HIDDEN and (region := broader(value)):
         return region
-    return told
+    return shown
 
 
 def _links(text: str, links: PageLinks) -> Iterator[Mark]:

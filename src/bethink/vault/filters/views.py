@@ -113,8 +113,8 @@ class VaultReader:
     async def is_named(self, path: str, name: str) -> bool:
         """Whether they see in a page's front matter that it is called so."""
         page = await self.page_or_none(path)
-        told = () if page is None else other_names(parse((await self.view(page)).text))
-        return key_of(name) in map(key_of, told)
+        names = () if page is None else other_names(parse((await self.view(page)).text))
+        return key_of(name) in map(key_of, names)
 
     async def view(self, page: Page) -> View:
         """What they see of a page."""
@@ -190,11 +190,11 @@ def _with_seen_versions(change: Change, before: View | None, after: View | None)
     )
 
 
-def _as_seen(page: Page, seen: View) -> Page:
+def _as_seen(page: Page, page_view: View) -> Page:
     """A page as it is seen."""
-    if seen.is_whole:
+    if page_view.is_whole:
         return page
-    return replace(page, text=seen.text, version=seen.version, size=len(seen.text.encode()))
+    return replace(page, text=page_view.text, version=page_view.version, size=len(page_view.text.encode()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +226,8 @@ class VaultViews:
     async def text_of(self, principal: Principal, path: str, raw: str) -> str | None:
         """What is seen of a text that is, or was, on a page; None where the page is hidden."""
         reader = await self._reader(principal)
-        seen = await reader.view_of(path, raw)
-        return None if seen.is_hidden else seen.text
+        page_view = await reader.view_of(path, raw)
+        return None if page_view.is_hidden else page_view.text
 
     async def paths(self, principal: Principal) -> Sequence[str]:
         """The pages that there are for this reader, as far as they are known, in order."""
@@ -265,34 +265,33 @@ class VaultViews:
             return await self.vault.listed(principal.owner, folder, deep=deep)
         folder = checked_folder(folder)
         everything = await self.vault.listed(principal.owner, deep=True)
-        seen = [entry for entry in everything if not entry.is_folder and not reader.hides(entry.path)]
-        folders = {part for entry in seen for part in folders_of(entry.path)}
-        empty = {
-            entry.path for entry in everything if entry.is_folder and not reader.hides(f"{entry.path}/x.md")
+        visible = {one.path for one in everything if not one.is_folder and not reader.hides(one.path)}
+        folders = {part for path in visible for part in folders_of(path)}
+        taken = {part for one in everything if not one.is_folder for part in folders_of(one.path)}
+        # A folder with nothing but hidden pages is not there either.
+        folders |= {
+            one.path
+            for one in everything
+            if one.is_folder and one.path not in taken and not reader.hides(f"{one.path}/x.md")
         }
-        for entry in everything:
-            # A folder with nothing but hidden pages is not there either.
-            empty -= set() if entry.is_folder else set(folders_of(entry.path))
-        beginning = f"{folder}/" if folder else ""
-        if folder and folder not in folders | empty:
+        if folder and folder not in folders:
             raise NoSuchPage
+        beginning = f"{folder}/" if folder else ""
         shown = [
-            entry
-            for entry in (
-                *(one for one in everything if one.is_folder and one.path in folders | empty),
-                *seen,
-            )
-            if entry.path.startswith(beginning) and (deep or "/" not in entry.path[len(beginning) :])
+            one
+            for one in everything
+            if one.path in (folders if one.is_folder else visible)
+            and one.path.startswith(beginning)
+            and (deep or "/" not in one.path[len(beginning) :])
         ]
         pages = sum(not entry.is_folder for entry in shown)
-        return [await self._sized(reader, entry, told=pages <= _SIZED) for entry in shown]
+        return [await self._sized(reader, entry, is_read=pages <= _SIZED) for entry in shown]
 
     async def changed_since(self, principal: Principal, change: int) -> tuple[int, Sequence[PageRecord]]:
         """The pages that changed after the change of this number, as far as this reader may know of them."""
         reader = await self._reader(principal)
         last, records = await self.vault.changed_since(principal.owner, change)
-        seen = [record for record in records if not reader.hides(record.path)]
-        return last, [reader.record(record) for record in seen]
+        return last, [reader.record(record) for record in records if not reader.hides(record.path)]
 
     async def history(self, principal: Principal, path: str) -> Sequence[PageVersion]:
         """The changes of what is seen of a page, the newest first."""
@@ -326,10 +325,10 @@ class VaultViews:
         reader, path = await self._reader(principal), checked(path)
         reader.must_see(path)
         page = await self.vault.version(principal.owner, path, id)
-        seen = await reader.view_of(path, page.text, was=page.path)
-        if seen.is_hidden:
+        page_view = await reader.view_of(path, page.text, was=page.path)
+        if page_view.is_hidden:
             raise UnknownId(_NO_VERSION)
-        return _as_seen(page, seen)
+        return _as_seen(page, page_view)
 
     async def diff(self, principal: Principal, path: str, id: str, *, against: str | None = None) -> str:
         """What a change did to what is seen, as a unified diff; or what lies between it and a later one."""
@@ -380,17 +379,17 @@ class VaultViews:
         if page is None:
             if if_version:
                 raise Conflict
-            raw, seen, expected = text, None, ""
+            raw, page_view, expected = text, None, ""
         else:
-            seen = await reader.view(page)
-            if if_version is not None and if_version != _as_seen(page, seen).version:
+            page_view = await reader.view(page)
+            if if_version is not None and if_version != _as_seen(page, page_view).version:
                 raise Conflict
-            raw, expected = seen.edited(text), page.version
+            raw, expected = page_view.edited(text), page.version
         after = await reader.view_of(path, raw)
-        if seen is not None and not still_hides(seen, after):
+        if page_view is not None and not still_hides(page_view, after):
             raise NotAllowed(CANNOT_CHANGE)
         change = partial(self.vault.put, principal, path, raw, if_version=expected, how=how)
-        return _with_seen_versions(await _quietly(change, reader), seen, after)
+        return _with_seen_versions(await _quietly(change, reader), page_view, after)
 
     async def delete(
         self, principal: Principal, path: str, *, if_version: str | None = None, by: By, note: str = ""
@@ -415,7 +414,7 @@ class VaultViews:
             page = await reader.page_or_none(path)
             views = [await reader.view_of(path, old.text, was=old.path)]
             views += [] if page is None else [await reader.view(page)]
-            if not all(seen.is_whole for seen in views):
+            if not all(page_view.is_whole for page_view in views):
                 raise NotAllowed(CANNOT_CHANGE)
         return await self.vault.restore(principal, path, id, by=by)
 
@@ -485,13 +484,13 @@ class VaultViews:
         body = await self.vault.versions.content(reader.principal.owner, of)
         if body is None:
             return None
-        seen = await reader.view_of(path, body.decode(), was=version.path)
-        return None if seen.is_hidden else seen
+        page_view = await reader.view_of(path, body.decode(), was=version.path)
+        return None if page_view.is_hidden else page_view
 
-    async def _sized(self, reader: VaultReader, entry: Entry, *, told: bool) -> Entry:
+    async def _sized(self, reader: VaultReader, entry: Entry, *, is_read: bool) -> Entry:
         if entry.is_folder or not any(rule.is_at(entry.path) for rule in reader.rules):
             return entry
-        page = await reader.page_or_none(entry.path) if told and entry.trouble is None else None
+        page = await reader.page_or_none(entry.path) if is_read and entry.trouble is None else None
         return replace(entry, size=0 if page is None else len((await reader.view(page)).text.encode()))
 
     async def _all_of(self, owner: str, rules: tuple[Rule, ...] = ()) -> HiddenPages:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.principal import Principal
+    from bethink.vault.files.folder import Content as FileContent
     from bethink.vault.files.folder import Folder
     from bethink.vault.filters.views import VaultViews
     from bethink.vault.search.catalogue import CataloguePage
@@ -138,8 +139,8 @@ class VaultSearch:
         folder, most = self.vault.context.folder(principal.owner), self.vault.settings.max_file_bytes
 
         def read() -> list[tuple[str, str]]:
-            texts = ((path, _text(folder, most, path)) for path in paths)
-            return [(path, text) for path, text in texts if text is not None]
+            found = ((path, _read(folder, most, path)) for path in paths)
+            return [(path, one[1]) for path, one in found if one is not None]
 
         return await anyio.to_thread.run_sync(read)
 
@@ -154,26 +155,21 @@ def required(pattern: str, *, case: bool) -> list[str]:
     return [text for run in runs if len((text := folded(run)).encode()) >= LEAST_BYTES]
 
 
-def _text(folder: Folder, most: int, path: str) -> str | None:
-    """What a page's file says now; None where it cannot be read."""
+def _read(folder: Folder, most: int, path: str) -> tuple[FileContent, str] | None:
+    """A page's file as it is now, with its text; None if it cannot be read."""
     try:
         content = folder.read(path, most)
-        return None if content is None else content.body.decode()
+        return None if content is None else (content, content.body.decode())
     except (BadInput, UnicodeDecodeError):
         return None
 
 
 def _looked(folder: Folder, most: int, path: str) -> PageContent | None:
-    """A page as its file is now; None where it cannot be read."""
-    try:
-        content = folder.read(path, most)
-        if content is None:
-            return None
-        return PageContent(
-            version_of(content.body), content.stat.mtime // 1_000, content.stat.size, content.body.decode()
-        )
-    except (BadInput, UnicodeDecodeError):
+    found = _read(folder, most, path)
+    if found is None:
         return None
+    content, text = found
+    return PageContent(version_of(content.body), content.stat.mtime // 1_000, content.stat.size, text)
 
 
 def _bare(row: CatalogueRow) -> CatalogueRow:
