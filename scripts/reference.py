@@ -48,16 +48,16 @@ FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 _SETTINGS_HEAD = """\
 # Settings
 
-Each can be given in several ways; the first that is there holds:
+A setting can be given in several ways. The first one found is used:
 
-1. an option of the command, where it has one;
+1. an option of the command, if it has one;
 2. the environment variable below;
-3. a variable of another program that is read as an alias;
+3. a variable of another program that serves as an alias;
 4. `bethink.toml` in the working directory, otherwise in the data directory, with the names below;
 5. the default.
 
-Keys are never shown, neither by `GET /settings` nor in the log. A value that is not valid stops the start
-with a sentence that names the setting. This page is written from `src/bethink/settings.py` by
+Keys are never shown, neither by `GET /settings` nor in the log. If a value is not valid, Bethink does not
+start and names the setting. This page is written from `src/bethink/settings.py` by
 `scripts/reference.py`.
 """
 
@@ -66,20 +66,20 @@ _ERRORS_HEAD = """\
 
 Every error has a code that does not change. Over HTTP it is the last part of the problem's `type`,
 `urn:bethink:error:<code>`, with the status below; in a run it is the `code` of `run_failed`, or the `error`
-of a tool's result. What an error says is often more exact than its meaning here. This page is written from
-`src/bethink/errors.py` by `scripts/reference.py`.
+of a tool's result. The message of an error is often more exact than its meaning here. This page is written
+from `src/bethink/errors.py` by `scripts/reference.py`.
 """
 
 _EVENTS_HEAD = f"""\
 # Events
 
-What happens in a run, as every door tells it: the web page, the command line's `--json` and the streams of
+The events of a run, the same in every interface: the page, `--json` on the command line and the streams over
 HTTP. Each event is one JSON object with its `kind`. A run begins with `run_started` and ends with exactly
-one `run_done`. A field that has its default may be left out. A kind that you do not know is to be shown or
-skipped, never an error. `schema` is {events.SCHEMA}; it is raised when an old reader could misunderstand.
+one `run_done`. Fields with their default value may be left out. Show or skip kinds that you do not know; they
+are no error. `schema` is {events.SCHEMA}; it is raised if an old reader could misunderstand a change.
 
-A stream's `id` is the reader's place, `sequence.characters`: text that follows text shares one sequence and
-counts characters. Whoever reconnects sends the last place and gets the rest, or one `text_so_far`.
+The `id` in a stream is the position, `sequence.characters`: consecutive text shares one sequence and
+counts characters. To reconnect, send the last position; you get the rest, or first one `text_so_far`.
 
 This page is written from `src/bethink/events.py` by `scripts/reference.py`.
 """
@@ -87,9 +87,9 @@ This page is written from `src/bethink/events.py` by `scripts/reference.py`.
 _TOOLS_HEAD = """\
 # Tools
 
-What a model may call. *Effect* decides whether a call runs by itself: reads and writes of your own things
-do, what cannot be undone or leaves the machine asks you first. This page is written from the tools by
-`scripts/reference.py`.
+Tools that a model can call. *Effect* decides whether a call runs without asking: reads and writes of your
+data do; calls that cannot be undone or leave the machine ask you first. This page is written from the
+tools by `scripts/reference.py`.
 """
 
 

@@ -35,7 +35,7 @@ _FRAMEWORK = frozenset({"HTTPValidationError", "ValidationError"})
 _CLI_HEAD = """\
 # Command line
 
-`bethink COMMAND`. Results go to standard output, everything about them to standard error. Each command also
+`bethink COMMAND`. Results go to standard output, all other messages to standard error. Each command also
 has `--help`. This page is written from the program by `scripts/reference_doors.py`.
 """
 
@@ -45,15 +45,15 @@ _HTTP_HEAD = """\
 Every route, written from the server's own `/openapi.json` by `scripts/reference_doors.py`. That document
 also has the exact shapes, the events' among them.
 
-- Bodies are JSON (`Content-Type: application/json`). A field that is not known is refused.
+- Bodies are JSON (`Content-Type: application/json`). Unknown fields are refused.
 - Times are ISO 8601 with a zone. Ids are opaque.
 - Lists come in pages: `cursor` of one page asks for the next; null is the end.
 - Errors are `application/problem+json`: `type` is `urn:bethink:error:<code>`, `detail` says what happened
   and what to do, `errors` names each part of the request that is not valid.
 - Any route can answer the problems 400, 403, 413, 422, 500 and 503; further ones are named with the route.
 - Requests must name this machine (`127.0.0.1`, `localhost`) and must not come from another site's page.
-- An answer streams as server-sent events. Each has an `id`, the reader's place, and `data`, an event as
-  JSON; the last is `data: [DONE]`. A stream that breaks off without it goes on at `GET /runs/{run}/events`
+- An answer streams as server-sent events. Each has an `id`, its position, and `data`, an event as
+  JSON; the last is `data: [DONE]`. If a stream ends without it, continue at `GET /runs/{run}/events`
   with the last id as `Last-Event-ID`.
 """
 

@@ -102,7 +102,7 @@ class NotAllowed(BadInput):
 
 
 class NotSignedIn(BadInput):
-    """This needs a key, or a sign-in."""
+    """This needs a key or a sign-in."""
 
     code = "not_signed_in"
     status = 401

@@ -61,7 +61,7 @@ class TextDelta(_Event, frozen=True, tag="text_delta"):
 
 
 class ReasoningDelta(_Event, frozen=True, tag="reasoning_delta"):
-    """More of the model's reasoning, where it shows it."""
+    """More of the model's reasoning, if it is shown."""
 
     text: str
 
@@ -115,7 +115,7 @@ class ToolRequested(_Event, frozen=True, tag="tool_requested"):
 class ApprovalNeeded(_Event, frozen=True, tag="approval_needed"):
     """The call waits for the owner's decision; `reason` says why it is asked.
 
-    Of a `final` one nothing can be taken back: it is asked about each time.
+    A `final` one cannot be undone, so it asks each time.
     """
 
     call: str
@@ -162,7 +162,7 @@ class ToolFinished(_Event, frozen=True, tag="tool_finished"):
 
 
 class MemoryChanged(_Event, frozen=True, tag="memory_changed"):
-    """A fact was changed; `undo` is the token that takes it back, None where that cannot be."""
+    """A fact was changed; `undo` is the token that reverts it, None if that is impossible."""
 
     change: Literal["added", "merged", "superseded", "suggested", "retracted", "restored", "forgotten"]
     ids: tuple[str, ...]
@@ -178,7 +178,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryUsed(_Event, frozen=True, tag="memory_used"):
-    """Memories that the answer names as what it rests on, each once, in the order of their first mark.
+    """Memories that the answer names as its sources, each once, in the order of their first mark.
 
     `marks` are places in the run's last message. What was given and not named may have helped too.
     """
@@ -225,7 +225,7 @@ class ContextFilled(_Event, frozen=True, tag="context_filled"):
 
 
 class Warned(_Event, frozen=True, tag="warning"):
-    """A part works less well than it should; the run goes on."""
+    """A part is degraded; the run continues."""
 
     part: str
     message: str

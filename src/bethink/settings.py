@@ -105,7 +105,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     data_dir: _Directory = Field(
-        default_factory=default_data_dir, description="Everything that Bethink keeps."
+        default_factory=default_data_dir, description="Directory of all data of Bethink."
     )
     models_dir: _Directory | None = _setting(
         _CLONE_MODELS if _CLONE_MODELS.is_dir() else None,
@@ -116,18 +116,18 @@ class Settings(BaseModel):
     time_zone: str = _setting("UTC", "IANA name of the local owner's time zone.")
     log_level: str = _setting(
         "info",
-        "Least that is logged: `debug`, `info`, `warning` or `error`.",
+        "Lowest level that is logged: `debug`, `info`, `warning` or `error`.",
         pattern="^(debug|info|warning|error)$",
     )
 
     # --- who may come in, from where, and how often
 
     user: str = _setting(
-        "", "User whose data the command line and `bethink mcp` act on; empty is the first one."
+        "", "User whose data the command line and `bethink mcp` use; by default the first one."
     )
     public_urls: Origins = _setting(
         [],
-        "Addresses at which people reach this Bethink, such as `https://bethink.example`"
+        "Public addresses of this server, such as `https://bethink.example`"
         " (comma-separated): what a proxy in front of it answers to. Needs a user with a key.",
     )
     cors_origins: Origins = _setting(
@@ -137,16 +137,16 @@ class Settings(BaseModel):
     )
     trusted_proxies: _Texts = _setting(
         [],
-        "Addresses of proxies whose `X-Forwarded-For` is believed (comma-separated): failed"
+        "Addresses of proxies whose `X-Forwarded-For` is trusted (comma-separated): failed"
         " sign-ins are counted by it.",
     )
 
     sign_in_days: int = _setting(30, "How long a browser stays signed in.", ge=1, le=365)
     requests_per_minute: int = _setting(
-        600, "Requests of one key or browser a minute, where there are users; 0 is no limit.", ge=0
+        600, "Requests per minute of one key or browser, if there are users; 0 is no limit.", ge=0
     )
     owner_requests_per_minute: int = _setting(
-        1200, "Requests of one user a minute with all keys; 0 is no limit.", ge=0
+        1200, "Requests per minute of one user with all keys; 0 is no limit.", ge=0
     )
     runs_at_once: int = _setting(
         16, "Answers of one user that run at once in a process; 0 is no limit.", ge=0
@@ -154,13 +154,15 @@ class Settings(BaseModel):
 
     # --- models
 
-    model: str = _setting("", "`provider:name`, for example `openai:gpt-4o`; empty is no model.")
+    model: str = _setting("", "`provider:name`, for example `openai:gpt-4o`; empty means no model.")
     model_fallbacks: _Texts = _setting(
         [], "Models to try, in order, when the first one fails (comma-separated)."
     )
-    models_offered: _Texts = _setting([], "Models that may be chosen beside `model` (comma-separated).")
+    models_offered: _Texts = _setting(
+        [], "Models that can be chosen in addition to `model` (comma-separated)."
+    )
     assistants: Annotated[dict[str, Assistant], BeforeValidator(as_object)] = _setting(
-        {}, "What `/v1/models` lists beside models: `[assistants.NAME]`."
+        {}, "Assistants that `/v1/models` lists in addition to models: `[assistants.NAME]`."
     )
     model_base_url: str | None = _setting(None, "Base URL of `model`, instead of its provider's own.")
     model_api_key: SecretStr | None = _setting(None, "Key of `model`, instead of its provider's own.")
@@ -174,7 +176,7 @@ class Settings(BaseModel):
         None, "How long a reasoning model thinks: `none`, `minimal`, `low`, `medium`, `high`.", max_length=20
     )
     model_parallel_tool_calls: bool | None = _setting(
-        None, "Whether the model may ask for several calls at once."
+        None, "Whether the model may make several tool calls at once."
     )
     model_attempts: int = _setting(3, "Tries per model before the next one.", ge=1, le=10)
     model_connect_timeout_s: float = _setting(10, "Longest wait for a connection, in seconds.", gt=0)
@@ -198,18 +200,18 @@ class Settings(BaseModel):
     max_steps: int = _setting(20, "Requests to the model in one run.", ge=1)
     max_tool_calls: int = _setting(100, "Tool calls in one run.", ge=1)
     max_run_tokens: int = _setting(400_000, "Tokens in and out in one run.", ge=1)
-    max_run_cost_usd: float = _setting(2.0, "Dollars in one run, where prices are known.", gt=0)
+    max_run_cost_usd: float = _setting(2.0, "Dollars in one run, if prices are known.", gt=0)
     max_run_s: float = _setting(900, "Seconds of one run.", gt=0)
-    max_repeated_calls: int = _setting(3, "Times that the very same call may be asked for.", ge=1)
+    max_repeated_calls: int = _setting(3, "How often the same call may be repeated.", ge=1)
 
     tools_enabled: bool = _setting(True, "Whether the model is offered tools.")
-    tool_timeout_s: float = _setting(5, "Seconds of one tool call, unless the tool says other.", gt=0)
+    tool_timeout_s: float = _setting(5, "Seconds of one tool call, unless the tool sets another limit.", gt=0)
     tool_uses_days: int | None = _setting(
-        365, "Days for which the log of tool calls is kept; none is for ever.", ge=1
+        365, "Days for which the log of tool calls is kept; forever if unset.", ge=1
     )
     redaction: Annotated[Redaction, BeforeValidator(as_object)] = _setting(
         Redaction(),
-        "Personal numbers masked in what tools return: `tool_results` and `exceptions`"
+        "Personal numbers masked in tool results: `tool_results` and `exceptions`"
         " (`docs/how-to/decide-what-tools-may-do.md`).",
     )
     tool_policy: Annotated[dict[str, Literal["auto", "ask", "deny"]], BeforeValidator(as_object)] = _setting(
@@ -226,21 +228,21 @@ class Settings(BaseModel):
     )
     max_file_bytes: int = _setting(50_000_000, "Largest file of a conversation, in bytes.", ge=1000)
     master_key: SecretStr | None = _setting(
-        None, "Seals secrets that are kept; without it `master.key` in the data directory does."
+        None, "Encrypts stored secrets; by default `master.key` in the data directory is used."
     )
-    tool_concurrency: int = _setting(100, "Calls of one owner that run at once.", ge=1)
+    tool_concurrency: int = _setting(100, "Tool calls of one owner that run at once.", ge=1)
     max_tool_result_chars: int = _setting(20_000, "Longest result that the model reads.", ge=500)
     max_message_chars: int = _setting(200_000, "Longest message that is accepted.", ge=1000)
 
     # --- conversations and what is known of them
 
     titles: Literal["words", "model"] = _setting(
-        "words", "Name a conversation by its first words, or have the model name it when it has answered."
+        "words", "Title of a conversation: its first words, or chosen by the model after its answer."
     )
     summaries: bool = _setting(
         True,
-        "Have the model tell the earlier part of a long conversation in short; otherwise it is"
-        " left out of what the model sees.",
+        "Whether the model summarises the earlier part of a long conversation; otherwise that"
+        " part is left out.",
     )
     summary_share: float = _setting(
         0.7,
@@ -249,44 +251,48 @@ class Settings(BaseModel):
         le=0.9,
     )
     summary_after_messages: int | None = _setting(
-        None, "Summarise also beyond so many messages; none is by the window alone.", ge=4
+        None, "Summarise also above this number of messages; by default only the window counts.", ge=4
     )
-    summary_keep_messages: int = _setting(20, "Newest messages that stay word for word then.", ge=2)
+    summary_keep_messages: int = _setting(20, "Newest messages that are not summarised.", ge=2)
 
     redis_url: SecretStr | None = _setting(
         None,
-        "A Redis in which other programs find the conversations: `redis://host:6379/0`,"
+        "A Redis for a copy of the conversations, which other programs can use: `redis://host:6379/0`,"
         " `rediss://` with TLS, `unix:///path`.",
     )
     redis_owner: str = _setting(
-        "local", "Whose conversations have the plain keys; others' are behind `bethink:OWNER:`.", min_length=1
+        "local",
+        "Owner whose conversations have plain keys; those of others begin with `bethink:OWNER:`.",
+        min_length=1,
     )
     redis_timeout_s: float = _setting(5, "Longest wait for Redis.", gt=0, le=60)
 
     recall_limit: int = _setting(5, "Memories recalled into a turn's context.", ge=0, le=50)
-    recall_profile_limit: int = _setting(8, "Important facts that are always in context.", ge=0, le=50)
-    recall_min_score: float = _setting(0.25, "Least score of a memory in context.", ge=0, le=1)
+    recall_profile_limit: int = _setting(
+        8, "Number of important facts that are always in context.", ge=0, le=50
+    )
+    recall_min_score: float = _setting(0.25, "Lowest score of a memory in context.", ge=0, le=1)
     recall_timeout_s: float = _setting(
-        5, "Longest search for memories; after it the answer goes without them.", gt=0
+        5, "Longest search for memories; after that the answer does not use them.", gt=0
     )
     extraction: Literal["off", "suggest", "store"] = _setting(
         "off",
-        "Have the model look for facts in finished turns: `suggest` leaves them to your review,"
-        " `store` keeps them. Costs one more request a turn.",
+        "Whether the model extracts facts from finished turns: `suggest` leaves them to your"
+        " review, `store` stores them. Costs one more request per turn.",
     )
-    memory_search_limit: int = _setting(10, "Results of a memory search, unless asked.", ge=1, le=50)
+    memory_search_limit: int = _setting(10, "Default number of results of a memory search.", ge=1, le=50)
 
     memory_consolidation: bool = _setting(
         True, "Whether memories that say the same are merged once a day; it can be undone."
     )
     memory_retention_days: int | None = _setting(
-        None, "Days after which a memory that was not said again is retracted; none is never.", ge=1
+        None, "Days after which a memory that was not repeated is retracted; never if unset.", ge=1
     )
     memory_retention_keep_importance: float = _setting(
         0.8, "Memories of this importance, and pinned ones, are always kept.", ge=0, le=1
     )
     memory_retention_forget_days: int | None = _setting(
-        None, "Days after which a memory so retracted is forgotten for good; none is never.", ge=1
+        None, "Days after which such a retracted memory is forgotten for good; never if unset.", ge=1
     )
     max_import_bytes: int = _setting(
         200_000_000, "Largest file that `POST /memories/import` takes, in bytes.", ge=1000
@@ -310,16 +316,16 @@ class Settings(BaseModel):
     documents_timeout_s: float = _setting(30, "Longest reading of one file, in seconds.", gt=0)
     documents_memory_mb: int = _setting(1024, "Memory of the process that reads a file.", ge=256)
     documents_search_timeout_s: float = _setting(
-        60, "Longest search of files, in seconds; what was not read by then is told.", gt=0
+        60, "Longest search of files, in seconds; the answer says what was not read by then.", gt=0
     )
     images_model: str = _setting(
         "",
-        ("`provider:name` of a model that makes pictures, for example `openai:gpt-image-1`; empty is none."),
+        ("`provider:name` of an image model, for example `openai:gpt-image-1`; empty means none."),
     )
     images_base_url: str | None = _setting(None, "Base URL of `images_model`, instead of its provider's own.")
     images_api_key: SecretStr | None = _setting(None, "Key of `images_model`, instead of its provider's own.")
-    images_timeout_s: float = _setting(120, "Longest wait for a picture, in seconds.", gt=0)
-    images_price_usd: float | None = _setting(None, "Dollars for one picture, where you know them.", ge=0)
+    images_timeout_s: float = _setting(120, "Longest wait for an image, in seconds.", gt=0)
+    images_price_usd: float | None = _setting(None, "Price of one image in dollars, if known.", ge=0)
 
     vault: Annotated[VaultSettings, BeforeValidator(as_object)] = _setting(
         VaultSettings(),
@@ -328,15 +334,15 @@ class Settings(BaseModel):
 
     code_enabled: bool = _setting(True, "Whether the model may run Python, in a sandbox.")
     code_sandbox: Literal["auto", "bubblewrap", "landlock"] = _setting(
-        "auto", "What holds the code; `auto` takes the first that holds here."
+        "auto", "The sandbox; `auto` uses the first that works on this machine."
     )
     code_timeout_s: float = _setting(30, "Seconds of one execution of code.", gt=0)
     code_memory_mb: int = _setting(1024, "Memory of one interpreter.", ge=128)
-    code_disk_mb: int = _setting(256, "Room for a conversation's files of code.", ge=1)
-    code_output_chars: int = _setting(16_000, "What is kept of one output.", ge=500)
-    code_interpreters: int = _setting(4, "Interpreters that live at once.", ge=1)
-    code_idle_s: float = _setting(900, "Seconds unused after which one is closed.", gt=0)
-    code_prewarmed: int = _setting(0, "Interpreters held ready; 0 is none.", ge=0, le=8)
+    code_disk_mb: int = _setting(256, "Disk space for the files of code in one conversation.", ge=1)
+    code_output_chars: int = _setting(16_000, "Characters kept of one output.", ge=500)
+    code_interpreters: int = _setting(4, "Interpreters that run at once.", ge=1)
+    code_idle_s: float = _setting(900, "Seconds without use after which an interpreter is closed.", gt=0)
+    code_prewarmed: int = _setting(0, "Interpreters started in advance.", ge=0, le=8)
 
     web_enabled: bool = _setting(True, "Whether the model may search the web and read its pages.")
     web_search_url: str = _setting(
@@ -349,19 +355,17 @@ class Settings(BaseModel):
         "", "Region of searches: `us-en` for ddgs, a language such as `en` for SearXNG."
     )
     web_safe_search: Literal["off", "moderate", "strict"] = _setting(
-        "moderate", "How much search engines leave out."
+        "moderate", "Safe search of the search engines."
     )
     web_timeout_s: float = _setting(20, "Seconds of one search or one page.", gt=0)
     web_max_bytes: int = _setting(10_000_000, "Largest page that is read, in bytes.", ge=1000)
-    web_robots: bool = _setting(
-        True, "Whether pages that a site's robots.txt forbids to programs are left alone."
-    )
+    web_robots: bool = _setting(True, "Whether to respect robots.txt.")
     web_ports: Annotated[list[int], BeforeValidator(as_list)] = _setting(
         [80, 443, 8080, 8443], "Ports of public hosts that are opened (comma-separated)."
     )
     web_allow_private: _Texts = _setting(
         [],
-        "Addresses beside the public internet that may be opened: `127.0.0.1:8080`,"
+        "Addresses outside of the public internet that may be opened: `127.0.0.1:8080`,"
         " `10.0.0.0/8`, `wiki.lan` (comma-separated).",
     )
 
@@ -380,7 +384,7 @@ class Settings(BaseModel):
         None, "A JSON file with `mcpServers`, as other programs have it."
     )
     max_offered_tools: int = _setting(
-        30, "With more tools than these, the model searches those of MCP servers.", ge=5
+        30, "With more tools than this, the model finds tools with `search_tools`.", ge=5
     )
 
     @property

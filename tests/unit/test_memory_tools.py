@@ -285,7 +285,7 @@ async def test_what_does_not_fit_is_told_to_the_model_and_changes_nothing(
     ("name", "arguments", "label"),
     [
         ("store_memory", {"content": "Lives in Paris"}, "Remember: Lives in Paris"),
-        ("search_memory", {"query": "home"}, "Look through memory: home"),
+        ("search_memory", {"query": "home"}, "Search memory: home"),
         ("delete_all_memories", {}, "Delete all memories"),
     ],
 )

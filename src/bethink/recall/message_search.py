@@ -53,7 +53,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class MessageHit:
-    """A message that holds what is sought. `marks` are places of the words in `snippet`, by characters.
+    """A message that matches the search. `marks` are places of the words in `snippet`, by characters.
 
     The snippet is cut out of the message's text; `is_active` says whether the
     message stands on the active branch of its conversation.

@@ -114,8 +114,8 @@ def _rag_search_tool(passages: Passages) -> Tool:
     ) -> ToolOutput:
         """Search through uploaded documents semantically.
 
-        Gives the passages that bear most on the question, each with its file and page. Answer from
-        what they say and name file and page; where they do not answer it, say so.
+        Gives the most relevant passages, each with its file and page. Answer from
+        them and name file and page; if they do not answer it, say so.
         """
         held = await context.files()
         if file_urls:

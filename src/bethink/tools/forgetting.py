@@ -64,11 +64,11 @@ def _of_everything(forgetting: Forgetting) -> Tool:
     async def delete_all_memories(
         context: ToolContext,
         kinds: Annotated[
-            list[str], Field(description="What else goes, if named: pages, files, people", max_length=20)
+            list[str], Field(description="What else to forget: pages, files, people", max_length=20)
         ] = [],  # noqa: B006 - never changed
         conversations: Annotated[
             Literal["keep", "remove"],
-            Field(description="What was said: keep to be read but never recalled, or remove"),
+            Field(description="Messages: keep (readable, never recalled) or remove"),
         ] = "keep",
     ) -> str:
         """Delete ALL stored memories. Use only when user explicitly requests.
@@ -113,10 +113,10 @@ def _of_one_thing(forgetting: Forgetting) -> Tool:
             ),
         ],
         token: Annotated[
-            str, Field(description="Leave it out: it is filled in when the user is shown what would go.")
+            str, Field(description="Leave it out: it is filled in when the user sees the preview.")
         ] = "",
     ) -> str:
-        """Remove memories about one thing for good, and what was said of it in conversations.
+        """Remove memories about one thing for good, and messages about it.
 
         Use only when the user explicitly asks to forget or delete something.
         The user is shown what would go and decides. This cannot be undone; to

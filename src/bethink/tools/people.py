@@ -162,8 +162,8 @@ def _create_user_tool(people: People) -> Tool:
     ) -> ToolOutput:
         """Add a user (a person whom the owner keeps a record of) to the users management system.
 
-        Search for them first (search_users): nobody is added twice. Take what the owner or a page
-        says of them; never make up what is not known.
+        Search for them first (search_users) to avoid duplicates. Use what the owner or a page
+        says; never make anything up.
         """
         fields = _given_fields(
             name=name, surname=surname, email=email, about_me=about_me, phone=phone, salary=salary,
@@ -195,11 +195,11 @@ def _search_users_tool(people: People) -> Tool:
         email: Annotated[str | None, _line_of("Part of the e-mail address")] = None,
         gender: Gender = None,
         limit: Annotated[int, Field(ge=1, le=50, description="Users of one page")] = 20,
-        cursor: Annotated[str | None, _line_of("Of the page before, as it told; none for the first")] = None,
+        cursor: Annotated[str | None, _line_of("Cursor from the page before; none for the first")] = None,
     ) -> ToolOutput:
-        """Find users whose name, surname and e-mail address contain what is given, in any case.
+        """Find users by parts of name, surname and e-mail address, case-insensitive.
 
-        All that is given must fit; without any of it everybody is listed, page by page.
+        All given parts must match; without any, all users are listed, page by page.
         """
         sought = PersonQuery(name, surname, email, gender)
         found = await people.search(context.principal, sought, limit=limit, cursor=cursor)
@@ -236,7 +236,7 @@ def _update_user_tool(people: People) -> Tool:
         address: Lives = None,
         credit_card: Pays = None,
     ) -> ToolOutput:
-        """Change what is given of a user; what is left out stays as it is. Search for them first."""
+        """Change the given fields of a user; others stay. Search for them first."""
         fields = _given_fields(
             name=name, surname=surname, email=email, about_me=about_me, phone=phone, salary=salary,
             date_of_birth=date_of_birth, gender=gender, company=company, address=address,

@@ -54,9 +54,7 @@ def search_tool(searching: VaultSearch) -> Tool:
         context: ToolContext,
         query: Annotated[
             str,
-            Field(
-                description='Words that a page should hold; "a phrase" in quotes.', max_length=MAX_QUERY_CHARS
-            ),
+            Field(description='Words to find; "a phrase" in quotes.', max_length=MAX_QUERY_CHARS),
         ],
         filters: Annotated[
             list[str],
@@ -65,7 +63,7 @@ def search_tool(searching: VaultSearch) -> Tool:
                 max_length=MAX_FILTERS,
             ),
         ] = [],  # noqa: B006 - never changed
-        regex: Annotated[bool, Field(description="The query is a Python regular expression.")] = False,  # noqa: FBT002
+        regex: Annotated[bool, Field(description="The query is a regular expression.")] = False,  # noqa: FBT002
         case_sensitive: Annotated[bool, Field(description="Capitals matter.")] = False,  # noqa: FBT002
         context_lines: Annotated[int, Field(ge=0, le=20, description="Lines shown around each hit.")] = 1,
         page: Annotated[int, Field(ge=1, le=1_000, description="Further results.")] = 1,
@@ -73,7 +71,7 @@ def search_tool(searching: VaultSearch) -> Tool:
     ) -> ToolOutput:
         """Search the user's vault of Markdown pages, the best pages first, with the lines that match.
 
-        Capitals do not matter unless asked. Where no page holds all words, those with some are shown.
+        Case is ignored by default. If no page has all words, pages with some are shown.
         """
         asked = Search(
             query,
@@ -167,7 +165,7 @@ def _reading_tools(desk: VaultAccess) -> list[Tool]:
     ) -> ToolOutput:
         """Read a page of the vault, the user's own Markdown notes.
 
-        A long page comes in parts; the answer says where it goes on.
+        A long page comes in parts; the answer says where it continues.
         """
         page = await desk.read(context.principal, file_path)
         return ToolOutput(_page_text(page.text, start_line), memories=(page.path,), untrusted=page.untrusted)
@@ -176,7 +174,7 @@ def _reading_tools(desk: VaultAccess) -> list[Tool]:
     async def list_directory(
         context: ToolContext,
         path: Annotated[str, Field(description='Folder, such as entities; "" is the whole vault.')] = "",
-        page: Annotated[int, Field(ge=1, description="For more, where there are many.")] = 1,
+        page: Annotated[int, Field(ge=1, description="Page of a long listing.")] = 1,
     ) -> ToolOutput:
         """List a folder of the vault: its folders and pages, with their sizes."""
         entries = await desk.listed(context.principal, path.strip("/"))
@@ -192,9 +190,9 @@ def _go_to_link_tool(desk: VaultAccess) -> Tool:
     async def go_to_link(
         context: ToolContext,
         link: Annotated[
-            str, Field(description="As it stands in a page: [[jane_doe]], [[entities/jane_doe.md|her]].")
+            str, Field(description="As written in a page: [[jane_doe]], [[entities/jane_doe.md|her]].")
         ],
-        from_path: Annotated[str, Field(description="The page in which the link stands, if known.")] = "",
+        from_path: Annotated[str, Field(description="The page with the link, if known.")] = "",
     ) -> ToolOutput:
         """Read the page that a link leads to, from the section or block on that it names."""
         beside = named(from_path) if from_path else ""
@@ -215,15 +213,15 @@ def _go_to_link_tool(desk: VaultAccess) -> Tool:
 def _writing_tools(desk: VaultAccess) -> list[Tool]:
     @_vault_tool(effect="write", label="Write {file_path}", filters_itself=False)
     async def write_file(context: ToolContext, file_path: _Path, content: _Text) -> str:
-        """Have a page of the vault hold exactly this text, whether it was there or not.
+        """Write this text as a page of the vault, new or not.
 
-        Prefer update_file for a page that is there: it leaves the rest of it as it is.
+        Prefer update_file for an existing page: it keeps the rest.
         """
         return _change_text(await desk.write(context, file_path, content))
 
     @_vault_tool(effect="write", label="Create {file_path}")
     async def create_file(context: ToolContext, file_path: _Path, content: _Text = "") -> str:
-        """Create a page of the vault. Folders come with it; one that is there already is left alone."""
+        """Create a page of the vault. Creates its folders; never overwrites a page."""
         try:
             return _change_text(await desk.write(context, file_path, content, if_version=""))
         except Conflict as error:
@@ -245,7 +243,7 @@ def _update_file_tool(desk: VaultAccess) -> Tool:
     ) -> str:
         """Replace one text in a page of the vault by another.
 
-        The old text must stand in the page exactly once; give enough of it to be sure which is meant.
+        The old text must occur exactly once in the page; give enough of it to be unique.
         To add a line, replace the line before it by both.
         """
         if old_content == new_content:
@@ -258,7 +256,7 @@ def _update_file_tool(desk: VaultAccess) -> Tool:
 def _delete_file_tool(desk: VaultAccess) -> Tool:
     @_vault_tool(effect="write", label="Delete {file_path}")
     async def delete_file(context: ToolContext, file_path: _Path) -> str:
-        """Delete a page of the vault. The user can take it back."""
+        """Delete a page of the vault. The user can undo it."""
         change = await desk.delete(context, file_path)
         return f"Deleted {change.path}."
 

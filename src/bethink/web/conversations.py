@@ -56,7 +56,7 @@ class FoundMark(BaseModel):
 
 
 class FoundMessage(ResponseModel):
-    """A message that holds what is sought."""
+    """A message that matches the search."""
 
     message: str = Field(description="Its id.")
     conversation: str
@@ -124,7 +124,7 @@ class JobCost(ResponseModel):
     requests: int
     input_tokens: int
     output_tokens: int
-    cost_usd: float | None = Field(description="Null where no price is known.")
+    cost_usd: float | None = Field(description="Null if no price is known.")
     estimated: bool = Field(description="The provider did not count some of it.")
 
 
@@ -192,7 +192,7 @@ class NewConversation(Body):
 
 
 class ConversationPatch(Body):
-    """What to change; what is left out stays. A null `model` or `project` takes it away."""
+    """What to change; fields that are left out stay. A null `model` or `project` takes it away."""
 
     title: str | None = None
     archived: bool | None = None

@@ -49,9 +49,11 @@ class Forgotten(ResponseModel):
     forgotten: int = Field(description="How many memories, their earlier and later versions included.")
     at: Timestamp
     memories: list[str]
-    messages: list[str] = Field(description="Messages in which what said it reads `[forgotten]` now.")
+    messages: list[str] = Field(
+        description="Messages whose sentences about it were replaced by `[forgotten]`."
+    )
     conversations: list[str] = Field(description="Conversations that got another title.")
-    doubted: list[str] = Field(description="Memories that rested on what is gone.")
+    doubted: list[str] = Field(description="Memories that depended on forgotten ones.")
     people: list[str] = Field(description="People in whose records something told of it.")
     pages: list[str] = Field(description="Pages of the vault out of which something went, by their ids.")
     outside: list[str] = Field(description="What no forgetting here can reach.")
@@ -102,7 +104,7 @@ class ForgetPreview(ResponseModel):
     messages: list[ForgottenSentences]
     conversations: list[str] = Field(description="Conversations that would get another title.")
     people: list[ForgottenOfPerson] = Field(description="Records of people that tell of it.")
-    pages: list[ForgottenOfPage] = Field(description="Pages of the vault that tell of it.")
+    pages: list[ForgottenOfPage] = Field(description="Pages of the vault about it.")
     has_more: bool = Field(description=_MORE)
     kinds: list[ForgottenKind] = Field(description=_OTHERS)
 

@@ -89,7 +89,7 @@ class VaultPart(PartHealth):
 
 
 class Parts(BaseModel):
-    """The parts that Bethink stands on."""
+    """The parts of Bethink and their status."""
 
     store: PartHealth
     embeddings: PartHealth
@@ -107,7 +107,7 @@ class Parts(BaseModel):
 
 
 class Health(BaseModel):
-    """How Bethink is. `degraded` where any part is; a part that is off by choice is no fault."""
+    """The state of Bethink: `degraded` if any part is; parts that are switched off do not count."""
 
     status: Literal["ok", "degraded"]
     version: str

@@ -149,16 +149,16 @@ _BODY = {
 class ImportTally(ResponseModel):
     """How many conversations, or pages."""
 
-    new: int = Field(description="Of an import that was taken back: those that went.")
+    new: int = Field(description="After an undo: those that were removed.")
     grown: int = Field(description="Here since an earlier import, with less.")
     known: int = Field(description="Here already.")
     kept: int = Field(description="Changed here since, and left so.")
     duplicates: int = Field(description="They say the same as another one.")
-    left: int = Field(description="Could not be taken.")
+    left: int = Field(description="Not imported.")
 
 
 class ImportProblem(ResponseModel):
-    """What was not taken, and why."""
+    """What was not imported, and why."""
 
     name: str
     why: str
@@ -219,7 +219,7 @@ class ImportChoice(Body):
 
     into: Into | None = Field(default=None, description="Null: by what it is.")
     topics: TopicMethod = "keywords"
-    source: SourceName | None = Field(default=None, description="Null: by what it holds.")
+    source: SourceName | None = Field(default=None, description="Null: detected from the content.")
 
 
 def _jobs(request: Request) -> ImportJobs:
@@ -237,11 +237,11 @@ async def upload_export(
     jobs: Jobs,
     *,
     name: Annotated[
-        str, Query(max_length=200, description="What the file is called, where the body is the file.")
+        str, Query(max_length=200, description="The name of the file, if the body is the file.")
     ] = "export",
-    source: Annotated[SourceName | None, Query(description="Known by what it holds, unless named.")] = None,
+    source: Annotated[SourceName | None, Query(description="Detected from the content by default.")] = None,
 ) -> ImportShown:
-    """Upload an export; it is looked through at once, and nothing is taken before you say so."""
+    """Upload an export; it is read at once, and nothing is imported before you start it."""
     staging, id = app.importing.staging, app.importing.new_id()
     make = partial(staging.create, caller.owner, id)
     # What is forgotten meanwhile must not take it away before it is looked through.
@@ -272,7 +272,7 @@ async def get_import(import_id: str, app: Served, caller: Caller, jobs: Jobs) ->
 async def apply_import(
     import_id: str, body: ImportChoice, app: Served, caller: Caller, jobs: Jobs
 ) -> ImportShown:
-    """Take in what was looked at; one that was stopped goes on."""
+    """Start the import after its preview; a stopped one continues."""
     choice = ImportOptions(body.source, body.into, body.topics)
     return await _shown(app, caller, await jobs.apply(caller, import_id, choice))
 
@@ -285,7 +285,7 @@ async def undo_import(import_id: str, app: Served, caller: Caller, jobs: Jobs) -
 
 @router.delete("/{import_id}", status_code=204)
 async def discard_import(import_id: str, caller: Caller, jobs: Jobs) -> None:
-    """Remove the uploaded file; what was taken stays."""
+    """Delete the uploaded file; imported items stay."""
     await jobs.discard(caller, import_id)
 
 

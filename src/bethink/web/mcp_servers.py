@@ -31,7 +31,7 @@ class McpServerShown(ResponseModel):
     start: Literal["lazy", "eager"]
     state: Literal["off", "idle", "connecting", "ready", "retrying", "sign_in"]
     since: Timestamp
-    reason: str | None = Field(description="What is wrong and what to do; null where nothing is.")
+    reason: str | None = Field(description="What is wrong and what to do; null if nothing is.")
     last_error: str | None
     protocol: str | None = Field(description="Revision of the protocol that it speaks.")
     server: str | None = Field(description="The server's own name and version.")
@@ -84,7 +84,7 @@ async def mcp_signed_in(
 
 @router.post("/{name}/reconnect", responses=documented(404))
 async def reconnect_mcp_server(name: str, app: Served, _: Caller) -> McpServerShown:
-    """Connect anew at once; answers how that went, after the server's time for connecting at the latest."""
+    """Reconnect now; the answer has the result, after the server's connect time-out at the latest."""
     return McpServerShown.of(await app.mcp_servers.reconnect(name))
 
 

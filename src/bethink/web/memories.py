@@ -71,7 +71,7 @@ class MemorySource(ResponseModel):
 
 
 class MemoryDoubt(ResponseModel):
-    """Why a memory may not hold; `memory` contradicts it, or was what it rests on."""
+    """Why a memory may no longer be true; `memory` contradicts it, or it depended on that."""
 
     kind: Literal["contradicts", "depends", "unclear"]
     memory: str | None = Field(validation_alias="fact")
@@ -178,7 +178,7 @@ class MemoryFinding(ResponseModel):
 
 
 class MemoryHealth(BaseModel):
-    """What needs a look; empty where all is well."""
+    """The problems found; empty if there are none."""
 
     findings: list[MemoryFinding]
 
@@ -205,7 +205,7 @@ class MemoryStep(ResponseModel):
     change: StepKind
     count: int = Field(description="How many memories it changed.")
     memory: Memory | None = Field(description="The first of them, as it is now; null where it was forgotten.")
-    undo: str | None = Field(description="Takes it back, as long as nothing was changed since.")
+    undo: str | None = Field(description="Undoes it, if nothing was changed since.")
 
 
 class MemoryLog(BaseModel):
@@ -246,7 +246,7 @@ FormatName = Literal["jsonl", "md", "csv", "data.json"]
 
 
 class BadImportLine(BaseModel):
-    """A line that was not taken, and why."""
+    """A line that was not imported, and why."""
 
     line: int
     reason: str
@@ -261,13 +261,13 @@ class MemoryImport(BaseModel):
     restored: int = Field(description="Put back as they were exported.")
     said: int = Field(description="Conversations and messages put back.")
     added: int
-    merged: int = Field(description="Said more of what is known.")
+    merged: int = Field(description="Merged with known memories.")
     known: int = Field(description="Changed nothing.")
     differing: int = Field(description="Changed here since they were exported, and left as they are here.")
     refused: int
     bad: list[BadImportLine] = Field(description="The first hundred of those refused.")
     preview: bool
-    undo: str | None = Field(description="Takes back what was added.")
+    undo: str | None = Field(description="Undoes the import.")
 
 
 @router.get("/health", dependencies=[SEES_ALL])
@@ -302,7 +302,7 @@ async def get_memory_log(
 
 @router.post("/consolidate", dependencies=[SEES_ALL], responses=documented(409))
 async def consolidate_memories(body: ConsolidationBody, app: Served, caller: Caller) -> Consolidation:
-    """Merge memories that say the same, in one step, which `undo` takes back."""
+    """Merge duplicates in one step, which `undo` reverts."""
     return Consolidation.of(
         await app.memory.consolidate(caller, threshold=body.threshold, share=body.share, preview=body.preview)
     )
@@ -318,7 +318,7 @@ async def list_memories(
     cursor: Cursor = None,
     category: Label | None = None,
     project: Label | None = None,
-    doubted: Annotated[bool, Query(description="Only those that may not hold.")] = False,
+    doubted: Annotated[bool, Query(description="Only those in doubt.")] = False,
     state: State | Literal["all"] = "active",
     query: Annotated[str | None, Query(max_length=2000, description="Search, best first.")] = None,
 ) -> MemoryPage:

@@ -117,7 +117,7 @@ class _Message(ResponseModel):
     content: str
     position: int = Field(description="Its place on its branch's line; 0 is the first message.")
     branch: int = Field(description="The branch that it belongs to.")
-    siblings: MessageSiblings | None = Field(description="Null where nothing else was said in its place.")
+    siblings: MessageSiblings | None = Field(description="Null if there is no alternative to it.")
 
 
 class OwnerMessage(_Message):
@@ -243,7 +243,7 @@ class Waiting(ResponseModel):
     arguments: str
     label: str
     reason: str
-    final: bool = Field(description="Nothing of it can be taken back: it is asked about each time.")
+    final: bool = Field(description="It cannot be undone, so it asks each time.")
 
 
 class ChatAnswer(ResponseModel):

@@ -27,7 +27,7 @@ class RecalledItem(ResponseModel):
     speaker: str | None = Field(description="Who said it: `owner`, `assistant` or a name.")
     valid_from: datetime | None = Field(description="Since when it holds, where that was told.")
     valid_until: datetime | None = Field(description="Until when it held; null while it does.")
-    doubt: str | None = Field(description="Why it may not hold.")
+    doubt: str | None = Field(description="Why it may no longer be true.")
 
 
 class RecallAnswer(BaseModel):
@@ -52,7 +52,7 @@ async def recall(
     since: Annotated[AwareDatetime | None, Query(description="Said at or after this time.")] = None,
     until: Annotated[AwareDatetime | None, Query(description="Said before this time.")] = None,
     as_of: Annotated[
-        AwareDatetime | None, Query(description="What held at this time, whenever it was said.")
+        AwareDatetime | None, Query(description="What was true at this time, whenever it was said.")
     ] = None,
     conversation: Annotated[str | None, Query(description="Only what was said in it, by its id.")] = None,
     project: Annotated[str | None, Query(description="Only what belongs to this project.")] = None,

@@ -28,7 +28,7 @@ class Bounds(ResponseModel):
 class SettingsShown(ResponseModel):
     """The settings in force."""
 
-    model: str | None = Field(description="`provider:name`; null where none is set.")
+    model: str | None = Field(description="`provider:name`; null if none is set.")
     model_help: str = Field(description="How to set a model, and which one was found on this machine.")
     memory_agent: str = Field(description="The model that the memory agent of the vault asks, in words.")
     fallbacks: list[str]

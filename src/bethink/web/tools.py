@@ -86,7 +86,7 @@ async def list_calls(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> CallPage:
-    """Which tools were called, with what, who let them, and how it ended."""
+    """Tool calls with arguments, decision and outcome."""
     page = await app.audit.calls(caller, tool=tool, conversation=conversation, limit=limit, cursor=cursor)
     called = await app.audit.with_arguments(caller, [item.record for item in page.items])
     items = [CallShown.of(one.use, arguments=one.arguments) for one in called]

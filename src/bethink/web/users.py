@@ -69,7 +69,7 @@ class SignInBody(Body):
 
 @router.get(_PATH)
 async def get_session(app: Served, caller: Anybody) -> SessionShown:
-    """Who is signed in; told to anybody who asks about themselves."""
+    """Who is signed in, for the caller itself."""
     needed = await app.accounts.needs_key()
     if caller is None:
         return SessionShown(needed=needed, user=None, rights=[], by_key=False)
@@ -163,7 +163,7 @@ class KeyList(BaseModel):
 class KeyMade(KeyShown):
     """A key that was just made."""
 
-    key: str = Field(description="Its text: shown this once, and kept nowhere.")
+    key: str = Field(description="Its text: shown only once and not stored.")
 
 
 class KeyBody(Body):
@@ -201,7 +201,7 @@ class UserBody(Body):
 
 
 class UserPatch(Body):
-    """What to change; what is left out stays."""
+    """What to change; fields that are left out stay."""
 
     disabled: bool | None = None
     admin: bool | None = None

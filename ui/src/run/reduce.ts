@@ -38,7 +38,7 @@ export type ToolPart = {
   decision: Decision["decision"] | null;
   /** What was decided holds for the tool from now on. */
   always: boolean;
-  /** Nothing of it can be taken back: it is asked about each time. */
+  /** It cannot be undone, so it asks each time. */
   final: boolean;
   /** What it brought is not the owner's own. */
   untrusted: boolean;

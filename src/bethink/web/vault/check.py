@@ -124,7 +124,7 @@ async def plan_repair(body: ChoiceBody, app: Served, caller: Caller) -> VaultPla
 
 @router.post("/repair", responses=documented(400, 403, 404, 409))
 async def repair_vault(body: RepairBody, app: Served, caller: Caller) -> VaultMended:
-    """Do what was shown, all of it or nothing, as changes that can be taken back."""
+    """Make the previewed repair, completely or not at all, as changes that can be undone."""
     _must_be_owner(caller)
     made = await app.vault_tools.checking.mending.make(caller, body.choice, body.id)
     return VaultMended(changes=[VaultChange.of(one) for one in made.changes], undo=list(made.undo))

@@ -312,7 +312,7 @@ class VaultVersion(ResponseModel):
     moved_from: str | None
     size: int = Field(description="In bytes, behind this change.")
     note: str
-    undo: str | None = Field(description="Takes it back, where nothing was changed since.")
+    undo: str | None = Field(description="Undoes it, if nothing was changed since.")
 
 
 class VaultHistory(BaseModel):

@@ -125,7 +125,7 @@ class VaultGraph(ResponseModel):
 
     nodes: list[VaultNode]
     edges: list[VaultEdge]
-    missing: list[VaultLost] = Field(description="Where links of these pages name what is no page.")
+    missing: list[VaultLost] = Field(description="Broken links in these pages.")
     orphans: list[str] = Field(description="Pages that no link leaves or reaches.")
     way: list[str] | None = Field(
         description="The shortest way that was asked for; null where there is none."
