@@ -32,8 +32,7 @@ from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexQuery
 from bethink.principal import LOCAL_OWNER, Principal
-from bethink.settings import Settings
-from bethink.settings_shapes import VaultSettings
+from bethink.settings import Settings, VaultSettings
 from bethink.store import SetVector
 from bethink.vault import KIND, Vault
 from bethink.vault.watch import FolderWatcher

@@ -8,8 +8,7 @@ from pathlib import Path
 from bethink.clock import FakeClock, Ids
 from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.principal import LOCAL_OWNER, Principal
-from bethink.settings import Settings
-from bethink.settings_shapes import VaultSettings
+from bethink.settings import Settings, VaultSettings
 from bethink.store import Store
 from bethink.vault import Vault
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from bethink.tool import Schema, has_secrets
 
 if TYPE_CHECKING:
-    from bethink.settings_shapes import Redacted
+    from bethink.settings import Redacted
     from bethink.tool import ToolOutput
 
 

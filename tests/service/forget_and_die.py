@@ -17,8 +17,7 @@ from typing import TypeVar
 
 from bethink.app import open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.settings import Settings
-from bethink.settings_shapes import VaultSettings
+from bethink.settings import Settings, VaultSettings
 from bethink.store import Change, Store
 
 _T = TypeVar("_T")

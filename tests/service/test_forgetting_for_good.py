@@ -15,8 +15,7 @@ from bethink.app import App, open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.llm.scripted import Reply, Rule, ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
-from bethink.settings import Settings
-from bethink.settings_shapes import VaultSettings
+from bethink.settings import Settings, VaultSettings
 from tests.server_process import running
 from tests.traces import left_of
 from tests.warm import run

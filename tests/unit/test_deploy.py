@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bethink.settings import Settings
-from bethink.settings_shapes import DialDoor
+from bethink.settings import DialDoor, Settings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 

@@ -21,8 +21,7 @@ from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.masking import masked
 from bethink.mcp_client.schemas import plain
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage
-from bethink.settings import load_settings
-from bethink.settings_shapes import McpServer
+from bethink.settings import McpServer, load_settings
 from bethink.tool import Tool, checker, foreign_tool
 from bethink.tools.mcp import MAX_NAME, configured, listed, public_name
 from tests.door import called, open_door

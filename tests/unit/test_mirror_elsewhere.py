@@ -23,8 +23,7 @@ from bethink.mirror.reconcile import FactEditor
 from bethink.mirror.render import LineLedger
 from bethink.ports import open_ports
 from bethink.principal import LOCAL_OWNER, Principal
-from bethink.settings import Settings
-from bethink.settings_shapes import VaultSettings
+from bethink.settings import Settings, VaultSettings
 from bethink.store import Scan
 from bethink.vault.files.context import VaultContext
 from bethink.vault.files.draft import Draft

@@ -18,8 +18,7 @@ from bethink.events import ToolFinished
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.masking import NumberMask, redacted, redacted_value
 from bethink.mcp_server.server import Door
-from bethink.settings import Settings, load_settings
-from bethink.settings_shapes import Redacted
+from bethink.settings import Redacted, Settings, load_settings
 from bethink.tool import ToolContext, ToolOutput, tool
 from tests.door import open_door
 from tests.house import open_house

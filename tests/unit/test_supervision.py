@@ -19,8 +19,7 @@ from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.events import Place, RunDone, Warned
 from bethink.llm.scripted import ScriptedLlm
-from bethink.settings import Settings
-from bethink.settings_shapes import DialDoor
+from bethink.settings import DialDoor, Settings
 from bethink.store import Change, Put
 from bethink.telemetry import Supervisor
 from tests.door import DONE, Door, open_door

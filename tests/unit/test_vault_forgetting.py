@@ -16,8 +16,7 @@ from bethink.forgetting.selection import ForgetRequest
 from bethink.memory import NewFact
 from bethink.memory.facts import mark_of
 from bethink.principal import LOCAL_OWNER, Principal
-from bethink.settings import Settings
-from bethink.settings_shapes import VaultSettings
+from bethink.settings import Settings, VaultSettings
 from bethink.vault.filters.rules import Rule
 from tests.traces import left_of
 

@@ -11,8 +11,7 @@ from bethink.dial.sessions import open_ephemeral_app
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import NotAllowed
 from bethink.principal import LOCAL_OWNER
-from bethink.settings import Settings
-from bethink.settings_shapes import VaultSettings
+from bethink.settings import Settings, VaultSettings
 from bethink.vault import Vault
 from tests.house import open_house
 from tests.vaults import ME

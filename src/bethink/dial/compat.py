@@ -27,7 +27,7 @@ from bethink.dial.sessions import DialSessions, EphemeralApp, owner_of
 from bethink.errors import BadInput
 from bethink.events import ToolProgress
 from bethink.memory import NewFact
-from bethink.settings_shapes import DialDoor
+from bethink.settings import DialDoor
 from bethink.telemetry import log
 from bethink.tool import Tool, ToolContext, ToolOutput, foreign_tool
 

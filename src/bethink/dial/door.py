@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from bethink.dial.history import DialChat
     from bethink.dial.render import AnswerRenderer
     from bethink.llm import Llm
-    from bethink.settings import Settings
-    from bethink.settings_shapes import DialDoor
+    from bethink.settings import DialDoor, Settings
     from bethink.tool import Tool
 
 

@@ -31,8 +31,7 @@ from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.errors import BethinkError, Busy
 from bethink.ports import Ports
-from bethink.settings import Settings
-from bethink.settings_shapes import VaultSettings
+from bethink.settings import Settings, VaultSettings
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

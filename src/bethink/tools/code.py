@@ -41,12 +41,15 @@ _ERRORS: Final = {"finished": None, "timed_out": "timeout", "failed": "code_fail
 
 
 def code_source(interpreters: Interpreters | None, timeout_s: float) -> Callable[[], Sequence[Tool]]:
-    """`execute_code`, if it may be offered now: not if code is off, not installed, or no sandbox holds.
-
-    Its code may take `timeout_s`; without a sandbox it refuses with a sentence.
-    """
+    """The tools that may be offered now: none where code is off, not installed, or no sandbox holds."""
     if interpreters is None:
         return tuple
+    tools = code_tools(interpreters, timeout_s)
+    return lambda: tools if interpreters.may_run else ()
+
+
+def code_tools(interpreters: Interpreters, timeout_s: float) -> list[Tool]:
+    """`execute_code`, whose code may take `timeout_s`; without a sandbox it refuses with a sentence."""
 
     @tool(
         effect="write",
@@ -84,8 +87,7 @@ def code_source(interpreters: Interpreters | None, timeout_s: float) -> Callable
             error=_ERRORS.get(ran.answer.ending, f"code_{ran.answer.ending}"),
         )
 
-    tools = (execute_code,)
-    return lambda: tools if interpreters.may_run else ()
+    return [execute_code]
 
 
 async def _kept(context: ToolContext, ran: Ran) -> tuple[list[Attachment], list[str]]:

@@ -28,8 +28,7 @@ from bethink.mcp_client.schemas import plain
 from bethink.mcp_client.sdk import SdkConnector
 from bethink.mcp_client.servers import Servers
 from bethink.principal import LOCAL_OWNER
-from bethink.settings import variable
-from bethink.settings_shapes import McpOAuth, McpServer
+from bethink.settings import McpOAuth, McpServer, variable
 from bethink.store import Collection, Delete, Put, Record
 from bethink.tool import NewFile, ToolContext, ToolOutput, foreign_tool, leaves
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.principal import Principal
-    from bethink.settings_shapes import VaultSettings
+    from bethink.settings import VaultSettings
     from bethink.tool import SubagentResult, Tool
     from bethink.tools.vault_access import VaultAccess
 

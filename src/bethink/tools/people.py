@@ -133,8 +133,12 @@ class Deleted(BaseModel):
 
 
 def tools_of(at: Surroundings) -> list[Tool]:
+    """The tools over the records of people."""
+    return people_tools(at.features.of(People))
+
+
+def people_tools(people: People) -> list[Tool]:
     """`create_user`, `get_user`, `search_users`, `update_user` and `delete_user`."""
-    people = at.features.of(People)
     return [
         _create_user_tool(people),
         _get_user_tool(people),

@@ -90,7 +90,9 @@ def search_tool(searching: VaultSearch) -> Tool:
     return search_files
 
 
-def _backlinks_tool(graphs: Graphs) -> Tool:
+def backlinks_tool(graphs: Graphs) -> Tool:
+    """The tool that tells which pages link to one."""
+
     @_vault_tool(effect="read", label="What links to {path}")
     async def backlinks(
         context: ToolContext,
@@ -378,7 +380,7 @@ class VaultTools:
             VaultCheck(searching),
             PageMoves(views, searching),
             agent,
-            tools=[*vault_tools(desk), search_tool(searching), _backlinks_tool(graphs)],
+            tools=[*vault_tools(desk), search_tool(searching), backlinks_tool(graphs)],
             code=code,
             reading_code=reading_code,
             agent_tool=agent_tool(agent, settings.max_run_s),

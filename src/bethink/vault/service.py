@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock, Ids
     from bethink.principal import Principal
-    from bethink.settings import Settings
-    from bethink.settings_shapes import VaultSettings
+    from bethink.settings import Settings, VaultSettings
     from bethink.store import Store
     from bethink.vault.files.context import News
     from bethink.vault.files.erasure import Erase, Erased, PageText, Rename

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bethink.clock import Clock, Ids
-    from bethink.settings_shapes import VaultSettings
+    from bethink.settings import VaultSettings
     from bethink.store import Store
 
 

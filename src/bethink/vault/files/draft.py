@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bethink.clock import Ids
-    from bethink.settings_shapes import VaultSettings
+    from bethink.settings import VaultSettings
     from bethink.store import Change as StoreChange
     from bethink.store import Store
     from bethink.vault.files.folder import Content as FileContent
