@@ -110,7 +110,7 @@ async def test_only_the_documented_commands_touch_the_documented_keys(
             for text in ("Hello", "Once more"):
                 await house.say(text, conversation)
                 await brought(house)
-            await house.app.conversations.change(house.me, conversation, title="Other")
+            await house.app.conversations.edit(house.me, conversation, ConversationEdit(title="Other"))
             await brought(house)
             await house.app.runs.delete_conversation(house.me, conversation)
             await brought(house)
@@ -226,7 +226,7 @@ async def test_the_data_directory_stays_the_one_truth(redis: RedisServer, tmp_pa
             "Hello",
             "Hello to you.",
         ]
-        await house.app.conversations.change(house.me, conversation, title="Meanwhile")
+        await house.app.conversations.edit(house.me, conversation, ConversationEdit(title="Meanwhile"))
     async with shared_house(tmp_path, redis.url) as house:
         await brought(house)
     assert value(redis, conversation)["title"] == "Meanwhile"

@@ -173,7 +173,7 @@ async def test_temporary_conversations_stay_out(redis: RedisServer, tmp_path: Pa
     from bethink.conversations import ConversationStart
 
     async with shared_house(tmp_path, redis.url) as house:
-        held = await house.app.conversations.begin(house.me, ConversationStart(temporary=True))
+        held = await house.app.conversations.create(house.me, ConversationStart(temporary=True))
         await house.say("Between us", held.id)
         await looked(house)
     assert redis.client().keys("*conversation*") == []

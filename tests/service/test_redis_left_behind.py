@@ -11,6 +11,7 @@ import anyio.to_thread
 import pytest
 
 from bethink.agent.stored_runs import ApprovalChoice
+from bethink.conversations import ConversationEdit
 from bethink.events import ApprovalNeeded, Warned
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
@@ -64,9 +65,9 @@ async def test_files_are_written_anew_after_the_process_that_overwrote_is_gone(
 ) -> None:
     async with shared_house(tmp_path, redis.url) as house:
         conversation = await house.new()
-        await house.app.conversations.change(house.me, conversation, title=f"On {SECRET}")
+        await house.app.conversations.edit(house.me, conversation, ConversationEdit(title=f"On {SECRET}"))
         await sharing_of(house).bring_over()
-        await house.app.conversations.change(house.me, conversation, title="Something else")
+        await house.app.conversations.edit(house.me, conversation, ConversationEdit(title="Something else"))
         await sharing_of(house).bring_over()
         assert SECRET.encode() in written(redis)
     async with shared_house(tmp_path, redis.url) as house:
@@ -80,7 +81,9 @@ async def test_a_forgotten_title_is_in_redis_no_more_when_that_is_said(
     async with shared_house(tmp_path, redis.url) as house:
         conversation = await house.new()
         await house.say("Hello", conversation)
-        await house.app.conversations.change(house.me, conversation, title=f"Is allergic to {SECRET}")
+        await house.app.conversations.edit(
+            house.me, conversation, ConversationEdit(title=f"Is allergic to {SECRET}")
+        )
         await house.app.memory.add(house.me, NewFact(f"Is allergic to {SECRET}"))
         await sharing_of(house).bring_over()
         assert SECRET in redis.client().get(f"conversation:{conversation}")

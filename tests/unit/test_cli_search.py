@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 
 from bethink.app import open_app
 from bethink.clock import to_us
-from bethink.conversations import PastMessage
+from bethink.conversations import ConversationStart, PastMessage
 from bethink.memory import NewFact
 from bethink.settings import load_settings
 from tests.command_line import CommandLine, masked
@@ -26,7 +26,7 @@ def told(plain: CommandLine, *said: PastMessage) -> str:
     async def keep() -> str:
         async with open_app(load_settings(data_dir=plain.data, model="")) as app:
             me = await app.accounts.authenticate(audience="test")
-            conversation = await app.conversations.create(me, title="Before")
+            conversation = await app.conversations.create(me, ConversationStart(title="Before"))
             await app.conversations.take_over(me, conversation.id, said)
             return conversation.id
 

@@ -81,7 +81,7 @@ async def test_a_temporary_conversation_is_gone_a_day_after_its_last_change() ->
         kept = await door.new()
         await door.chat(made["id"], "Hi")
         await app.housekeeping.tidy(me)
-        assert await app.conversations.has(me, made["id"])
+        assert (await app.conversations.get(me, made["id"])).record.temporary
         door.house.clock.advance(TEMPORARY_US / 1_000_000 + 1)
         with anyio.fail_after(120):
             await app.housekeeping.tidy_all()
@@ -101,7 +101,7 @@ async def test_what_was_said_in_a_deleted_conversation_is_soon_in_no_file(tmp_pa
     settings = Settings(data_dir=data)
     async with open_app(settings) as app:
         me = await app.accounts.authenticate(audience="test")
-        held = await app.conversations.begin(me, ConversationStart(temporary=True))
+        held = await app.conversations.create(me, ConversationStart(temporary=True))
         run = await app.runs.start(me, held.id, f"My name is {secret}")
         async for _ in app.runs.follow(me, run):
             pass

@@ -51,7 +51,7 @@ async def lives(house: House, who: Principal) -> str:
     """A conversation with a file in it, a memory and a page; the conversation's id."""
     app = house.app
     await app.memory.add(who, NewFact("The user likes tea"))
-    talk = await app.conversations.begin(who, ConversationStart(title="Tea"))
+    talk = await app.conversations.create(who, ConversationStart(title="Tea"))
     file = await app.files.add(who, talk.id, NewFile("tea.txt", "text/plain", b"tea"))
     run = await app.runs.start(who, talk.id, "Do I like tea?", files=[file.id])
     async for _ in app.runs.follow(who, run):

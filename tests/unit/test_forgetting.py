@@ -10,7 +10,7 @@ import pytest
 
 from bethink.agent.records import JOURNAL, RUNS
 from bethink.clock import to_datetime
-from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS
+from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, ConversationEdit
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.forgetting.announcements import INTENTS, ForgetIntent
 from bethink.forgetting.selection import OUTSIDE, ForgetRequest
@@ -301,7 +301,7 @@ async def test_archiving_retracting_and_forgetting_are_three_things() -> None:
         async def found(*kinds: str) -> bool:
             return any(SECRET in hit.text for hit in await house.app.recall.search(me, SECRET, kinds=kinds))
 
-        await house.app.conversations.change(me, conversation, archived=True)
+        await house.app.conversations.edit(me, conversation, ConversationEdit(archived=True))
         assert await found("fact")
         assert await found("turn")
         retracted = await memory.retract(me, fact.id)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bethink.conversations import PastMessage
+from bethink.conversations import ConversationStart, PastMessage
 from bethink.engines.memory import MemoryStore
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact, Source
@@ -22,7 +22,7 @@ FACT = f"User was a clerk at {SECRET} under Quillfeather"
 
 async def told(house: House, said: str, at: int = AT, title: str | None = None) -> str:
     """A conversation in which the owner says something."""
-    conversation = (await house.app.conversations.create(house.me, title=title)).id
+    conversation = (await house.app.conversations.create(house.me, ConversationStart(title=title))).id
     await house.app.conversations.take_over(house.me, conversation, [PastMessage(said, at=at)])
     return conversation
 

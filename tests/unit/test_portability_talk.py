@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, PastMessage
+from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, ConversationEdit, PastMessage
 from bethink.errors import BadInput
 from bethink.export import RestoreReport
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
@@ -44,7 +44,7 @@ async def lived_in(house: House) -> str:
     await house.app.conversations.take_over(
         house.me, other, [PastMessage("Ahoy from Oslo", house.clock.now_us(), speaker="Kim")]
     )
-    await house.app.conversations.change(house.me, other, title="Kim", archived=True)
+    await house.app.conversations.edit(house.me, other, ConversationEdit(title="Kim", archived=True))
     return conversation
 
 
@@ -120,7 +120,7 @@ async def test_what_went_on_there_goes_on_here_and_what_went_on_here_stays() -> 
             *("First", "One.", "Second", "Two.")
         ]
         await other.say("Third", conversation)
-        await house.app.conversations.change(house.me, conversation, title="Renamed there")
+        await house.app.conversations.edit(house.me, conversation, ConversationEdit(title="Renamed there"))
         again = await imported(other, await exported(house))
         assert (again.said, again.differing, again.known) == (0, 1, 4)
         assert [one.message.content for one in await other.messages(conversation)][-2:] == ["Third", "Own."]

@@ -10,6 +10,7 @@ import pytest
 from bethink.agent.records import JOURNAL, RUNS, TOOL_USES, JournalEntry, NumberedEvent, Run, ToolUse
 from bethink.agent.stored_runs import ApprovalChoice
 from bethink.agent.toolbox import REFUSALS
+from bethink.conversations import ConversationEdit
 from bethink.engines.memory import MemoryBus
 from bethink.errors import Busy, UnknownId
 from bethink.events import (
@@ -118,7 +119,7 @@ async def test_a_renaming_during_the_answer_keeps_both() -> None:
     async with open_house(ScriptedLlm([[gate, "answer"]])) as house:
         conversation = await house.new()
         run = await house.app.runs.start(house.me, conversation, "Question")
-        await house.app.conversations.change(house.me, conversation, title="My title")
+        await house.app.conversations.edit(house.me, conversation, ConversationEdit(title="My title"))
         gate.set()
         await house.events(run)
         kept = (await house.app.conversations.get(house.me, conversation)).record

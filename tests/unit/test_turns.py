@@ -7,7 +7,14 @@ import pytest
 
 from bethink.agent.context import selected
 from bethink.clock import to_datetime
-from bethink.conversations import MESSAGES, Conversation, PastMessage, StoredMessage, turn_of
+from bethink.conversations import (
+    MESSAGES,
+    Conversation,
+    ConversationEdit,
+    PastMessage,
+    StoredMessage,
+    turn_of,
+)
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.events import MemoryRecalled
 from bethink.llm.scripted import Rule, ScriptedCall, ScriptedLlm
@@ -94,7 +101,7 @@ async def test_deleting_a_conversation_deletes_its_turns_and_archiving_keeps_the
         first, second = await house.new(), await house.new()
         await house.say(SAID, first)
         await house.say("The plumber was here", second)
-        await house.app.conversations.change(house.me, first, archived=True)
+        await house.app.conversations.edit(house.me, first, ConversationEdit(archived=True))
         assert sorted(await turns(house, "plumber")) == [SAID, "The plumber was here"]
         await house.app.runs.delete_conversation(house.me, first)
         assert await turns(house, "plumber") == ["The plumber was here"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from bethink.conversations import PastMessage
+from bethink.conversations import ConversationStart, PastMessage
 from bethink.memory import NewFact
 from tests.door import Door, open_door
 
@@ -209,7 +209,7 @@ async def test_recall_is_bounded_by_conversation_project_and_budget_and_says_wha
     async with open_door() as door:
         await kept(door, "Keeps bees", valid_from="2020-01-01T00:00:00Z")
         conversations = door.house.app.conversations
-        hive = await conversations.create(door.house.me, project="hive")
+        hive = await conversations.create(door.house.me, ConversationStart(project="hive"))
         told = PastMessage("The bees swarmed", 1_700_000_000_000_000, speaker="Ben")
         await conversations.take_over(door.house.me, hive.id, [told])
 

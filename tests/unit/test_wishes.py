@@ -118,7 +118,7 @@ async def test_a_temporary_conversation_has_no_memory_whatever_is_wished() -> No
     llm = ScriptedLlm(["ok"])
     async with open_house(llm) as house:
         await house.app.memory.add(house.me, NewFact("User likes green tea", importance=1.0))
-        held = await house.app.conversations.begin(house.me, ConversationStart(temporary=True))
+        held = await house.app.conversations.create(house.me, ConversationStart(temporary=True))
         events = await ask(house, "Which tea do I like?", held.id)
     assert not [event for event in events if isinstance(event, MemoryRecalled)]
     assert not {schema.name for schema in llm.requests[0].tools} & MEMORY_TOOLS

@@ -247,7 +247,7 @@ class HistoryMatch:
             for thread in await self._known(principal, history):
                 if await self._goes_on(principal, thread, history, temporary=start.temporary):
                     return thread.conversation
-        held = await self.conversations.begin(principal, start)
+        held = await self.conversations.create(principal, start)
         if history:
             await self._take_over(principal, held, history[-_MAX_IMPORTED:])
         return held.id

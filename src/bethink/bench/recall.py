@@ -30,7 +30,7 @@ import msgspec
 
 from bethink.app import App, Ports, open_app
 from bethink.clock import SystemClock, to_us
-from bethink.conversations import KIND, PastMessage
+from bethink.conversations import KIND, ConversationStart, PastMessage
 from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput
@@ -387,7 +387,7 @@ async def _keep(app: App, principal: Principal, dialogue: Dialogue) -> dict[str,
         sessions.setdefault(turn.session, []).append(place)
     names: dict[str, str] = {}
     for session, places in sessions.items():
-        conversation = await app.conversations.create(principal, title=session)
+        conversation = await app.conversations.create(principal, ConversationStart(title=session))
         for start in range(0, len(places), _TAKEN_OVER_AT_ONCE):
             turns = [dialogue.turns[place] for place in places[start : start + _TAKEN_OVER_AT_ONCE]]
             said = [PastMessage(turn.text, turn.at, turn.role, turn.speaker) for turn in turns]

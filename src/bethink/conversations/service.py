@@ -169,16 +169,10 @@ class Conversations:
     new_id: Ids
 
     async def create(
-        self, principal: Principal, *, title: str | None = None, project: str | None = None
+        self,
+        principal: Principal,
+        start: ConversationStart = ConversationStart(),  # noqa: B008 - it is frozen
     ) -> Conversation:
-        """A new, empty conversation.
-
-        Raises:
-            BadInput: the title is empty or longer than 200 characters.
-        """
-        return await self.begin(principal, ConversationStart(title=title, project=project))
-
-    async def begin(self, principal: Principal, start: ConversationStart) -> Conversation:
         """A new, empty conversation with all that it may begin with.
 
         Raises:
@@ -241,11 +235,6 @@ class Conversations:
         scan = Scan(CONVERSATIONS, where, order="updated_at", low=0, high=until, limit=limit)
         return [item.record.id for item in (await self.store.scan(principal.owner, scan))[0].items]
 
-    async def has(self, principal: Principal, conversation: str) -> bool:
-        """Whether the owner has it."""
-        (found,) = await self.store.get(CONVERSATIONS, principal.owner, [conversation])
-        return found is not None
-
     async def messages(
         self,
         principal: Principal,
@@ -262,7 +251,8 @@ class Conversations:
         """
         if isinstance(conversation, str):
             conversation = (await self.get(principal, conversation)).record
-        return await self.line(principal, conversation, limit=limit, before=_position(before))
+        position = None if before is None else _position(before)
+        return await self.line(principal, conversation, limit=limit, before=position)
 
     async def line(
         self,
@@ -353,21 +343,6 @@ class Conversations:
         )
         return [message.id for message in messages]
 
-    async def change(
-        self,
-        principal: Principal,
-        conversation: str,
-        *,
-        title: str | None = None,
-        archived: bool | None = None,
-    ) -> Conversation:
-        """Rename, archive or bring back; what is None stays. See `edit`."""
-        unset = msgspec.UNSET
-        edit = ConversationEdit(
-            title=unset if title is None else title, archived=unset if archived is None else archived
-        )
-        return await self.edit(principal, conversation, edit)
-
     async def edit(self, principal: Principal, conversation: str, edit: ConversationEdit) -> Conversation:
         """Change what belongs to the record.
 
@@ -419,14 +394,12 @@ class Conversations:
         return changed
 
 
-def _position(cursor: str | None) -> int | None:
+def _position(cursor: str) -> int:
     """The position that a cursor of `messages` names.
 
     Raises:
         BadInput: it names none.
     """
-    if cursor is None:
-        return None
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _POSITION_DIGITS):
         raise BadInput("The cursor is not valid; start again with the first page.")
     return int(cursor)

@@ -383,7 +383,7 @@ class DialAnswer:
         """Have the conversation hold what the client says was said, and its files; those of the message."""
         principal, conversations = self.session.principal, self.app.conversations
         if self.session.conversation is None:
-            new = await conversations.begin(principal, ConversationStart(title="DIAL", temporary=True))
+            new = await conversations.create(principal, ConversationStart(title="DIAL", temporary=True))
             self.session.conversation = new.id
         self.session.waiting = None
         held = await self.app.runs.stored.settle(principal, self._conversation, rejecting=True)

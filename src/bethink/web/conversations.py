@@ -338,7 +338,7 @@ async def create_conversation(
     given = body or NewConversation()
     app.models.check(given.model)
     start = ConversationStart(**given.model_dump())
-    return _conversation(await app.conversations.begin(caller, start))
+    return _conversation(await app.conversations.create(caller, start))
 
 
 @router.get("")
