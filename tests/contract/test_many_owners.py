@@ -31,7 +31,7 @@ async def test_what_a_process_holds_does_not_grow_with_the_owners_who_were_there
 
 def in_use(limits: Limits) -> list[int]:
     """For how many owners, and owners and tools, it holds something."""
-    places = ("_owners", "_tools", "_begun")
+    places = ("_owners", "_tools", "_recent")
     return [len(getattr(limits, place)) for place in places]
 
 

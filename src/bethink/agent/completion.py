@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from bethink.agent.client_tools import ANY
-from bethink.agent.context import NO_IMAGES, behind, collect_images, summary_block
+from bethink.agent.context import NO_IMAGES, collect_images, summary_block, with_summary
 from bethink.agent.request import Labels
 from bethink.agent.tool_selection import NO_TOOLS
 from bethink.conversations import MESSAGES, SUMMARIES, StoredMessage
@@ -125,7 +125,7 @@ class Summaries:
         try:
             async with asyncio.timeout(_TIMEOUT_S):
                 await self.flush(request.principal.owner)
-                text, usage = await self._told(llm, request.summary, request.messages[:cut])
+                text, usage = await self._summarised(llm, request.summary, request.messages[:cut])
         except (LlmError, TimeoutError) as error:
             reason = str(error) or "it took too long"
             yield Warned(
@@ -152,7 +152,9 @@ class Summaries:
         starts = [place for place, one in enumerate(messages) if isinstance(one, UserMessage)]
         return max((place for place in starts if place <= min(least, len(request.places))), default=0)
 
-    async def _told(self, llm: Llm, before: str, messages: Sequence[Message]) -> tuple[str, list[Usage]]:
+    async def _summarised(
+        self, llm: Llm, before: str, messages: Sequence[Message]
+    ) -> tuple[str, list[Usage]]:
         """The summary of what was told before and of these messages, and what each request cost."""
         room = int(llm.context_tokens * _READ_SHARE) - tokens_in(self.prompt) - _OUTPUT_TOKENS
         usage: list[Usage] = []
@@ -312,7 +314,7 @@ class ModelAnswer:
             self._citations = Citations(self.labels, self._texts)
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         """Whether anything came."""
         return bool(self._texts or self._reasonings or self._calls)
 
@@ -505,7 +507,7 @@ class Completion:
                     async for event in deltas:
                         yield event
             except ContextTooLong as error:
-                if answer.begun:
+                if answer.has_begun:
                     raise
                 if refused is None:
                     yield Warned(part="model", message=_LEFT_OUT)
@@ -523,7 +525,7 @@ class Completion:
                     yield event
 
     async def _asked(self, request: RunRequest, window: int) -> tuple[LlmRequest, Sequence[Event]]:
-        """What the model is asked, and what is told of it.
+        """What the model is asked, and the events that say so.
 
         Raises:
             ContextTooLong: what was said last does not fit, with or without tools.
@@ -551,26 +553,26 @@ class Completion:
                 context_tokens=room,
             )
 
-        told: list[Event] = []
+        events: list[Event] = []
         try:
             asked = within(offer)
         except ContextTooLong:
             if must_call or not offer.schemas:
                 raise
             offer, asked = NO_TOOLS, within(NO_TOOLS)
-            told.append(Warned(part="model", message=_WITHOUT_TOOLS))
-        asked = replace(behind(asked, before), must_call=must_call)
+            events.append(Warned(part="model", message=_WITHOUT_TOOLS))
+        asked = replace(with_summary(asked, before), must_call=must_call)
         if not request.has_told_filling:
             request.has_told_filling = True
-            told += context.filling(asked, request, tools=offer, window=window)
-        return asked, told
+            events += context.filling(asked, request, tools=offer, window=window)
+        return asked, events
 
     def concluding(self, reached: str) -> Completion:
         """The same without tools, for the answer that ends a run; `reached` says which bound was."""
-        told = f"# Answer now\n{reached} {_CONCLUDING}"
+        instruction = f"# Answer now\n{reached} {_CONCLUDING}"
         context = replace(
             self.context,
-            added=f"{self.context.added}\n{told}\n",
+            added=f"{self.context.added}\n{instruction}\n",
             max_output_tokens=min(self.context.max_output_tokens or _LAST_TOKENS, _LAST_TOKENS),
         )
         toolbox = replace(self.toolbox, enabled=False)

@@ -389,7 +389,7 @@ class Context:
 def recalled_block(recalled: Iterable[Recalled], labels: Labels) -> str:
     """The memories as a block of data: JSON lines, so that no text can close the block."""
     lines = [
-        msgspec.json.encode(_given(item, labels.of(item.id))).decode().replace("<", "\\u003c")
+        msgspec.json.encode(_as_data(item, labels.of(item.id))).decode().replace("<", "\\u003c")
         for item in recalled
     ]
     return "\n".join(("<recalled_memories>", *lines, "</recalled_memories>"))
@@ -399,32 +399,32 @@ def summary_block(summary: str) -> str:
     """What was said before, as a block of data that no text can close; empty where there is none."""
     if not summary:
         return ""
-    told = {"note": _SUMMARY_NOTE, "summary": summary}
-    line = msgspec.json.encode(told).decode().replace("<", "\\u003c")
+    data = {"note": _SUMMARY_NOTE, "summary": summary}
+    line = msgspec.json.encode(data).decode().replace("<", "\\u003c")
     return f"<earlier_conversation>\n{line}\n</earlier_conversation>\n\n"
 
 
-def behind(asked: LlmRequest, block: str) -> LlmRequest:
-    """The request with what was said before told ahead of its first message."""
+def with_summary(asked: LlmRequest, block: str) -> LlmRequest:
+    """The request with what was said before ahead of its first message."""
     first, *rest = asked.messages
     if not block or not isinstance(first, UserMessage):
         return asked
-    told = msgspec.structs.replace(first, content=f"{block}{first.content}")
-    return replace(asked, messages=(told, *rest))
+    opening = msgspec.structs.replace(first, content=f"{block}{first.content}")
+    return replace(asked, messages=(opening, *rest))
 
 
-def _given(item: Recalled, label: str) -> dict[str, str]:
+def _as_data(item: Recalled, label: str) -> dict[str, str]:
     """What the model reads of a memory: what is past and what is doubtful says so."""
-    given = {"id": label, "kind": item.kind, "date": _day(item.at)}
+    data = {"id": label, "kind": item.kind, "date": _day(item.at)}
     if item.kind == PAGE and item.source:
-        given["page"] = item.source.partition(":")[2]
+        data["page"] = item.source.partition(":")[2]
     if item.speaker:
-        given["speaker"] = item.speaker
+        data["speaker"] = item.speaker
     if item.valid_until is not None:
-        given["true_until"] = _day(item.valid_until)
+        data["true_until"] = _day(item.valid_until)
     if item.doubt:
-        given["doubt"] = item.doubt
-    return given | {"text": item.text}
+        data["doubt"] = item.doubt
+    return data | {"text": item.text}
 
 
 def _day(us: int) -> str:
@@ -566,13 +566,13 @@ def selected(hits: Sequence[Hit], known: Collection[str], limit: int) -> list[Hi
     facts = [hit for hit in hits if hit.kind != TURN]
     sources = {fact.source for fact in facts}
     analyzer = Analyzer()
-    told = {term for fact in facts for term in analyzer.document(fact.text)}
+    terms_so_far = {term for fact in facts for term in analyzer.document(fact.text)}
     turns: list[Hit] = []
     for turn in (hit for hit in hits if hit.kind == TURN and hit.source not in sources):
         terms = set(analyzer.document(turn.text))
-        if len(terms - told) > _NEWS * len(terms):
+        if len(terms - terms_so_far) > _NEWS * len(terms):
             turns.append(turn)
-            told |= terms
+            terms_so_far |= terms
     return [*facts, *turns]
 
 

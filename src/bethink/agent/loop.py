@@ -269,8 +269,8 @@ class Loop:
                 match item:
                     case CallResult(message):
                         results[message.call] = message
-                    case Postponed(prepared, told):
-                        verdict = self.policy.postponed(prepared, told)
+                    case Postponed(prepared, reason):
+                        verdict = self.policy.postponed(prepared, reason)
                         if verdict.decision == "ask" and waiting is not None:
                             waiting.append(prepared)
                             yield await self._waits(request, prepared, verdict.reason)

@@ -281,10 +281,10 @@ class Policy:
         own = await self.rules.among(principal, [call.tool])
         return judge(call.tool, call.arguments, principal, rule=self._rule(call.tool, own))
 
-    def postponed(self, call: Prepared, told: str) -> Verdict:
+    def postponed(self, call: Prepared, reason: str) -> Verdict:
         """A verdict over a call that found out, as it ran, that its owner must agree to it."""
         del call
-        return Verdict("ask", told)
+        return Verdict("ask", reason)
 
     def _rule(self, tool: Tool, own: Mapping[str, Decision]) -> Decision | None:
         """The rule that holds: this Bethink's where it denies, else the owner's, else this Bethink's.

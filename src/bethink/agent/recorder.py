@@ -111,7 +111,7 @@ class Recorder:
     _changed: list[ChangedRef] = field(default_factory=list[ChangedRef])
     _filled: ContextFilled | None = None
     _usage: list[Usage] = field(default_factory=list[Usage])
-    _seen: set[str] = field(default_factory=set[str])
+    _shown: set[str] = field(default_factory=set[str])
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
@@ -148,13 +148,13 @@ class Recorder:
                 self._recalled = tuple(
                     RecalledRef(id=item.id, kind=item.kind, score=item.score) for item in event.items
                 )
-                self._seen.update(item.id for item in event.items)
+                self._shown.update(item.id for item in event.items)
                 self._outside |= any(item.untrusted for item in event.items)
             case ToolFinished():
-                self._seen.update(event.memories)
+                self._shown.update(event.memories)
                 self._outside |= event.untrusted
             case MemoryChanged():
-                self._seen.update(event.ids if event.change != "forgotten" else ())
+                self._shown.update(event.ids if event.change != "forgotten" else ())
                 self._changed.append(ChangedRef(change=event.change, ids=event.ids, undo=event.undo))
             case MemoryUsed():
                 self._used = event.marks
@@ -308,10 +308,10 @@ class Recorder:
             return
         held, self._held = self._held, []
         written = self._written
-        seen, self._seen = self._seen, set()
+        shown, self._shown = self._shown, set()
         conversation = self.run.conversation
-        uses = self.ledger.taken(self.run, self.conversations)
-        sightings = (sighting(fact, conversation) for fact in sorted(seen))
+        uses = self.ledger.drain(self.run, self.conversations)
+        sightings = (sighting(fact, conversation) for fact in sorted(shown))
         changes = [*changes, *sightings, *(Put(TOOL_USES, use) for use in uses)]
         events = (*self.journal.read(written), *more)
         if events:
@@ -324,7 +324,7 @@ class Recorder:
         except BaseException:
             self._held = held + self._held
             self._written = written
-            self._seen |= seen
+            self._shown |= shown
             self.ledger.give_back(uses)
             raise
 
@@ -434,7 +434,7 @@ class JournalWriter:
     _dirty: dict[str, Recorder] = field(default_factory=dict[str, "Recorder"], repr=False)
     _is_dirty: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
-    def soil(self, recorder: Recorder) -> None:
+    def mark_dirty(self, recorder: Recorder) -> None:
         """Have it written soon."""
         if recorder.run.id not in self._dirty:
             self._dirty[recorder.run.id] = recorder

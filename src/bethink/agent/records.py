@@ -107,7 +107,7 @@ class Ledger:
             case _:
                 pass
 
-    def taken(self, run: Run, conversations: Conversations) -> Sequence[ToolUse]:
+    def drain(self, run: Run, conversations: Conversations) -> Sequence[ToolUse]:
         """The records of what was noted, each once."""
         if not self._ended and not self._held:
             return ()

@@ -136,7 +136,7 @@ class Runs:
     _signals: RunSignals = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
-    _begun: Counter[str] = field(default_factory=Counter[str], repr=False)
+    _starting: Counter[str] = field(default_factory=Counter[str], repr=False)
     _journals: JournalWriter = field(default_factory=JournalWriter, repr=False)
 
     def __post_init__(self) -> None:
@@ -193,7 +193,7 @@ class Runs:
             TooManyRequests: so many of this owner may not run at once.
             BadInput: the message is empty or too long, or a tool of the client's cannot be offered.
         """
-        with self._place(principal):
+        with self._admitted(principal):
             fork: LoadedBranchPoint | None = None
             if isinstance(conversation, BranchPoint):
                 fork = await load_branch_point(self.conversations, principal, conversation)
@@ -225,7 +225,7 @@ class Runs:
             Busy: it is being answered now.
             BadInput: a result answers no call that was left to the client.
         """
-        with self._place(principal):
+        with self._admitted(principal):
             asked = await open_calls(self.conversations, principal, conversation)
             told = results_of(asked, results, self.max_message_chars)
             opening = RunOpening(asked.message, told, options, resources)
@@ -320,21 +320,21 @@ class Runs:
         return [live for live in self._live.values() if live.recorder.principal.owner == owner]
 
     @contextmanager
-    def _place(self, principal: Principal) -> Generator[None]:
+    def _admitted(self, principal: Principal) -> Generator[None]:
         """A place among the owner's runs, held while one is begun: others that begin meanwhile count it.
 
         Raises:
             TooManyRequests: there is none.
         """
         owner = principal.owner
-        self.admit(principal, len(self._of(owner)) + self._begun[owner])
-        self._begun[owner] += 1
+        self.admit(principal, len(self._of(owner)) + self._starting[owner])
+        self._starting[owner] += 1
         try:
             yield
         finally:
-            self._begun[owner] -= 1
-            if not self._begun[owner]:
-                del self._begun[owner]
+            self._starting[owner] -= 1
+            if not self._starting[owner]:
+                del self._starting[owner]
 
     async def stop(self, principal: Principal, run: str) -> None:
         """Stop a run, and wait until it has ended.
@@ -358,8 +358,8 @@ class Runs:
         """
         self._launch(await self._starter.decided(principal, run, resources))
 
-    def _launch(self, begun: StartedRun) -> str:
-        recorder, request = begun.recorder, begun.request
+    def _launch(self, started: StartedRun) -> str:
+        recorder, request = started.recorder, started.request
         request.heed(recorder.barrier)
         request.sealed = recorder.sealed
         self._live[recorder.run.id] = live = _Live(recorder, request, anyio.CancelScope())
@@ -367,7 +367,7 @@ class Runs:
         self.on_start(recorder.principal.owner)
         for warning in self.warnings():
             recorder.take(warning)
-        self._tasks.start_soon(self._drive, live, begun.events)
+        self._tasks.start_soon(self._drive, live, started.events)
         return recorder.run.id
 
     async def _drive(self, live: _Live, events: AsyncGenerator[Event, None]) -> None:
@@ -400,7 +400,7 @@ class Runs:
                 recorder.take(event)
                 if isinstance(event, ToolFinished | Usage):
                     self.metrics.take(event)
-                self._journals.soil(recorder)
+                self._journals.mark_dirty(recorder)
         return RunDone(reason="failed")
 
     async def _end(self, recorder: Recorder, done: RunDone) -> None:

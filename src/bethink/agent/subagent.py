@@ -94,8 +94,8 @@ class SubagentRunner:
         async with aclosing(self.events(principal, task, within=within)) as events:
             async for event in events:
                 gathered.take(event)
-                if within is not None and (told := _told(event, within.call)) is not None:
-                    within.emit(told)
+                if within is not None and (progress := _progress_of(event, within.call)) is not None:
+                    within.emit(progress)
         return gathered.outcome()
 
     async def events(
@@ -177,9 +177,9 @@ class _Unasked(Policy):
             for verdict, call in zip(verdicts, calls, strict=True)
         ]
 
-    def postponed(self, call: Prepared, told: str) -> Verdict:
+    def postponed(self, call: Prepared, reason: str) -> Verdict:
         """See `Policy.postponed`."""
-        return Verdict("deny", _NOT_ASKED.format(reason=told, tool=call.tool.name))
+        return Verdict("deny", _NOT_ASKED.format(reason=reason, tool=call.tool.name))
 
 
 async def _refused(context: ToolContext, task: SubagentTask) -> SubagentResult:
@@ -250,7 +250,7 @@ class SubagentTranscript:
         )
 
 
-def _told(event: Event, call: str) -> Event | None:
+def _progress_of(event: Event, call: str) -> Event | None:
     """What the run that asked hears of it."""
     match event:
         case ToolRequested(label=label):
@@ -293,7 +293,7 @@ class MemoryQuestions:
         async with aclosing(self.delegating.events(principal, task)) as events:
             async for event in events:
                 gathered.take(event)
-                told: list[Event] = [event]
+                happened: list[Event] = [event]
                 if isinstance(event, RunDone) and (read := sources(gathered.outcome())):
-                    told = [MemoryUsed(ids=read, marks=()), event]
-                yield [NumberedEvent(Place(number := number + 1), one) for one in told]
+                    happened = [MemoryUsed(ids=read, marks=()), event]
+                yield [NumberedEvent(Place(number := number + 1), one) for one in happened]

@@ -92,10 +92,10 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class Postponed:
-    """A call that found out that its owner must agree to it; it has changed nothing. `told` says to what."""
+    """A call that found out that its owner must agree to it, for a `reason`; it has changed nothing."""
 
     prepared: Prepared
-    told: str
+    reason: str
 
 
 @dataclass(slots=True)
@@ -504,7 +504,7 @@ class Limits:
     _tools: WeakValueDictionary[tuple[str, str], asyncio.Semaphore] = field(
         default_factory=WeakValueDictionary[tuple[str, str], asyncio.Semaphore], repr=False
     )
-    _begun: Recent[tuple[str, str], deque[float]] = field(
+    _recent: Recent[tuple[str, str], deque[float]] = field(
         default_factory=lambda: Recent[tuple[str, str], deque[float]](_COUNTED), repr=False
     )
 
@@ -530,16 +530,16 @@ class Limits:
         if tool.rate is None:
             return
         key, now = (owner, tool.name), self.now()
-        begun = self._begun.get(key)
-        if begun is None:
-            self._begun[key] = begun = deque[float]()
-        while begun and begun[0] <= now - tool.rate.per_s:
-            begun.popleft()
-        if len(begun) >= tool.rate.calls:
-            wait_s = begun[0] + tool.rate.per_s - now
+        recent = self._recent.get(key)
+        if recent is None:
+            self._recent[key] = recent = deque[float]()
+        while recent and recent[0] <= now - tool.rate.per_s:
+            recent.popleft()
+        if len(recent) >= tool.rate.calls:
+            wait_s = recent[0] + tool.rate.per_s - now
             raise RateLimited(
                 f"{tool.name} may be called {tool.rate.calls} times in {tool.rate.per_s:g} s: "
                 f"wait {wait_s:.0f} s before the next call, or go on without it.",
                 retry_after_s=wait_s,
             )
-        begun.append(now)
+        recent.append(now)
