@@ -235,6 +235,11 @@ class Conversations:
         scan = Scan(CONVERSATIONS, where, order="updated_at", low=0, high=until, limit=limit)
         return [item.record.id for item in (await self.store.scan(principal.owner, scan))[0].items]
 
+    async def has(self, principal: Principal, conversation: str) -> bool:
+        """Whether the owner has it."""
+        (found,) = await self.store.get(CONVERSATIONS, principal.owner, [conversation])
+        return found is not None
+
     async def messages(
         self,
         principal: Principal,
