@@ -100,7 +100,7 @@ def test_an_answer_without_its_end_is_no_message() -> None:
     ],
 )
 def test_an_answer_has_begun_with_its_first_content(delta: Delta, begun: bool) -> None:  # noqa: FBT001 - a parameter
-    assert answer_of(delta).begun is begun
+    assert answer_of(delta).has_begun is begun
 
 
 @pytest.mark.parametrize(
