@@ -233,7 +233,7 @@ class MemoryStore:
     async def get(
         self, collection: Collection[R], owner: str, ids: Sequence[str]
     ) -> tuple[Versioned[R] | None, ...]:
-        """The records with these ids, in their order, None where there is none."""
+        """The records with these ids, in their order, None if there is none."""
         table = self._table(collection, owner)
         return tuple(_versioned(collection, table[id]) if id in table else None for id in ids)
 

@@ -107,7 +107,7 @@ ImportLine = KeptFact | KeptConversation | KeptMessage | KeptRecord | StatedFact
 class ExportHeader:
     """What an export says of itself.
 
-    `conversations` is None where they are left out. `at` and `consolidated_at`
+    `conversations` is None if they are left out. `at` and `consolidated_at`
     are RFC 3339, the latter None if never.
     """
 

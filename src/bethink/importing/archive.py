@@ -80,18 +80,13 @@ class Readable(Protocol):
 
 
 @dataclass(slots=True)
-class UnpackBudget:
+class _UnpackBudget:
     """What has come out of an archive so far, and how much may; `packed` is the archive's own size."""
 
     packed: int = 0
     out: int = 0
 
     def take(self, size: int) -> None:
-        """Count bytes that came out.
-
-        Raises:
-            TooLarge: they are more than an export has.
-        """
         self.out += size
         if self.out > MAX_TOTAL or (self.packed and self.out > FREE and self.out > MAX_RATIO * self.packed):
             raise TooLarge(
@@ -101,25 +96,20 @@ class UnpackBudget:
 
 
 @dataclass(slots=True)
-class CountedReader:
+class _CountedReader:
     """A file whose bytes are counted as they are read."""
 
     file: Readable
-    budget: UnpackBudget
+    budget: _UnpackBudget
 
     def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes.
-
-        Raises:
-            TooLarge: the archive gives more than an export has.
-        """
         part = self.file.read(size if size >= 0 else 1 << 16)
         self.budget.take(len(part))
         return part
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class _Member:
     """One file of the export: its size in bytes as the archive claims, its last change, how it is read."""
 
     size: int
@@ -132,9 +122,9 @@ class Archive:
     """An export. `members` go by their names, relative, with slashes; `left` what could not be one."""
 
     name: str
-    members: dict[str, Member] = field(default_factory=dict[str, Member])
+    members: dict[str, _Member] = field(default_factory=dict[str, _Member])
     left: list[Skipped] = field(default_factory=list[Skipped])
-    budget: UnpackBudget = field(default_factory=UnpackBudget)
+    budget: _UnpackBudget = field(default_factory=_UnpackBudget)
     _wanted: dict[str, list[str]] = field(default_factory=dict[str, list[str]], repr=False)
 
     @property
@@ -165,12 +155,12 @@ class Archive:
         """
         try:
             with self.members[name].opener() as file:
-                yield CountedReader(file, self.budget)
+                yield _CountedReader(file, self.budget)
         except DAMAGED as error:
             raise BadInput(unreadable(name, error)) from error
 
     def content(self, name: str, limit: int) -> bytes | None:
-        """A member whole; None where it is longer than `limit` bytes.
+        """A member whole; None if it is longer than `limit` bytes.
 
         Raises:
             TooLarge: it unpacks to more than any export would.
@@ -203,7 +193,7 @@ class Archive:
         """Tell that a member is left."""
         self.left.append(Skipped(name, why, is_fault=is_fault))
 
-    def add(self, name: str, member: Member) -> None:
+    def add(self, name: str, member: _Member) -> None:
         """Take in a member, unless its name is taken or no name for one.
 
         Raises:
@@ -270,12 +260,12 @@ def opened(path: Path) -> Generator[Archive]:
         yield archive
 
 
-def _of_file(path: Path) -> Member:
+def _of_file(path: Path) -> _Member:
     found = path.stat()
     # A link that was put there since the folder was listed is not followed.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     changed = int(found.st_mtime * 1_000_000)
-    return Member(found.st_size, changed, lambda: os.fdopen(os.open(path, flags), "rb"))
+    return _Member(found.st_size, changed, lambda: os.fdopen(os.open(path, flags), "rb"))
 
 
 def _add_folder(archive: Archive, root: Path) -> None:
@@ -295,7 +285,7 @@ def _add_folder(archive: Archive, root: Path) -> None:
 
 
 def _add_zip(archive: Archive, stack: ExitStack, file: IO[bytes], *, depth: int = 0) -> None:
-    packed = stack.enter_context(opened_zip(file, archive.name, MAX_MEMBERS))
+    packed = stack.enter_context(_opened_zip(file, archive.name))
     for info in packed.infolist():
         # A name may be empty, of which `is_dir` would take the last character.
         if info.filename.endswith("/") or _JUNK.search(info.filename):
@@ -308,7 +298,7 @@ def _add_zip(archive: Archive, stack: ExitStack, file: IO[bytes], *, depth: int 
         elif info.filename.lower().endswith(".zip") and depth < _NESTED:
             _add_nested(archive, stack, packed, info=info, depth=depth)
         else:
-            archive.add(info.filename, Member(info.file_size, _zipped(info), partial(packed.open, info)))
+            archive.add(info.filename, _Member(info.file_size, _zipped(info), partial(packed.open, info)))
 
 
 def _add_nested(
@@ -318,7 +308,7 @@ def _add_nested(
     spooled = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
     try:
         with packed.open(info) as inner:
-            counted = CountedReader(inner, archive.budget)
+            counted = _CountedReader(inner, archive.budget)
             while part := counted.read(1 << 16):
                 spooled.write(part)
         _add_zip(archive, stack, spooled, depth=depth + 1)
@@ -336,19 +326,15 @@ def _zipped(info: zipfile.ZipInfo) -> int | None:
 
 
 @contextmanager
-def opened_zip(file: IO[bytes], name: str, members: int) -> Generator[zipfile.ZipFile]:
-    """A zip whose directory is of a bearable size.
-
-    Raises:
-        BadInput: it is damaged, or has more than so many members.
-    """
+def _opened_zip(file: IO[bytes], name: str) -> Generator[zipfile.ZipFile]:
+    """A zip whose directory is of a bearable size."""
     try:
         count, directory = _directory(file)
     except (struct.error, OSError, ValueError):
         # It names a place that no file has: whoever reads the archive finds that, too.
         count, directory = 0, 0
-    if count > members or directory > _MAX_DIRECTORY:
-        raise BadInput(f"{name} holds more than {members:,} files: split it, or import a part of it.")
+    if count > MAX_MEMBERS or directory > _MAX_DIRECTORY:
+        raise BadInput(f"{name} holds more than {MAX_MEMBERS:,} files: split it, or import a part of it.")
     file.seek(0)
     try:
         packed = zipfile.ZipFile(file)

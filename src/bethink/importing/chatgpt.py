@@ -62,7 +62,7 @@ _NEW = "New chat"
 
 def read(archive: Archive) -> Iterator[Item]:
     """All that the export holds, as it comes."""
-    assets = Assets.of(archive)
+    assets = _Assets.of(archive)
     instructions: set[str] = set()
     for name in archive.conversation_files:
         for number, found in enumerate(objects(archive, name, _IGNORED), 1):
@@ -81,7 +81,9 @@ def is_chatgpt(head: str) -> bool:
     return '"mapping"' in head
 
 
-def _conversation(found: dict[str, object], assets: Assets, *, number: int) -> ExportedConversation | Skipped:
+def _conversation(
+    found: dict[str, object], assets: _Assets, *, number: int
+) -> ExportedConversation | Skipped:
     title = named(found)
     key = text(found.get("conversation_id")) or text(found.get("id"))
     nodes = {id: mapping(node) for id, node in mapping(found.get("mapping")).items()}
@@ -110,14 +112,14 @@ def _conversation(found: dict[str, object], assets: Assets, *, number: int) -> E
 class _MessageTree:
     """The nodes of one conversation made into turns; what people never saw is left out of the line."""
 
-    def __init__(self, nodes: dict[str, dict[str, object]], assets: Assets) -> None:
+    def __init__(self, nodes: dict[str, dict[str, object]], assets: _Assets) -> None:
         self.nodes = nodes
         self.assets = assets
         self.lost: Counter[str] = Counter()
         self.became: dict[str, str] = {}
         """By a node's id the key of the turn that holds it, or that stands before it."""
         self._children: defaultdict[str, list[str]] = defaultdict(list)
-        self._contents: dict[str, MessageText | None] = {}
+        self._contents: dict[str, _MessageText | None] = {}
 
     def turns(self) -> list[ExportedMessage]:
         """The turns, parents first, siblings in the order of the export."""
@@ -172,7 +174,7 @@ class _MessageTree:
         at = moment(mapping(self.nodes[id].get("message")).get("create_time"))
         return ExportedMessage(id, parent, role, pieces, at, files), ""
 
-    def _answer(self, id: str, nodes: list[str]) -> MessageText | None:
+    def _answer(self, id: str, nodes: list[str]) -> _MessageText | None:
         """What a tool says in the one node behind a node; that is added to `nodes`."""
         children = self._children[id]
         content = self._content(children[0]) if len(children) == 1 else None
@@ -182,7 +184,7 @@ class _MessageTree:
         return content
 
     def _used(
-        self, name: str, arguments: str, *, nodes: list[str], answer: MessageText | None
+        self, name: str, arguments: str, *, nodes: list[str], answer: _MessageText | None
     ) -> ToolExchange:
         """A call with all that came of it in however many nodes."""
         if answer is None:
@@ -199,7 +201,7 @@ class _MessageTree:
                 answer = None
         return ToolExchange(name, arguments, "\n\n".join(filter(None, texts)), failed, tuple(files))
 
-    def _content(self, id: str) -> MessageText | None:
+    def _content(self, id: str) -> _MessageText | None:
         if id not in self._contents:
             message = mapping(self.nodes[id].get("message"))
             content = content_of(message, self.assets) if message else None
@@ -211,7 +213,7 @@ class _MessageTree:
         return self._contents[id]
 
 
-def _arguments(content: MessageText) -> str:
+def _arguments(content: _MessageText) -> str:
     """What a tool was asked, as JSON: as it was written where that is an object, else under `code`."""
     try:
         parsed: object = msgspec.json.decode(content.text)
@@ -265,7 +267,7 @@ def _textdocs(archive: Archive) -> Iterator[Item]:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageText:
+class _MessageText:
     """What a message says. `calls` names the tool that it asks, `name` the one that it comes from."""
 
     role: str
@@ -279,15 +281,15 @@ class MessageText:
 
 
 @dataclass(frozen=True, slots=True)
-class Assets:
+class _Assets:
     """The export's files by the ids under which messages name them."""
 
     members: Mapping[str, str]
     names: Mapping[str, str]
 
     @classmethod
-    def of(cls, archive: Archive) -> Assets:
-        """Those of an archive; where it says what they were called, with those names."""
+    def of(cls, archive: Archive) -> _Assets:
+
         members: dict[str, str] = {}
         for entry in archive.members:
             if match := _FILE_ID.search(entry.rpartition("/")[2]):
@@ -299,7 +301,7 @@ class Assets:
         return cls(members, names)
 
     def file(self, pointer: str, name: str = "", media_type: str = "") -> ExportedFile | None:
-        """The file that a pointer leads to."""
+
         match = _FILE_ID.search(pointer)
         member = self.members.get(match[0]) if match else None
         if match is None or member is None:
@@ -310,7 +312,7 @@ class Assets:
         return ExportedFile(match[0], called, guessed, member)
 
 
-def content_of(message: dict[str, object], assets: Assets) -> MessageText | None:
+def content_of(message: dict[str, object], assets: _Assets) -> _MessageText | None:
     """What the message says; None for what its people never saw."""
     role = text(mapping(message.get("author")).get("role"))
     metadata, content = mapping(message.get("metadata")), mapping(message.get("content"))
@@ -322,26 +324,26 @@ def content_of(message: dict[str, object], assets: Assets) -> MessageText | None
     if kind == "thoughts":
         thoughts = map(mapping, listed(content.get("thoughts")))
         words = (text(one.get("content")) or text(one.get("summary")) for one in thoughts)
-        return MessageText(role, thoughts="\n\n".join(filter(None, words))) if role == "assistant" else None
+        return _MessageText(role, thoughts="\n\n".join(filter(None, words))) if role == "assistant" else None
     said, files, lost = _parts(content, kind, assets)
     attached, missing = _attachments(metadata, assets, {one.key for one in files})
     files, lost = (*files, *attached), (*lost, *missing)
     if role == "tool":
         name = text(mapping(message.get("author")).get("name")) or "tool"
-        return MessageText(
+        return _MessageText(
             role, said[:_MAX_RESULT], name, failed=kind == "system_error", files=files, lost=lost
         )
     recipient = text(message.get("recipient"))
     if role == "assistant" and recipient not in _TO_ALL and kind in _CALLS:
         asked = text(content.get("text")).strip() or said
-        return MessageText(role, asked, calls=recipient, files=files, lost=lost)
+        return _MessageText(role, asked, calls=recipient, files=files, lost=lost)
     if role == "assistant":
         said = _MARKS.sub("", said)
-    return MessageText(role, said, files=files, lost=lost)
+    return _MessageText(role, said, files=files, lost=lost)
 
 
 def _parts(
-    content: dict[str, object], kind: str, assets: Assets
+    content: dict[str, object], kind: str, assets: _Assets
 ) -> tuple[str, tuple[ExportedFile, ...], tuple[str, ...]]:
     """A content's text, its files, and what of it is not in the export."""
     if (plain := _PLAIN.get(kind)) is not None:
@@ -373,7 +375,7 @@ def _parts(
 
 
 def _attachments(
-    metadata: dict[str, object], assets: Assets, known: set[str]
+    metadata: dict[str, object], assets: _Assets, known: set[str]
 ) -> tuple[tuple[ExportedFile, ...], tuple[str, ...]]:
     files: list[ExportedFile] = []
     lost: list[str] = []

@@ -55,7 +55,7 @@ _SHOWN = "files"
 """The name under which a model's own pictures are shown: only tools have files."""
 
 
-def messages_of(
+def _messages_of(
     turn: ExportedMessage, conversation: str, files: Mapping[str, Attachment]
 ) -> list[StoredMessage]:
     """A turn as messages, not yet at their places; `files` are those that are taken, by their keys."""
@@ -117,7 +117,7 @@ def _attached(exported: Sequence[ExportedFile], files: Mapping[str, Attachment])
 
 
 @dataclass(slots=True)
-class AttachedFiles:
+class _AttachedFiles:
     """The files of the conversations of one commit; `new` are those of the one that was looked at last."""
 
     blobs: Blobs
@@ -130,7 +130,7 @@ class AttachedFiles:
     _left: Counter[str] = field(default_factory=Counter[str])
 
     def attachments(self, conversation: str, turn: ExportedMessage, at: int) -> dict[str, Attachment]:
-        """The turn's files, as its messages name them, by their keys."""
+
         found: dict[str, Attachment] = {}
         wanted = [
             *turn.files,
@@ -149,7 +149,7 @@ class AttachedFiles:
         return puts
 
     def left(self, name: str) -> list[Skipped]:
-        """What of a conversation's files could not be taken."""
+
         left = [Skipped(name, why, count=count) for why, count in self._left.items()]
         self._left.clear()
         return left
@@ -170,11 +170,7 @@ class AttachedFiles:
         ]
 
     async def write(self) -> None:
-        """Keep the contents.
 
-        Raises:
-            StorageError: one cannot be kept.
-        """
         for id, file in self._contents:
             content = await anyio.to_thread.run_sync(self._content, file)
             if content is not None:
@@ -242,7 +238,7 @@ class ConversationImporter:
         """
         context = self.context
         draft = _ConversationDraft(
-            context, AttachedFiles(context.blobs, context.owner, archive, context.max_file_bytes)
+            context, _AttachedFiles(context.blobs, context.owner, archive, context.max_file_bytes)
         )
         await draft.read(exported_conversations)
         for exported in exported_conversations:
@@ -264,7 +260,7 @@ class _ConversationDraft:
     """One commit being made."""
 
     context: ImportContext
-    attached: AttachedFiles
+    attached: _AttachedFiles
     outcome: ImportOutcome = field(default_factory=ImportOutcome)
     changes: list[Change] = field(default_factory=list["Change"])
     _rows: dict[str, Versioned[ImportedItem]] = field(default_factory=dict[str, "Versioned[ImportedItem]"])
@@ -390,17 +386,17 @@ class _ConversationDraft:
         self.outcome.counts["grown"] += 1
         self.outcome.messages += len(messages)
 
-    async def _known(self, exported: ExportedConversation) -> dict[str, BranchPosition]:
+    async def _known(self, exported: ExportedConversation) -> dict[str, _BranchPosition]:
         """Where the turns stand that are here."""
         place = self._place(exported)
-        by_id = {one.id: turn.key for turn in exported.messages for one in messages_of(turn, place, {})}
-        ids, spots = list(by_id), dict[str, BranchPosition]()
+        by_id = {one.id: turn.key for turn in exported.messages for one in _messages_of(turn, place, {})}
+        ids, spots = list(by_id), dict[str, _BranchPosition]()
         for begin in range(0, len(ids), _READ_AT_ONCE):
             some = ids[begin : begin + _READ_AT_ONCE]
             for found in await self.context.store.get(MESSAGES, self.context.owner, some):
                 if found is not None and found.record.conversation == place:
                     message = found.record
-                    spot = BranchPosition(message.branch, message.position + 1)
+                    spot = _BranchPosition(message.branch, message.position + 1)
                     known = spots.get(by_id[message.id])
                     if known is None or known.end < spot.end:
                         spots[by_id[message.id]] = spot
@@ -410,12 +406,12 @@ class _ConversationDraft:
         self,
         exported: ExportedConversation,
         held: Conversation,
-        known: dict[str, BranchPosition],
+        known: dict[str, _BranchPosition],
         *,
         is_ours: bool = True,
     ) -> tuple[Conversation, list[StoredMessage]]:
         """The record with the turns that are new, and their messages."""
-        growing, spots = BranchBuilder(held), dict[str | None, BranchPosition | None]({None: None})
+        growing, spots = _BranchBuilder(held), dict[str | None, _BranchPosition | None]({None: None})
         messages: list[StoredMessage] = []
         latest, at = self.context.clock.now_us(), exported.created_at or 0
         for turn in exported.messages:
@@ -426,7 +422,7 @@ class _ConversationDraft:
             if turn.parent not in spots:
                 continue
             files = self.attached.attachments(held.id, turn, at)
-            said = messages_of(turn, held.id, files)
+            said = _messages_of(turn, held.id, files)
             spot = growing.place(spots[turn.parent], len(said))
             if spot is None:
                 continue
@@ -478,14 +474,14 @@ class _ConversationDraft:
 
 def _first_words(turns: Sequence[ExportedMessage]) -> str:
     for turn in turns:
-        for said in messages_of(turn, "", {}):
+        for said in _messages_of(turn, "", {}):
             if isinstance(said.message, UserMessage) and said.message.content.strip():
                 return said.message.content
     return ""
 
 
 @dataclass(frozen=True, slots=True)
-class BranchPosition:
+class _BranchPosition:
     """Where a turn ends: its branch, and the position behind its last message."""
 
     branch: int
@@ -493,7 +489,7 @@ class BranchPosition:
 
 
 @dataclass(slots=True)
-class BranchBuilder:
+class _BranchBuilder:
     """A conversation's branches while turns are placed on them; `left` counts those that found none free."""
 
     held: Conversation
@@ -503,7 +499,7 @@ class BranchBuilder:
     def __post_init__(self) -> None:
         self._branches = list(self.held.branches) or [branch_of(self.held, 0)]
 
-    def place(self, after: BranchPosition | None, messages: int) -> BranchPosition | None:
+    def place(self, after: _BranchPosition | None, messages: int) -> _BranchPosition | None:
         """Room for so many messages behind a spot, None being the beginning; None if no branch is left.
 
         The spot is where they end: the first stands `messages` before it.
@@ -518,7 +514,7 @@ class BranchBuilder:
             self._branches.append(Branch(parent=parent, start=start, count=start))
         end = self._branches[number].count + messages
         self._branches[number] = msgspec.structs.replace(self._branches[number], count=end)
-        return BranchPosition(number, end)
+        return _BranchPosition(number, end)
 
     def grown(self, active: int | None = None) -> Conversation:
         """The record as it is now, with the given branch active; the one that was, where none is given."""

@@ -99,7 +99,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ToolExchange:
-    """A call of a tool with what came of it; `arguments` is JSON, `result` None where the export has none."""
+    """A call of a tool with what came of it; `arguments` is JSON, `result` None if the export has none."""
 
     name: str
     arguments: str
@@ -190,12 +190,12 @@ Item = ExportedConversation | ExportedPage | Skipped
 
 
 def mapping(value: object) -> dict[str, object]:
-    """An object's members; none where it is no object."""
+    """An object's members; none if it is no object."""
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def listed(value: object) -> list[object]:
-    """A list's values; none where it is no list."""
+    """A list's values; none if it is no list."""
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
@@ -213,7 +213,7 @@ def clean(value: str) -> str:
 
 
 def moment(value: object) -> int | None:
-    """Microseconds UTC of a time as exports write it; None where there is none, or one before 1970."""
+    """Microseconds UTC of a time as exports write it; None if there is none, or one before 1970."""
     if value is None or value == "":
         return None
     try:

@@ -305,5 +305,5 @@ class _ValueBuilder:
 
 
 def named(members: dict[str, object]) -> str:
-    """What a conversation is called, in its export's words; "" where it has no name."""
+    """What a conversation is called, in its export's words; "" if it has no name."""
     return next((one_line(text(members.get(name)), 80) for name in _NAMES if members.get(name)), "")

@@ -53,7 +53,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def read(archive: Archive) -> Iterator[Item]:
     """Each Markdown file as a page, where it stands in its folder; what else there is, told."""
     names = UniquePaths()
-    others = OtherFiles()
+    others = _OtherFiles()
     for name in archive.members:
         if not is_page(name):
             others.count(name)
@@ -62,7 +62,7 @@ def read(archive: Archive) -> Iterator[Item]:
         if isinstance(page, Skipped):
             yield page
         else:
-            path = names.free(f"{ROOT}/{fit_path(name)}.md")
+            path = names.free(f"{ROOT}/{_fit_path(name)}.md")
             yield ExportedPage(name, path, title_of(page, name), page, archive.members[name].changed)
     yield from others.skipped()
 
@@ -109,25 +109,25 @@ def stem_of(name: str) -> str:
     return name.rpartition("/")[2].rpartition(".")[0] or name
 
 
-def fit_path(name: str) -> str:
+def _fit_path(name: str) -> str:
     """A member's name as a path of the vault, without its ending."""
     return "/".join(file_name(part) for part in (*name.split("/")[:-1], stem_of(name)))
 
 
-class OtherFiles:
+class _OtherFiles:
     """Counts what is no page by its kind, so that thousands of pictures are told in a line."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, list[str]] = {}
 
     def count(self, name: str) -> None:
-        """One more that is not taken."""
+
         base = name.rpartition("/")[2]
         ending = base.rpartition(".")[2].lower() if "." in base.lstrip(".") else ""
         self._kinds.setdefault("hidden" if _HIDDEN.search(name) else ending[:12], []).append(name)
 
     def skipped(self) -> Iterator[Skipped]:
-        """What there was, a kind at a time."""
+
         for kind, names in sorted(self._kinds.items()):
             if kind == "hidden":
                 why, is_fault = "Settings and other hidden files: skipped.", False
@@ -170,7 +170,7 @@ def is_notions(name: str) -> bool:
 
 def read_notion(archive: Archive) -> Iterator[Item]:
     """Each page and each database as a page; what else there is, told."""
-    others, pages, tables = OtherFiles(), list[str](), list[str]()
+    others, pages, tables = _OtherFiles(), list[str](), list[str]()
     for name in archive.members:
         if is_page(name):
             pages.append(name)
@@ -189,7 +189,7 @@ def read_notion(archive: Archive) -> Iterator[Item]:
         text = _relinked(_with_facts(page, name, placed), name, placed)
         yield ExportedPage(_key(name), placed.by_name[name], title, text, archive.members[name].changed)
     for name in tables:
-        yield from read_table(
+        yield from _read_table(
             archive, name, path=placed.by_name[name], key=_key(name), rows=_rows(name, placed)
         )
     yield from others.skipped()
@@ -305,7 +305,7 @@ def tables_of(names: list[str]) -> list[str]:
     return [name for name in names if _ALL.search(name) or name not in whole]
 
 
-def read_table(
+def _read_table(
     archive: Archive, name: str, *, path: str, key: str, rows: Mapping[str, str]
 ) -> Iterator[Item]:
     """The pages of a database; `rows` are the pages of its rows by their titles, to which it links."""
@@ -375,7 +375,7 @@ def read_obsidian(archive: Archive) -> Iterator[Item]:
     # What stands before all names if the zip holds the folder itself.
     inside = next((f"/{name}" for name in archive.members if "/.obsidian/" in f"/{name}"), "/.obsidian/")
     top = inside[1 : inside.index("/.obsidian/") + 1]
-    templates, others, names = _templates(archive), OtherFiles(), UniquePaths()
+    templates, others, names = _templates(archive), _OtherFiles(), UniquePaths()
     wanted: list[str] = []
     left = 0
     for name in archive.members:
@@ -385,7 +385,7 @@ def read_obsidian(archive: Archive) -> Iterator[Item]:
             left += 1
         else:
             wanted.append(name)
-    paths = {name: names.free(f"{OBSIDIAN_ROOT}/{fit_path(name.removeprefix(top))}.md") for name in wanted}
+    paths = {name: names.free(f"{OBSIDIAN_ROOT}/{_fit_path(name.removeprefix(top))}.md") for name in wanted}
     moved = {_folded(name.removeprefix(top)): path for name, path in paths.items()}
     for name, path in paths.items():
         page = page_of(archive, name)

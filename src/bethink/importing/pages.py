@@ -38,7 +38,7 @@ _MOST_NAMES = 1_000
 
 @dataclass(slots=True)
 class _PagePlan:
-    """A page that is to be written: where, and of which version it is there; "" where it must be new."""
+    """A page that is to be written: where, and of which version it is there; "" if it must be new."""
 
     exported: ExportedPage
     row: Versioned[ImportedItem] | None
@@ -94,7 +94,7 @@ class PageImporter:
         outcome: ImportOutcome,
         taken: Mapping[str, _PagePlan],
     ) -> _PagePlan | None:
-        """What is to be done about a page; None where that is nothing."""
+        """What is to be done about a page; None if that is nothing."""
         if row is None:
             for other in others:
                 if other.kind == "page" and await self._page(other.place) is not None:
@@ -219,7 +219,7 @@ class PageImporter:
         )
 
 
-def topic_path(source: str, name: str) -> str:
+def _topic_path(source: str, name: str) -> str:
     """Where the page of a topic is."""
     return f"imported/{source}/topics/{snake(name)}.md"
 
@@ -239,7 +239,7 @@ def conversation_pages(
     # The pages of one folder have a bound together: a folder for each month stays below it.
     month = day[:7].replace("-", "_") or "undated"
     head = _head(title, source, day, topics=topics, conversation=conversation)
-    links = [f"[[{topic_path(source, topic.name)}|{link_label(topic.name)}]]" for topic in topics]
+    links = [f"[[{_topic_path(source, topic.name)}|{link_label(topic.name)}]]" for topic in topics]
     about = f"Topics: {', '.join(links)}\n\n" if links else ""
     parts = _parts([_said(turn, source) for turn in exported.line()], FULL_PAGE_BYTES - len(head.encode()))
     exported_pages: list[ExportedPage] = []
@@ -271,7 +271,7 @@ def topic_page(source: str, topic: ImportTopic, members: Sequence[tuple[str, str
         shown.append(line)
     name = topic.name
     text = f"# {name}\n\n- keywords: {', '.join(topic.keywords)}\n\n## Members\n\n" + "\n".join(shown) + "\n"
-    return ExportedPage(f"topic:{name}", topic_path(source, name), name, text)
+    return ExportedPage(f"topic:{name}", _topic_path(source, name), name, text)
 
 
 def _head(

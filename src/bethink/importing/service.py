@@ -181,7 +181,7 @@ class Imports:
         """
         async with self._alone(principal):
             held = await self.get(principal, id)
-            undo = ImportUndo(await self._context(principal, id), self.remove(), ReportBuilder(tell))
+            undo = _ImportUndo(await self._context(principal, id), self.remove(), ReportBuilder(tell))
             report = await undo.run()
             now = msgspec.structs.replace(held, state="undone", report=report, error=None)
             await self.keep(principal, now)
@@ -316,7 +316,7 @@ class UploadFolder:
         return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
     def path(self, owner: str, id: str) -> Path | None:
-        """The file of an import; None where there is none any more."""
+        """The file of an import; None if there is none any more."""
         folder = self._home(owner) / id
         return next(iter(folder.iterdir()), None) if folder.is_dir() else None
 
@@ -349,7 +349,7 @@ _CHANGED = "It was changed here since, so it is kept."
 
 
 @dataclass(frozen=True, slots=True)
-class ImportUndo:
+class _ImportUndo:
     """Takes one import back. `remove` deletes a conversation with all that belongs to it."""
 
     context: ImportContext

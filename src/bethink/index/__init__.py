@@ -77,7 +77,7 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
 
     `lexical` is BM25 (k1 0.9, b 0.4; Robertson et al., Okapi at TREC-3), None
     where the item holds no word of the question; `dense` the cosine of the two
-    vectors, None where there is nothing to compare. `met` is the share of the
+    vectors, None if there is nothing to compare. `met` is the share of the
     question's words that it holds, 0..1, each counted by its idf.
     """
 

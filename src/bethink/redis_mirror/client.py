@@ -228,7 +228,7 @@ class ConversationRedis:
         return {name.decode("utf-8", "replace"): body for name, body in found.items()}
 
     async def fields(self, owner: str, id: str, names: Sequence[str]) -> list[bytes | None]:
-        """Some of what lies beside a conversation's string, None where there is none."""
+        """Some of what lies beside a conversation's string, None if there is none."""
         with translated():
             return await self._redis.hmget(f"{self.key(owner, id)}:x", names)
 
@@ -348,7 +348,7 @@ def _client(url: str, timeout_s: float) -> Any:  # noqa: ANN401 - see its only c
 
 @dataclass(frozen=True, slots=True)
 class RedisState:
-    """What INFO and CONFIG GET say; None where it may not be asked.
+    """What INFO and CONFIG GET say; None if it may not be asked.
 
     `run` is another one after each of its starts. `appends` is the append-only file, flushed to the
     disk as `appendfsync` says; `saves` are snapshots. `evicts` names a policy by which keys go when

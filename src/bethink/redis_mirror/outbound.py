@@ -101,7 +101,7 @@ class OutboundWriter:
         *,
         notes: Sequence[OutboxNote],
     ) -> Change | None:
-        """Append what is new; None where that is not all that changed."""
+        """Append what is new; None if that is not all that changed."""
         last = shared.record.last
         fresh, is_behind = await self._line(owner, held, until=last)
         if last is not None and not is_behind:
@@ -226,7 +226,7 @@ def _put(
 
 @dataclass(slots=True)
 class RedisFiles:
-    """Has them written anew; `left` says for a person why they are not, None where nothing is left."""
+    """Has them written anew; `left` says for a person why they are not, None if nothing is left."""
 
     store: Store
     redis: ConversationRedis

@@ -174,7 +174,7 @@ class OutboxStore:
     async def get(
         self, collection: Collection[R], owner: str, ids: Sequence[str]
     ) -> tuple[Versioned[R] | None, ...]:
-        """The records with these ids, in their order, None where there is none."""
+        """The records with these ids, in their order, None if there is none."""
         return await self._inner.get(collection, owner, ids)
 
     async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:

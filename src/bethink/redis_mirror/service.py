@@ -391,7 +391,7 @@ class RedisMirror:
 
 @asynccontextmanager
 async def open_shared_store(settings: Settings, store: Store) -> AsyncGenerator[Store]:
-    """The store with notes of what Redis must hear of; as it is where none was ever set.
+    """The store with notes of what Redis must hear of; as it is if none was ever set.
 
     Raises:
         StorageError: the address is none.

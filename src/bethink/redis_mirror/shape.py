@@ -83,7 +83,7 @@ def _written(message: Message) -> dict[str, Any]:
 
 
 class ForeignConversation(msgspec.Struct, frozen=True):
-    """What another program's string tells. Times are microseconds UTC, None where it tells none.
+    """What another program's string tells. Times are microseconds UTC, None if it tells none.
 
     `lead` are its system prompts: its own business, no part of the history.
     """
@@ -129,7 +129,7 @@ _T = TypeVar("_T")
 
 
 def read(text: bytes) -> ForeignConversation | None:
-    """What a conversation's string tells; None where it is none."""
+    """What a conversation's string tells; None if it is none."""
     try:
         value = msgspec.json.decode(text, type=_WireConversation)
         said = [(raw, _said_in(raw)) for raw in value.messages]
@@ -206,7 +206,7 @@ def _as(kind: type[_T], value: object) -> _T | None:
 
 
 def time_of(score: float) -> int | None:
-    """When a conversation changed that is listed with this score; None where that is no time."""
+    """When a conversation changed that is listed with this score; None if that is no time."""
     try:
         return _within_calendars(round(score * _SECOND_US))
     except (ValueError, OverflowError):

@@ -209,7 +209,7 @@ class Store(Protocol):
     async def get(
         self, collection: Collection[R], owner: str, ids: Sequence[str]
     ) -> tuple[Versioned[R] | None, ...]:
-        """The records with these ids, in their order, None where there is none.
+        """The records with these ids, in their order, None if there is none.
 
         Raises:
             NewerSchema: a newer program wrote one of them.

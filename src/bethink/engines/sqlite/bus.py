@@ -296,7 +296,7 @@ class SqliteBus:
 
     @property
     def fault(self) -> str | None:
-        """What went wrong at its last chores, as a sentence; None where nothing did."""
+        """What went wrong at its last chores, as a sentence; None if nothing did."""
         return self._fault
 
     async def publish(self, topic: str, payload: str = "") -> None:

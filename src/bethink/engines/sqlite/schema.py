@@ -426,7 +426,7 @@ class Reserve:
         return self.path.exists()
 
     def release(self) -> bool:
-        """Give its room to what is deleted now; False where there is none left."""
+        """Give its room to what is deleted now; False if there is none left."""
         try:
             self.path.unlink()
         except OSError:

@@ -409,7 +409,7 @@ class Readers:
         self._answers.send([_Answer(ended)])
 
     def _following(self, jobs: _Jobs) -> _Task[Any] | None:
-        """What has waited longest; None where nothing waits, and the thread is idle."""
+        """What has waited longest; None if nothing waits, and the thread is idle."""
         with self._lock:
             while self._waiting:
                 task = self._waiting.popleft()
@@ -472,7 +472,7 @@ class SqliteStore:
     async def get(
         self, collection: Collection[R], owner: str, ids: Sequence[str]
     ) -> tuple[Versioned[R] | None, ...]:
-        """The records with these ids, in their order, None where there is none."""
+        """The records with these ids, in their order, None if there is none."""
         table = await self._readable(collection)
         if table is None:
             return (None,) * len(ids)

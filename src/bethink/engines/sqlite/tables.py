@@ -307,7 +307,7 @@ class Table:
         return f"SELECT id FROM {self.collection.name} WHERE {condition}", values
 
     def get(self, connection: sqlite3.Connection, owner: str, ids: Sequence[str]) -> list[Any]:
-        """The records with these ids, in their order, None where there is none."""
+        """The records with these ids, in their order, None if there is none."""
         found: dict[str, Versioned[Any]] = {}
         for start in range(0, len(ids), _SOUGHT_AT_ONCE):
             some = ids[start : start + _SOUGHT_AT_ONCE]
