@@ -192,7 +192,10 @@ class Reconciler:
     _losses: list[LineCase] = field(default_factory=list[LineCase])
 
     async def run(self) -> None:
-        """Judge each line, and do what follows for facts; what follows for pages stands on their sheets."""
+        """Judge each line, change facts as follows, and have new lines become facts.
+
+        What follows for pages stands in the ledger.
+        """
         for id in [*self.ledger.delta.lines]:
             line = self.ledger.line(id)
             case = None if line is None else await self._case(line)
@@ -208,6 +211,7 @@ class Reconciler:
                 self.ledger.page_edit(case.note_on).remove(case.note)
         await self._lose()
         await self.ledger.commit()
+        await self._take_in()
 
     async def _case(self, line: MirrorLine) -> LineCase | None:
         """What there is of a line; None where its page cannot be read."""
@@ -379,35 +383,12 @@ class Reconciler:
         delta.next = msgspec.structs.replace(delta.next, lost=lost, lost_at=begun)
         return False
 
+    # --- lines that are new ----------------------------------------------------
 
-_DOING: Final[dict[Verdict, Callable[[Reconciler, LineCase], Awaitable[None]]]] = {
-    "nothing": Reconciler.nothing,
-    "settled": Reconciler.settled,
-    "edit": Reconciler.edit,
-    "rewrite": Reconciler.rewrite,
-    "conflict": Reconciler.conflict,
-    "retract": Reconciler.retract,
-    "place": Reconciler.place,
-    "remove": Reconciler.remove,
-    "vanished": Reconciler.remove,
-    "restore": Reconciler.restore,
-    "new": Reconciler.renew,
-    "waiting": Reconciler.wait,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class NewLines:
-    """Has new lines of an owner become facts, through the same gate as anything that is told."""
-
-    reader: ChangeReader
-    editor: FactEditor
-    ledger: LineLedger
-
-    async def run(self, arrived: Sequence[Arrival]) -> None:
-        """Take in these lines, and those that the pages have beside them."""
+    async def _take_in(self) -> None:
+        """Have new lines become facts, through the same gate as anything that is told."""
         pages: defaultdict[str, list[Arrival]] = defaultdict(list)
-        for one in (*arrived, *self._unknown()):
+        for one in (*self.arrived, *self._unknown()):
             pages[one[0].path].append(one)
         for path, snapshot in self.ledger.delta.pages.items():
             pages[path] += [(snapshot, shown, None) for shown in snapshot.unmarked]
@@ -471,6 +452,22 @@ class NewLines:
             page_edit.mark(shown, line.id)
         self.ledger.later(snapshot, agreed(line, fact, snapshot.path))
         return None
+
+
+_DOING: Final[dict[Verdict, Callable[[Reconciler, LineCase], Awaitable[None]]]] = {
+    "nothing": Reconciler.nothing,
+    "settled": Reconciler.settled,
+    "edit": Reconciler.edit,
+    "rewrite": Reconciler.rewrite,
+    "conflict": Reconciler.conflict,
+    "retract": Reconciler.retract,
+    "place": Reconciler.place,
+    "remove": Reconciler.remove,
+    "vanished": Reconciler.remove,
+    "restore": Reconciler.restore,
+    "new": Reconciler.renew,
+    "waiting": Reconciler.wait,
+}
 
 
 Verdict = Literal[

@@ -19,7 +19,7 @@ from bethink.forgetting.announcements import StableRead
 from bethink.memory.facts import mark_of
 from bethink.mirror.diff import ChangeReader
 from bethink.mirror.lines import LINES, REFUSALS, MirrorLine
-from bethink.mirror.reconcile import FactEditor, NewLines, Reconciler
+from bethink.mirror.reconcile import FactEditor, Reconciler
 from bethink.mirror.render import LineLedger, LineWriter
 from bethink.principal import PerKey
 from bethink.store import Delete, DeleteAll, Put, Scan, owners_of
@@ -197,7 +197,6 @@ class Mirror:
         await writer.adopt()
         reconciler = Reconciler(self._reader, editor, ledger)
         await reconciler.run()
-        await NewLines(self._reader, editor, ledger).run(reconciler.arrived)
         await writer.place([*reconciler.placed, *writer.lineless()])
         await writer.write()
         await writer.finish()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,7 @@ import msgspec
 
 from bethink.errors import BethinkError
 from bethink.feature import OpenFeature, Recallable, RecallKind, RetentionRule
+from bethink.principal import Recent
 from bethink.store import Put, owners_of
 from bethink.telemetry import log
 from bethink.vault import KIND, OWN_KIND, VAULTS, Vault
@@ -47,8 +47,8 @@ class ReaderFilters:
 
     vault: Vault
     filters: FilterStore
-    _kept: OrderedDict[tuple[str, str], tuple[int, ReaderFilter]] = field(
-        default_factory=OrderedDict[tuple[str, str], "tuple[int, ReaderFilter]"], repr=False
+    _kept: Recent[tuple[str, str], tuple[int, ReaderFilter]] = field(
+        default_factory=lambda: Recent(_KEPT), repr=False
     )
 
     async def of(self, principal: Principal) -> ReaderFilter | None:
@@ -63,9 +63,6 @@ class ReaderFilters:
             made = await self._made(principal, rules)
             # What changed in the vault may bear on nothing hidden: then the texts filtered so far stay known.
             kept = self._kept[key] = change, kept[1] if kept is not None and kept[1] == made else made
-        self._kept.move_to_end(key)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
         return kept[1]
 
     async def facts(self, principal: Principal, facts: Sequence[Fact]) -> list[Fact]:

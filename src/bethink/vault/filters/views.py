@@ -8,7 +8,6 @@ not there: not in listings, links, sizes, versions or the sentences of errors.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -17,6 +16,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, NotAllowed, TooLarge, UnknownId
+from bethink.principal import Recent
 from bethink.vault.files.draft import UNDO
 from bethink.vault.files.paths import checked, checked_folder, folders_of
 from bethink.vault.files.versions import unified
@@ -208,8 +208,8 @@ class VaultViews:
     vault: Vault
     filters: FilterStore
     text_filter: Callable[[Principal], Awaitable[TextFilter | None]] = field(repr=False)
-    _hidden_pages: OrderedDict[tuple[str, str], tuple[int, HiddenPages]] = field(
-        default_factory=OrderedDict[tuple[str, str], "tuple[int, HiddenPages]"], repr=False
+    _hidden_pages: Recent[tuple[str, str], tuple[int, HiddenPages]] = field(
+        default_factory=lambda: Recent(_KEPT), repr=False
     )
 
     async def read(self, principal: Principal, path: str) -> Page:
@@ -504,9 +504,5 @@ class VaultViews:
         change, _ = await self.vault.changed_since(principal.owner, _ANY)
         kept = self._hidden_pages.get(key)
         if kept is None or kept[0] != change or kept[1].rules != rules:
-            kept = change, await self._all_of(principal.owner, rules)
-            self._hidden_pages[key] = kept
-        self._hidden_pages.move_to_end(key)
-        while len(self._hidden_pages) > _KEPT:
-            self._hidden_pages.popitem(last=False)
+            kept = self._hidden_pages[key] = change, await self._all_of(principal.owner, rules)
         return VaultReader(self.vault, principal, kept[1], await self.text_filter(principal))

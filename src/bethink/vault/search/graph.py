@@ -6,13 +6,14 @@ unless the reader does not see everything.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
 from bethink.errors import BadInput, Conflict, NoSuchPage
+from bethink.principal import Recent
 from bethink.store import retry_conflicts
 from bethink.vault.files.page_writer import Authorship
 from bethink.vault.files.paths import checked
@@ -213,8 +214,8 @@ class Graphs:
     """The graphs of all owners, each as its reader may see it."""
 
     searching: VaultSearch
-    _known: OrderedDict[str, tuple[Sequence[CataloguePage], Graph]] = field(
-        default_factory=OrderedDict[str, "tuple[Sequence[CataloguePage], Graph]"], repr=False
+    _known: Recent[str, tuple[Sequence[CataloguePage], Graph]] = field(
+        default_factory=lambda: Recent(_KEPT), repr=False
     )
 
     async def of(self, principal: Principal) -> Graph:
@@ -226,8 +227,6 @@ class Graphs:
         if known is None or known[0] is not pages:
             known = pages, await anyio.to_thread.run_sync(graph_of, pages)
             self._known[principal.owner] = known
-            if len(self._known) > _KEPT:
-                self._known.popitem(last=False)
         return known[1]
 
     async def backlinks(self, principal: Principal, path: str) -> list[Pointer]:

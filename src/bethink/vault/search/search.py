@@ -8,7 +8,6 @@ told, and nothing that only the catalogue says is shown.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -18,7 +17,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import BadInput
-from bethink.principal import PerKey
+from bethink.principal import PerKey, Recent
 from bethink.vault.files.folder import version_of
 from bethink.vault.markdown.frontmatter import name_of
 from bethink.vault.regex import Regex, literals
@@ -49,8 +48,8 @@ class VaultSearch:
     """Searches the vaults of all owners; every call acts for one principal."""
 
     views: VaultViews
-    _pages: OrderedDict[str, tuple[int, Sequence[CataloguePage]]] = field(
-        default_factory=OrderedDict[str, "tuple[int, Sequence[CataloguePage]]"], repr=False
+    _pages: Recent[str, tuple[int, Sequence[CataloguePage]]] = field(
+        default_factory=lambda: Recent(_KEPT), repr=False
     )
     _turns: PerKey[str, anyio.Lock] = field(
         default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
@@ -102,8 +101,6 @@ class VaultSearch:
         if known is None or known[0] != change:
             known = change, await anyio.to_thread.run_sync(self.catalogue(owner).pages)
             self._pages[owner] = known
-            if len(self._pages) > _KEPT:
-                self._pages.popitem(last=False)
         return known[1]
 
     async def refresh(self, owner: str) -> int:
@@ -120,7 +117,7 @@ class VaultSearch:
 
     async def purge(self, owner: str) -> None:
         """Have the catalogue tell nothing of what was forgotten: see `Vault.purge`."""
-        self._pages.pop(owner, None)
+        self._pages.pop(owner)
         if await anyio.to_thread.run_sync(self.catalogue(owner).path.exists):
             await self.refresh(owner)
             await anyio.to_thread.run_sync(self.catalogue(owner).purge)
