@@ -17,7 +17,8 @@ import pytest
 
 from bethink.child_process import ChildProcess
 from bethink.documents.extraction import Extraction
-from bethink.internet.pages import opened_reader
+from bethink.internet.pages import read_apart
+from bethink.internet.reading import Task
 from tests.contract.sandboxes import SMALL, sandbox_named
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -92,10 +93,13 @@ async def test_a_task_that_is_cancelled_again_and_again(turns: int) -> None:
 
 
 async def test_a_reader_of_pages_whose_scope_is_cancelled() -> None:
-    with nothing_left(), anyio.CancelScope() as scope:
-        async with opened_reader():
-            scope.cancel()
-            await anyio.sleep_forever()
+    before = _children()
+    with nothing_left():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read_apart, Task("html", "https://site.example/", 60), b"<p>Hello</p>")
+            while _children() == before:
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
 
 
 async def test_a_reader_of_documents_whose_scope_is_cancelled(tmp_path: Path) -> None:

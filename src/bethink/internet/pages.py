@@ -106,7 +106,7 @@ class Pages:
             text = await asyncio.to_thread(decoded, content, answer.charset)
             content = text.encode("utf-8", "replace")
         async with self._readers:
-            reading = await _read_apart(Task(kind, url, self.timeout_s / 2), content)
+            reading = await read_apart(Task(kind, url, self.timeout_s / 2), content)
         if reading.error:
             raise WebError(reading.error)
         media_type = "application/pdf" if kind == "pdf" else "text/html"
@@ -129,7 +129,7 @@ def _kind(media_type: str, content: bytes) -> Kind:
     return "text"
 
 
-async def _read_apart(task: Task, content: bytes) -> Reading:
+async def read_apart(task: Task, content: bytes) -> Reading:
     """The document as Markdown, read in a process that is gone afterwards whatever it is doing."""
     async with ChildProcess.opened(
         sys.executable,

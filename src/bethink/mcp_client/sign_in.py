@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import httpx2
     from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthToken
 
-    from bethink.mcp_client import Hooks, Keeping, ServerConfig
+    from bethink.mcp_client import Hooks, Keeping, OAuth, ServerConfig
 
 WAIT_S = 600
 """For a person to find the page, their password and their telephone."""
@@ -109,7 +109,6 @@ def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping
     from mcp.client.auth import OAuthClientProvider
     from mcp.shared.auth import (
         AuthorizationCodeResult,
-        OAuthClientInformationFull,
         OAuthClientMetadata,
         OAuthMetadata,
     )
@@ -137,18 +136,7 @@ def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping
         async def _initialize(self) -> None:
             await storage.load()
             if storage.kept.client is None and oauth.client_id is not None:
-                # What the SDK keeps of a client, for one that was registered by hand.
-                registered = OAuthClientInformationFull.model_validate(
-                    {
-                        "client_id": oauth.client_id,
-                        "client_secret": oauth.client_secret,
-                        "redirect_uris": [oauth.redirect_uri],
-                        "token_endpoint_auth_method": (
-                            "client_secret_post" if oauth.client_secret else "none"
-                        ),
-                    }
-                )
-                storage.kept.client = registered.model_dump(mode="json", exclude_none=True)
+                storage.kept.client = _registered(oauth)
             await super()._initialize()
             if storage.kept.expires_at is not None:
                 self.context.token_expiry_time = storage.kept.expires_at - _EARLY_S
@@ -171,3 +159,18 @@ def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping
         }
     )
     return Provider(config.url, metadata, storage, show, wait)
+
+
+def _registered(oauth: OAuth) -> dict[str, Any]:
+    """What the SDK keeps of a client, for one that was registered by hand."""
+    from mcp.shared.auth import OAuthClientInformationFull
+
+    made = OAuthClientInformationFull.model_validate(
+        {
+            "client_id": oauth.client_id,
+            "client_secret": oauth.client_secret,
+            "redirect_uris": [oauth.redirect_uri],
+            "token_endpoint_auth_method": "client_secret_post" if oauth.client_secret else "none",
+        }
+    )
+    return made.model_dump(mode="json", exclude_none=True)
