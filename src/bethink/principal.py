@@ -35,7 +35,7 @@ class Principal:
     `web` is the owner's own page, `rest` and `openai` come with a key's name behind a colon,
     `mcp-http` and `mcp-stdio` with the client's; `dial`, `cli`. What a run reads for it has
     `/agent` behind it, the memory agent `/memory-agent`. `rights` are
-    the scopes of the key that was shown (`accounts.records`). `time_zone` is an
+    the scopes of the key that was shown (`accounts.register`). `time_zone` is an
     IANA name. `key` is the id of the key, `sign_in` that of the sign-in by which they came.
     `filters` are those of the owner that hold for one request or run, if they were read at its start.
     """

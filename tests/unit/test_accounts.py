@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from bethink.accounts import Accounts, Register, is_loopback
-from bethink.accounts.records import OWNER
+from bethink.accounts.register import OWNER
 from bethink.clock import FakeClock, Ids
 from bethink.engines.memory import MemoryBus, MemoryHub, MemoryIndex, MemoryStore
 from bethink.errors import BadInput, NotAllowed, NotSignedIn, UnknownId

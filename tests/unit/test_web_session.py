@@ -9,8 +9,7 @@ import anyio.lowlevel
 import httpx2
 import pytest
 
-from bethink.accounts.records import SCOPES
-from bethink.accounts.register import Register
+from bethink.accounts.register import SCOPES, Register
 from bethink.accounts.sign_ins import Buckets, Passwords, Queue
 from bethink.errors import BadInput, TooManyRequests
 from tests.door import called

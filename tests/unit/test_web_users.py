@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from bethink.accounts import OWNER
-from bethink.accounts.records import USUAL
+from bethink.accounts.register import USUAL
 from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import CorruptDatabase
 from bethink.llm import Llm

@@ -8,8 +8,19 @@ network shows a key or a sign-in; whoever can read the data directory is the ope
 
 from __future__ import annotations
 
-from bethink.accounts.records import ADMIN, CHAT, OWNER, READ, SCOPES, WRITE, Key, User, is_loopback
-from bethink.accounts.register import NewKey, Register
+from bethink.accounts.register import (
+    ADMIN,
+    CHAT,
+    OWNER,
+    READ,
+    SCOPES,
+    WRITE,
+    Key,
+    NewKey,
+    Register,
+    User,
+    is_loopback,
+)
 from bethink.accounts.service import Accounts, accounts_for
 
 __all__ = [

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from bethink.accounts.records import (
+from bethink.accounts.register import (
     ADMIN,
+    FRESH_S,
     KEY_PREFIX,
     KEY_USES,
     OWNER,
     SCOPES,
+    TOPIC,
     KeyUse,
     digest_of,
     is_credential,
     is_loopback,
 )
-from bethink.accounts.register import FRESH_S, TOPIC
 from bethink.accounts.sign_ins import BrowserSignIns, Buckets
 from bethink.errors import BadInput, NotAllowed, NotSignedIn, StorageError, TooManyRequests
 from bethink.principal import LOCAL_OWNER, Principal
@@ -29,8 +30,7 @@ from bethink.telemetry import log
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 
-    from bethink.accounts.records import User
-    from bethink.accounts.register import AccountsSnapshot, Register
+    from bethink.accounts.register import AccountsSnapshot, Register, User
     from bethink.settings import Settings
     from bethink.telemetry import Supervise
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from bethink.accounts.records import (
+from bethink.accounts.register import (
     ADMIN,
     SCOPES,
     SIGN_IN_PREFIX,
@@ -37,8 +37,7 @@ from bethink.telemetry import log
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
-    from bethink.accounts.records import User
-    from bethink.accounts.register import Register
+    from bethink.accounts.register import Register, User
     from bethink.principal import Principal
 
 

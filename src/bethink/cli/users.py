@@ -179,7 +179,7 @@ COMMANDS.group("key", "keys of users")
 )
 def _add_key(session: Session, options: Namespace) -> None:
     """Make a key; it is shown this once."""
-    from bethink.accounts.records import USUAL
+    from bethink.accounts.register import USUAL
 
     scopes = [part.strip() for part in options.scopes.split(",")] if options.scopes else USUAL
     expires, user = _end(session, options.expires), _named(session, options.name)

@@ -7,7 +7,6 @@ Tools, the web door and the service of its own (`bethink people serve`) call
 
 from __future__ import annotations
 
-from bethink.people.feature import FEATURE
 from bethink.people.records import (
     EMAILS,
     GENDERS,
@@ -20,7 +19,7 @@ from bethink.people.records import (
     Person,
     shown,
 )
-from bethink.people.service import People, PeopleFound, PersonQuery
+from bethink.people.service import FEATURE, People, PeopleFound, PersonQuery
 
 __all__ = [
     "EMAILS",

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, PlainTextResponse
 from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
 
-from bethink.accounts.records import is_loopback
+from bethink.accounts.register import is_loopback
 
 if TYPE_CHECKING:
     import os

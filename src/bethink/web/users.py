@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, model_validator
 
 from bethink.accounts import ADMIN, Key, User
-from bethink.accounts.records import USUAL
+from bethink.accounts.register import USUAL
 from bethink.accounts.sign_ins import BROWSER_DAYS
 from bethink.clock import to_us
 from bethink.errors import BadInput, NotAllowed

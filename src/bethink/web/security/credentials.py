@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import HTTPConnection
 
 from bethink.accounts import ADMIN, CHAT, READ, WRITE
-from bethink.accounts.records import SIGN_IN_PREFIX, holds_credential
+from bethink.accounts.register import SIGN_IN_PREFIX, holds_credential
 from bethink.errors import BadInput, NotAllowed
 
 if TYPE_CHECKING:
