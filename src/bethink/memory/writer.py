@@ -31,7 +31,7 @@ from bethink.principal import PerKey, Recent
 from bethink.store import Collection, Put, Record, Scan, pages_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -39,14 +39,12 @@ if TYPE_CHECKING:
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
     from bethink.index import Index
+    from bethink.memory.facts import Source
     from bethink.memory.slots import Slot
     from bethink.principal import Principal
     from bethink.store import Change, Store, Versioned
 
     Vector = NDArray[np.float32]
-    from collections.abc import Iterable
-
-    from bethink.memory.facts import Source
 
 
 class FactFilter(Protocol):
@@ -232,7 +230,11 @@ class Draft:
     async def _resting_on(self, id: str) -> list[Fact]:
         """Active facts that depend on a fact, or on one that does, and so on."""
         if not self._knows_derived:
-            await self._read_derived()
+            if not self._knows_derived:
+            scan = Scan(FACTS, where={"derived": 1, "state": "active"}, limit=_PAGE)
+            async for page in pages_of(self.store, self.owner, scan):
+                self.saw(*page)
+            self._knows_derived = True
         derived = [self._facts[id] for id in self._derived]
         resting: dict[str, Fact] = {}
         found = {id}
@@ -241,14 +243,6 @@ class Draft:
             resting |= {one.id: one for one in more}
             found = {one.id for one in more}
         return [one for one in resting.values() if one.state == "active" and one.id != id]
-
-    async def _read_derived(self) -> None:
-        if self._knows_derived:
-            return
-        scan = Scan(FACTS, where={"derived": 1, "state": "active"}, limit=_PAGE)
-        async for page in pages_of(self.store, self.owner, scan):
-            self.saw(*page)
-        self._knows_derived = True
 
 
 def _is_shaken(fact: Fact) -> bool:

@@ -7,33 +7,7 @@ Tools, the web door and the service of its own (`bethink people serve`) call
 
 from __future__ import annotations
 
-from bethink.people.records import (
-    EMAILS,
-    GENDERS,
-    MAX_ABOUT_CHARS,
-    MAX_LINE_CHARS,
-    PEOPLE,
-    Address,
-    Card,
-    Email,
-    Person,
-    shown,
-)
+from bethink.people.records import PEOPLE, Person, shown
 from bethink.people.service import FEATURE, People, PeopleFound, PersonQuery
 
-__all__ = [
-    "EMAILS",
-    "FEATURE",
-    "GENDERS",
-    "MAX_ABOUT_CHARS",
-    "MAX_LINE_CHARS",
-    "PEOPLE",
-    "Address",
-    "Card",
-    "Email",
-    "People",
-    "PeopleFound",
-    "Person",
-    "PersonQuery",
-    "shown",
-]
+__all__ = ["FEATURE", "PEOPLE", "People", "PeopleFound", "Person", "PersonQuery", "shown"]
