@@ -230,7 +230,6 @@ class Draft:
     async def _resting_on(self, id: str) -> list[Fact]:
         """Active facts that depend on a fact, or on one that does, and so on."""
         if not self._knows_derived:
-            if not self._knows_derived:
             scan = Scan(FACTS, where={"derived": 1, "state": "active"}, limit=_PAGE)
             async for page in pages_of(self.store, self.owner, scan):
                 self.saw(*page)
