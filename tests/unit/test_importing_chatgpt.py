@@ -231,7 +231,7 @@ async def test_a_file_that_breaks_off_tells_where_and_keeps_what_came_before(tmp
         assert done.report.conversations.new == 2
         (problem,) = done.report.problems
         assert "behind conversation 2, “T1”" in problem.name
-        assert "breaks off" in problem.why
+        assert "ends early" in problem.why
 
 
 async def test_lone_surrogates_nuls_and_bad_bytes_are_mended(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ async def test_a_damaged_member_is_told_and_nothing_is_raised(tmp_path: Path) ->
         )
         assert done.preview is not None
         assert any(
-            "damaged" in problem.why or "breaks off" in problem.why for problem in done.preview.problems
+            "damaged" in problem.why or "ends early" in problem.why for problem in done.preview.problems
         )
 
 
