@@ -19,7 +19,7 @@ from bethink.accounts import WRITE, Accounts, Register, accounts_for
 from bethink.agent.completion import Summaries
 from bethink.agent.context import Context
 from bethink.agent.policy import Policy, ToolRules
-from bethink.agent.post_turn import Extraction, PostTurnJobs, PostTurnQueue, Titles
+from bethink.agent.post_turn import Extraction, PostTurnQueue, Titles
 from bethink.agent.records import TOOL_USES, Audit
 from bethink.agent.removal import ForgettableRuns, TemporaryExpiry
 from bethink.agent.request import bounds_of
@@ -427,7 +427,7 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
         on_written=base.background.ask_vectors,
     )
     titles = Titles(settings.titles, ports.llm, features.of(Conversations), bounds.prices, metrics.take)
-    post_turn = PostTurnQueue(PostTurnJobs((titles, extraction)))
+    post_turn = PostTurnQueue((titles, extraction))
     summaries = Summaries.of(
         settings, shared.prompts.summarising, prices=bounds.prices, flush=post_turn.flush
     )

@@ -40,7 +40,7 @@ async def begun(work: GatedWork, count: int) -> None:
 async def test_a_turn_that_ends_while_two_answers_work_off_the_same_is_not_lost() -> None:
     first, second = anyio.Event(), anyio.Event()
     work = GatedWork(gates={"one": [first, second]})
-    async with PostTurnQueue(work).opened() as between:
+    async with PostTurnQueue([work]).opened() as between:
         for _ in range(3):
             between.pause("alice")
         between.go_on("alice", FinishedTurn(ALICE, "one", "answer"))

@@ -162,7 +162,12 @@ def _tool(schema: ToolSchema) -> Tool:
         raise BadInput(
             f"{schema.name[:80]!r} is no name for a tool: use 1 to 64 letters, digits, underscores or dashes."
         )
-    _check_schema(schema)
+    if len(msgspec.json.encode(schema.parameters)) > _MAX_SCHEMA_BYTES:
+        raise BadInput(f"The parameters of {schema.name} are larger than {_MAX_SCHEMA_BYTES // 1024} kB.")
+    if schema.parameters.get("type", "object") != "object":
+        raise BadInput(f'The parameters of {schema.name} are no object: they need "type": "object".')
+    if (fault := _fault(schema.parameters, "parameters")) is not None:
+        raise BadInput(f"The schema of {schema.name} is not valid: {fault}.")
     return Tool(
         name=schema.name,
         description=schema.description,
@@ -175,15 +180,6 @@ def _tool(schema: ToolSchema) -> Tool:
         handler=_never,
         origin=OF_CLIENT,
     )
-
-
-def _check_schema(schema: ToolSchema) -> None:
-    if len(msgspec.json.encode(schema.parameters)) > _MAX_SCHEMA_BYTES:
-        raise BadInput(f"The parameters of {schema.name} are larger than {_MAX_SCHEMA_BYTES // 1024} kB.")
-    if schema.parameters.get("type", "object") != "object":
-        raise BadInput(f'The parameters of {schema.name} are no object: they need "type": "object".')
-    if (fault := _fault(schema.parameters, "parameters")) is not None:
-        raise BadInput(f"The schema of {schema.name} is not valid: {fault}.")
 
 
 def _fault(schema: object, place: str) -> str | None:

@@ -340,7 +340,8 @@ class ModelAnswer:
                 self._texts[:], self._reasonings[:] = [], [delta.reasoning]
                 if self._citations is not None:
                     self._citations = Citations(self.labels, self._texts)
-                said = self._said_whole(delta.text)
+                said = delta.text if self._citations is None else self._citations.take(delta.text)
+                self._texts.append(said)
                 return TextSoFar(text=said, reasoning=delta.reasoning)
             case Warned():
                 return delta
@@ -361,14 +362,6 @@ class ModelAnswer:
             return None
         self._texts.append(text)
         return TextDelta(text=text)
-
-    def _said_whole(self, text: str) -> str:
-        if self._citations is None:
-            self._texts.append(text)
-            return text
-        said = self._citations.take(text)
-        self._texts.append(said)
-        return said
 
     def message(self) -> AssistantMessage:
         """The answer as a message.
@@ -409,9 +402,9 @@ class ModelAnswer:
         """What it cost; estimated from `asked` and the answer where the provider did not count."""
         finish = self._finish
         model = finish.model if finish else ""
-        known = finish is not None and finish.input_tokens is not None and finish.output_tokens is not None
+        is_counted = False
         if finish is not None and finish.input_tokens is not None and finish.output_tokens is not None:
-            inputs, outputs = finish.input_tokens, finish.output_tokens
+            inputs, outputs, is_counted = finish.input_tokens, finish.output_tokens, True
         else:
             inputs = sum(tokens_of(message) for message in asked)
             outputs = tokens_of(AssistantMessage("".join(self._texts))) + sum(
@@ -426,7 +419,7 @@ class ModelAnswer:
             input_tokens=inputs,
             output_tokens=outputs,
             cost_usd=cost,
-            estimated=not known,
+            estimated=not is_counted,
         )
 
 

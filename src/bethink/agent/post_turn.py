@@ -365,36 +365,11 @@ class PostTurnJob(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PostTurnJobs:
-    """Several works, one after the other; the first ones must be cheap to repeat."""
-
-    works: Sequence[PostTurnJob]
-
-    @property
-    def off(self) -> str | None:
-        """Why nothing at all is done; None while something is."""
-        reasons = [work.off for work in self.works]
-        return None if None in reasons else " ".join(filter(None, reasons))
-
-    async def do(self, turn: FinishedTurn) -> None:
-        """Do each that is on; one that fails does not keep the others from it."""
-        failed: BethinkError | None = None
-        for work in self.works:
-            try:
-                if work.off is None:
-                    await work.do(turn)
-            except BethinkError as error:
-                failed = error
-        if failed is not None:
-            raise failed
-
-
 @dataclass(slots=True)
 class PostTurnQueue:
-    """The turns that wait, of all owners; one of each at a time."""
+    """The turns that wait, of all owners; one of each at a time. The first `jobs` must be cheap to repeat."""
 
-    work: PostTurnJob
+    jobs: Sequence[PostTurnJob]
     _tasks: TaskGroup | None = None
     _waiting: dict[str, deque[FinishedTurn]] = field(
         default_factory=dict[str, "deque[FinishedTurn]"], repr=False
@@ -428,7 +403,7 @@ class PostTurnQueue:
         self._talking[owner] -= 1
         if not self._talking[owner]:
             del self._talking[owner]
-        if turn is not None and self.work.off is None:
+        if turn is not None and self._is_on:
             self._waiting.setdefault(owner, deque(maxlen=_MOST_WAITING)).append(turn)
         self._start(owner)
         self._tell()
@@ -436,7 +411,11 @@ class PostTurnQueue:
     @property
     def is_busy(self) -> bool:
         """Whether somebody is being answered still, or a turn waits or is worked on."""
-        return self.work.off is None and bool(self._talking or self._waiting)
+        return self._is_on and bool(self._talking or self._waiting)
+
+    @property
+    def _is_on(self) -> bool:
+        return any(job.off is None for job in self.jobs)
 
     async def flush(self, owner: str) -> None:
         """Work now on what waits of an owner who is being answered, before it is told in short."""
@@ -488,14 +467,14 @@ class PostTurnQueue:
             self._tell()
 
     async def _attempt(self, turn: FinishedTurn) -> None:
-        if self.work.off is not None:
-            return
-        with recorded(_log, "a finished turn could not be looked through"):
-            try:
-                async with asyncio.timeout(_TIMEOUT_S):
-                    await self.work.do(turn)
-            except (BethinkError, TimeoutError) as error:
-                _log.warning("a finished turn was not looked through: %s", error or "it took too long")
+        """Do each job that is on; one that fails does not keep the others from it."""
+        for job in [one for one in self.jobs if one.off is None]:
+            with recorded(_log, "a finished turn could not be looked through"):
+                try:
+                    async with asyncio.timeout(_TIMEOUT_S):
+                        await job.do(turn)
+                except (BethinkError, TimeoutError) as error:
+                    _log.warning("a finished turn was not looked through: %s", error or "it took too long")
 
 
 _TITLE_TOKENS: Final = 1_000

@@ -288,7 +288,7 @@ class OwnerRemoval:
             await self._erase_records(principal)
             await self.features.clean(owner)
             await anyio.sleep(self.settle_s)
-            if not await self._has_any(owner):
+            if not any([await self._store.count(owner, one, {}) for one in self.features.collections]):
                 break
         else:
             raise StorageError(_KEPT_ON)
@@ -312,10 +312,6 @@ class OwnerRemoval:
         changes: list[Change] = [Delete(CONVERSATIONS, id) for id in ids]
         changes += [DeleteAll(one) for one in self.features.collections if one is not CONVERSATIONS]
         await self._store.commit(principal.owner, changes)
-
-    async def _has_any(self, owner: str) -> bool:
-        counts = [await self._store.count(owner, one, {}) for one in self.features.collections]
-        return any(counts)
 
     async def _erase_folder(self, owner: str) -> list[str]:
         """Remove the vault's folder, before its records: nobody takes in again what is gone."""

@@ -111,7 +111,10 @@ class SubagentRunner:
             NoModel: there is none to send.
         """
         llm = await self.find(task.model, task.way)
-        toolbox = self._toolbox(principal, task)
+        known = {tool.name: tool for tool in (*self.toolbox.all, *self.tools(principal))}
+        chosen = [known[name] for name in task.tools if name in known]
+        # Without a way to send anybody.
+        toolbox = replace(self.toolbox, tools=chosen, sources=(), enabled=True, delegate=_refused)
         loop = Loop(
             llm,
             toolbox,
@@ -154,12 +157,6 @@ class SubagentRunner:
             redacted=ended.redacted,
         )
         await self.audit.note(request.principal, use)
-
-    def _toolbox(self, principal: Principal, task: SubagentTask) -> Toolbox:
-        """The task's own tools, and no way to send anybody."""
-        known = {tool.name: tool for tool in (*self.toolbox.all, *self.tools(principal))}
-        chosen = [known[name] for name in task.tools if name in known]
-        return replace(self.toolbox, tools=chosen, sources=(), enabled=True, delegate=_refused)
 
     async def _unsaved(self, messages: Sequence[Message], *, durably: bool = False) -> Sequence[str]:
         del durably

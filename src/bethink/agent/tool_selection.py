@@ -118,17 +118,13 @@ def _found(messages: Sequence[Message]) -> list[str]:
     for message in reversed(messages):
         match message:
             case ToolMessage(name=name, content=content, error=None) if name in {SEARCH_TOOLS, _FORMER_NAME}:
-                names += _listed(content)
+                # The first word of each line of its list.
+                names += re.findall(r"^- ([A-Za-z0-9_-]+):", content, re.MULTILINE)
             case AssistantMessage():
                 names += [call.name for call in message.tool_calls]
             case _:
                 pass
     return list(dict.fromkeys(names))
-
-
-def _listed(content: str) -> list[str]:
-    """The names in what `search_tools` answered: the first word of each line of its list."""
-    return re.findall(r"^- ([A-Za-z0-9_-]+):", content, re.MULTILINE)
 
 
 def search_tool(tools: Callable[[], Sequence[Tool]]) -> Tool:
