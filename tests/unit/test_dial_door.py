@@ -210,7 +210,7 @@ async def test_a_memory_that_cannot_be_saved_is_told_in_the_answer() -> None:
     async with open_dial_house(STORE, STORED) as way:
         way.dial.own.faults.set([Fault(kind="status", status=500, method="PUT", times=99)])
         message = await way.say("My name is Alice")
-        assert "is not kept" in message["content"]
+        assert "were not stored" in message["content"]
         assert message["custom_content"]["stages"][-1]["name"] == "Memory not saved"
 
 

@@ -253,7 +253,7 @@ class Context:
         return bool(self.limit or self.profile_limit)
 
     def with_options(self, run_options: RunOptions) -> Context:
-        """The same for one run that run_options something of its own."""
+        """The same for one run with options of its own."""
         if run_options == DEFAULT_OPTIONS:
             return self
         return replace(

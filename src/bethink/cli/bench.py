@@ -49,9 +49,12 @@ def _measure(options: Namespace) -> int:
 
     log_if_asked(options)
     file, output = (Path(name) if name else None for name in (options.json, options.output))
-    for written in (file, output):
-        if written is not None:
-            _check_writable(written)
+    for written in filter(None, (file, output)):
+        # Minutes of measuring shall not end in an error of the last line.
+        try:
+            written.open("ab").close()
+        except OSError as error:
+            raise BadInput(f"{written} cannot be written: {error.strerror}.") from error
     if options.names[:1] == ["recall"]:
         _, *paths = options.names
         if len(paths) != 1 or not options.format:
@@ -88,11 +91,3 @@ def _numbers(text: str | None, option: str) -> tuple[int, ...] | None:
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise BadInput(f"{option} is {text!r}: give numbers, such as 1000,100000.")
     return tuple(int(part) for part in parts)
-
-
-def _check_writable(file: Path) -> None:
-    """Minutes of measuring shall not end in an error of the last line."""
-    try:
-        file.open("ab").close()
-    except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror}.") from error

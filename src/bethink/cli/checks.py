@@ -121,10 +121,6 @@ def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Chec
         yield memory(options)
         yield vault(options)
         yield users(options, settings)
-    yield from _services(settings)
-
-
-def _services(settings: Settings) -> Iterator[Check]:
     yield embedder(settings)
     yield model(settings)
     yield memory_agent(settings)
@@ -293,7 +289,14 @@ def users(options: Namespace, settings: Settings) -> Check:
     if not known.users:
         return ok("users and keys", "none: only this machine can connect, without a key")
     told = _counted(known, now)
-    if shut := _shut_out(known, now):
+    shut = [
+        f"{user.name} (administrator)" if user.is_admin else user.name
+        for user in known.users.values()
+        if user.disabled_at is None
+        and user.password is None
+        and not any(key.is_live(now) for key in known.keys_of(user.id))
+    ]
+    if shut:
         message = f"{told}; {', '.join(shut)} cannot sign in: `bethink users key add NAME` makes a key."
         return off("users and keys", message)
     return ok("users and keys", told)
@@ -305,17 +308,6 @@ def _counted(known: AccountsSnapshot, now_us: int) -> str:
     shut = f", {disabled} disabled" if disabled else ""
     ended = f"{states['expired']} expired, {states['revoked']} revoked"
     return f"{counted(len(known.users), 'user')}{shut}; {counted(states['live'], 'live key')}, {ended}"
-
-
-def _shut_out(known: AccountsSnapshot, now_us: int) -> list[str]:
-    """Enabled users with neither a live key nor a password, administrators said to be such."""
-    return [
-        f"{user.name} (administrator)" if user.is_admin else user.name
-        for user in known.users.values()
-        if user.disabled_at is None
-        and user.password is None
-        and not any(key.is_live(now_us) for key in known.keys_of(user.id))
-    ]
 
 
 class _Health(msgspec.Struct):

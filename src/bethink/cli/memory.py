@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
     from bethink.export import RestoreReport
-    from bethink.forgetting.selection import ForgetRequest, Preview
+    from bethink.forgetting.selection import Preview
     from bethink.memory import Fact
     from bethink.recall.service import Hit
     from bethink.store import Key
@@ -347,10 +347,20 @@ def _forget(session: Session, options: Namespace) -> None:
         UnknownId: no memory has one of the ids.
         Conflict: what would go changed while it was looked at.
     """
-    from bethink.forgetting.selection import MAX_FOUND
+    from bethink.forgetting.selection import MAX_FOUND, ForgetRequest
 
     forgetting, screen, lines = session.app.forgetting, session.screen, FactLines(session)
-    wanted = _wanted(session, options)
+    wanted = ForgetRequest(
+        ids=options.ids,
+        query=options.query,
+        since=session.moment(options.since),
+        until=session.moment(options.until),
+        everything=options.all,
+        k=options.k,
+        kinds=options.kinds,
+        conversations=options.conversations,
+    )
+    wanted.check()
     for id, fact in zip(wanted.ids, session.mine(session.app.memory.get, wanted.ids), strict=True):
         if fact is None:
             raise UnknownId(f"No memory has the id {id}; nothing was forgotten.")
@@ -369,23 +379,6 @@ def _forget(session: Session, options: Namespace) -> None:
         lines.forgotten(session.mine(forgetting.confirm, wanted, preview.token))
     else:
         screen.note("Nothing was forgotten.")
-
-
-def _wanted(session: Session, options: Namespace) -> ForgetRequest:
-    from bethink.forgetting.selection import ForgetRequest
-
-    wanted = ForgetRequest(
-        ids=options.ids,
-        query=options.query,
-        since=session.moment(options.since),
-        until=session.moment(options.until),
-        everything=options.all,
-        k=options.k,
-        kinds=options.kinds,
-        conversations=options.conversations,
-    )
-    wanted.check()
-    return wanted
 
 
 def _is_agreed(screen: Screen, preview: Preview, *, everything: bool) -> bool:

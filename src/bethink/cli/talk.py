@@ -157,19 +157,15 @@ class Talk:
     def _watch(self, run: str, after: Place | None = None) -> Exit:
         """Show a run to its end, asking for the decisions that it needs."""
         while True:
-            outcome = self._show(run, after)
+            outcome = Outcome()
+            with self._stoppable(run):
+                for batch in self.session.follow(run, after):
+                    for numbered in batch:
+                        outcome.take(numbered)
+                        self.renderer.show(numbered)
             if outcome.reason != "awaiting_approval" or not _decide_all(self.session, run):
                 return outcome.exit
             after = outcome.place
-
-    def _show(self, run: str, after: Place | None) -> Outcome:
-        outcome = Outcome()
-        with self._stoppable(run):
-            for batch in self.session.follow(run, after):
-                for numbered in batch:
-                    outcome.take(numbered)
-                    self.renderer.show(numbered)
-        return outcome
 
     @contextmanager
     def _stoppable(self, run: str) -> Generator[None]:

@@ -220,18 +220,14 @@ def _sync(options: Namespace) -> int:
     from bethink.cli.session import opened
 
     with opened(options) as session:
-        _show_synced(session, options)
+        vault, owner, screen = session.app.vault, session.owner, session.screen
+        synced = session.call(vault.sync, owner, rebuild=options.rebuild)
+        session.app.background.ask_vectors(owner)
+        changes = f"{synced.taken:,} read anew, {synced.moved:,} moved, {synced.lost:,} gone"
+        screen.result(synced, f"{counted(synced.pages, 'page')}: {changes}")
+        for path, why in session.call(vault.state, owner).troubles:
+            screen.remark(f"not read: {one_line(path)}: {why}", "yellow")
     return Exit.OK
-
-
-def _show_synced(session: Session, options: Namespace) -> None:
-    vault, owner, screen = session.app.vault, session.owner, session.screen
-    synced = session.call(vault.sync, owner, rebuild=options.rebuild)
-    session.app.background.ask_vectors(owner)
-    changes = f"{synced.taken:,} read anew, {synced.moved:,} moved, {synced.lost:,} gone"
-    screen.result(synced, f"{counted(synced.pages, 'page')}: {changes}")
-    for path, why in session.call(vault.state, owner).troubles:
-        screen.remark(f"not read: {one_line(path)}: {why}", "yellow")
 
 
 # --- asking and finding -----------------------------------------------------

@@ -84,7 +84,9 @@ class DialAttachments:
             key = hashlib.sha256(data).hexdigest() if file.url is None else file.url
             if key not in self.session.files:
                 try:
-                    self.session.files[key] = await self._taken_in(conversation, file)
+                    new = await self._read(file)
+                    added = await self.app.files.add(self.session.principal, conversation, new)
+                    self.session.files[key] = added.id
                 except BethinkError as error:
                     self.failures.append((_name(file), str(error)))
                     continue
@@ -100,15 +102,10 @@ class DialAttachments:
         await self.core.put(url, content, file.media_type)
         return url
 
-    async def _taken_in(self, conversation: str, file: File) -> str:
+    async def _read(self, file: File) -> NewFile:
         self._taken += 1
         if self._taken > self.most:
             raise BadInput(f"More than {self.most} files are attached: this one was left out.")
-        new = await self._read(file)
-        return (await self.app.files.add(self.session.principal, conversation, new)).id
-
-    async def _read(self, file: File) -> NewFile:
-        """The file's content."""
         name = _name(file)
         if file.data is not None:
             return NewFile(name, file.type or "text/markdown", _decoded(file))

@@ -152,11 +152,8 @@ def memory_tools(app: App) -> list[Tool]:
     async def search_memory(context: ToolContext, query: Query, top_k: Count = 5) -> ToolOutput:
         """Find facts in the user's long-term memory, by meaning and by words, best first."""
         found = await app.memory.search(context.principal, query, k=top_k)
-        return _json(
-            MemoriesFound(
-                memories=[FoundMemory(**_fields(fact), score=round(score, 4)) for fact, score in found]
-            )
-        )
+        memories = [FoundMemory(**_fields(fact), score=round(score, 4)) for fact, score in found]
+        return _json(MemoriesFound(memories=memories))
 
     @tool(effect="read", label="Show the history of a memory", output=History)
     async def get_memory_history(context: ToolContext, memory: MemoryId) -> ToolOutput:

@@ -24,7 +24,7 @@ from bethink.web.memories import Memory, MemoryChange, change_of, fact_of
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.forgetting.selection import Preview, Receipt
+    from bethink.forgetting.selection import Receipt
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 
@@ -129,9 +129,23 @@ class ForgetBody(Body):
 async def forget_memories(body: ForgetBody, app: Served, caller: Caller) -> ForgetPreview | Forgotten:
     """Show what would be forgotten; with its token as `confirm`, forget it for good."""
     wanted = ForgetRequest(**body.model_dump(exclude={"all", "confirm"}), everything=body.all)
-    if body.confirm is None:
-        return _preview(await app.forgetting.preview(caller, wanted))
-    return _receipt(await app.forgetting.confirm(caller, wanted, body.confirm))
+    if body.confirm is not None:
+        return _receipt(await app.forgetting.confirm(caller, wanted, body.confirm))
+    preview = await app.forgetting.preview(caller, wanted)
+    if preview.whole is None:
+        kinds = [ForgottenKind.of(one, goes=True, shared="") for one in preview.held]
+    else:
+        kinds = [ForgottenKind.of(one, goes=True) for one in preview.whole.counts]
+        kinds += [ForgottenKind.of(one, goes=False) for one in preview.whole.others]
+    people = [one for one in preview.records if one.kind == "people"]
+    return ForgetPreview.of(
+        preview,
+        memories=preview.facts,
+        messages=preview.said,
+        conversations=preview.titles,
+        people=[ForgottenOfPerson.of(one, person=one.id) for one in people],
+        kinds=kinds,
+    )
 
 
 @router.delete("", dependencies=[SEES_ALL])
@@ -177,21 +191,4 @@ def _receipt(receipt: Receipt) -> Forgotten:
         memories=receipt.facts,
         conversations=receipt.titles,
         people=receipt.records.get("people", ()),
-    )
-
-
-def _preview(preview: Preview) -> ForgetPreview:
-    if preview.whole is None:
-        kinds = [ForgottenKind.of(one, goes=True, shared="") for one in preview.held]
-    else:
-        kinds = [ForgottenKind.of(one, goes=True) for one in preview.whole.counts]
-        kinds += [ForgottenKind.of(one, goes=False) for one in preview.whole.others]
-    people = [one for one in preview.records if one.kind == "people"]
-    return ForgetPreview.of(
-        preview,
-        memories=preview.facts,
-        messages=preview.said,
-        conversations=preview.titles,
-        people=[ForgottenOfPerson.of(one, person=one.id) for one in people],
-        kinds=kinds,
     )

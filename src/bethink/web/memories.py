@@ -39,7 +39,6 @@ from bethink.web.problems import documented
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import IO
 
     from bethink.app import App
     from bethink.memory import Fact, FactChange
@@ -425,24 +424,20 @@ async def import_memories(
     preview: Annotated[bool, Query(description="Say what would be, and write nothing.")] = False,
 ) -> MemoryImport:
     """Take in a file, which is the request's body; what is known already changes nothing."""
+    size, limit = 0, app.settings.max_import_bytes
     with tempfile.SpooledTemporaryFile(_SPOOLED_BYTES) as file:
-        await _receive(request, file, app.settings.max_import_bytes)
+        async for part in request.stream():
+            size += len(part)
+            if size > limit:
+                raise TooLarge(
+                    f"The file is larger than {limit // 1_000_000:,} MB (BETHINK_MAX_IMPORT_BYTES). `bethink "
+                    "memory import` takes any size."
+                )
+            await anyio.to_thread.run_sync(file.write, part)
+        if not size:
+            raise BadInput("The request has no body: send the file itself.")
         report = await app.portability.import_file(caller, file, format=format, preview=preview)  # pyright: ignore[reportArgumentType] - it does all that a file does
     return MemoryImport.model_validate(report, from_attributes=True)
-
-
-async def _receive(request: Request, file: IO[bytes], limit: int) -> None:
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limit:
-            raise TooLarge(
-                f"The file is larger than {limit // 1_000_000:,} MB (BETHINK_MAX_IMPORT_BYTES). `bethink "
-                "memory import` takes any size."
-            )
-        await anyio.to_thread.run_sync(file.write, part)
-    if not size:
-        raise BadInput("The request has no body: send the file itself.")
 
 
 @router.get("/{memory}", responses=documented(404))

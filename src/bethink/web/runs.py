@@ -23,7 +23,7 @@ from bethink.web.problems import documented
 from bethink.web.sse import EventStream, event_stream
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable
 
     from bethink.app import App
     from bethink.principal import Principal
@@ -153,11 +153,7 @@ async def _over(
     ]
 
 
-def _filtered(events: Iterable[NumberedEvent], reader_filter: ReaderFilter) -> Sequence[NumberedEvent]:
-    return [NumberedEvent(one.place, reader_filter.event(one.event)) for one in _joined(events)]
-
-
-def _joined(events: Iterable[NumberedEvent]) -> list[NumberedEvent]:
+def _filtered(events: Iterable[NumberedEvent], reader_filter: ReaderFilter) -> list[NumberedEvent]:
     joined: list[NumberedEvent] = []
     for one in events:
         match one.event, joined[-1].event if joined else None:
@@ -167,4 +163,4 @@ def _joined(events: Iterable[NumberedEvent]) -> list[NumberedEvent]:
                 joined[-1] = NumberedEvent(one.place, ReasoningDelta(text=f"{text}{more}"))
             case _:
                 joined.append(one)
-    return joined
+    return [NumberedEvent(one.place, reader_filter.event(one.event)) for one in joined]

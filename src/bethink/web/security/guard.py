@@ -152,8 +152,13 @@ async def _admitted(scope: Scope) -> str | None:
     headers = Headers(scope=scope)
     if (hosts := _dial_hosts(scope)) is not None:
         # Core sends its clients' headers along; its key says who asks, which no page can send.
-        _check_dial_host(headers, hosts)
-        return None
+        sent = headers.getlist("host")
+        if len(sent) == 1 and (is_loopback(name := _name(sent[0])) or name in hosts):
+            return None
+        raise NotAllowed(
+            f"The Host header is {', '.join(sent) or 'missing'}: add the name under which DIAL Core calls to "
+            "`hosts` of the setting `dial`."
+        )
     ours = _OwnNames()
     app: App | None = scope.get("state", {}).get("app")
     if app is not None:
@@ -192,16 +197,6 @@ def _dial_hosts(scope: Scope) -> Sequence[str] | None:
         return None
     dial = scope["state"]["app"].settings.dial
     return dial.hosts if dial.enabled else None
-
-
-def _check_dial_host(headers: Headers, allowed: Sequence[str]) -> None:
-    hosts = headers.getlist("host")
-    if len(hosts) == 1 and (is_loopback(name := _name(hosts[0])) or name in allowed):
-        return
-    raise NotAllowed(
-        f"The Host header is {', '.join(hosts) or 'missing'}: add the name under which DIAL Core calls to "
-        "`hosts` of the setting `dial`."
-    )
 
 
 def _checked_host(headers: Headers, ours: _OwnNames) -> str:

@@ -136,7 +136,14 @@ class ResponseFrames:
 
     def response(self) -> dict[str, Any]:
         """The response as it is now."""
-        status = self.status
+        status, (given, made) = self.status, self.tally.tokens
+        usage = {
+            "input_tokens": given,
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "output_tokens": made,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": given + made,
+        }
         details = {"reason": _DETAILS[self.tally.finish]} if status == "incomplete" else None
         return {
             "id": self.tally.reply.id,
@@ -148,7 +155,7 @@ class ResponseFrames:
             **self.tally.bound,
             "model": self.tally.reply.model,
             "output": [*self._items, *self._unfinished()],
-            "usage": self._usage() if self.ended else None,
+            "usage": usage if self.ended else None,
             **self._about,
         }
 
@@ -158,16 +165,6 @@ class ResponseFrames:
             message = "The answer was interrupted: Bethink was stopped. What was said by then is kept."
             return {"code": "server_error", "message": message}
         return {"code": _ERRORS.get(error.code, "server_error"), "message": error.message}
-
-    def _usage(self) -> dict[str, Any]:
-        given, made = self.tally.tokens
-        return {
-            "input_tokens": given,
-            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": made,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": given + made,
-        }
 
     def _said(self, kind: _Kind, text: str) -> bytes:
         begun = b"" if kind is self._kind else self._close("completed") + self._open(kind)
