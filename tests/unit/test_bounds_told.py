@@ -66,7 +66,7 @@ async def test_dial_tells_which_bound_ended_an_answer_beside_the_answer() -> Non
     async with open_dial_house(search, Rule(text=FOUND), max_steps=2) as way:
         answer = await way.say("Find everything")
     assert answer["content"].startswith(FOUND)
-    assert "Stopped: the most steps that one answer may take were taken." in answer["content"]
+    assert "Stopped at the limit of steps per answer." in answer["content"]
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -161,10 +161,7 @@ async def test_only_the_files_that_are_named_are_searched(desk: Desk) -> None:
 
 
 async def test_what_cannot_be_searched_is_told_and_does_not_stop_the_rest(desk: Desk) -> None:
-    assert (
-        await desk.told("rag_search", query="x")
-        == "There are no files in this conversation that can be read."
-    )
+    assert await desk.told("rag_search", query="x") == "This conversation has no readable files."
     await desk.add("photo.png", b"\x89PNG\r\n\x1a\n")
     await desk.add("broken.pdf", b"%PDF-1.4")
     await desk.add("notes.txt", NOTES)
@@ -250,7 +247,7 @@ async def test_forgetting_leaves_nothing_of_what_was_read(desk: Desk) -> None:
     fact = (await desk.house.app.memory.add(desk.house.me, NewFact("Shopping: smoked paprika, onions."))).fact
     await desk.house.app.forgetting.forget(desk.house.me, [fact.id])
     assert desk.house.app.passages.count == 0
-    assert "There are no files" in await desk.told("rag_search", query="paprika")
+    assert "no readable files" in await desk.told("rag_search", query="paprika")
 
 
 async def test_what_a_file_says_makes_a_run_ask_before_it_sends() -> None:

@@ -197,7 +197,7 @@ async def test_files_from_outside_that_are_too_large_are_told_and_not_searched(t
     synced = await kept.vault.sync(LOCAL_OWNER)
     assert (synced.pages, synced.unread) == (1, 3)
     assert dict((await kept.vault.state(LOCAL_OWNER)).troubles) == {
-        "a/another.md": "its folder holds more than a folder may",
+        "a/another.md": "its folder is larger than a folder may be",
         "b/large.md": "it is larger than a page may be",
         "b/latin.md": "it is not UTF-8 text",
     }

@@ -29,11 +29,11 @@ def test_what_is_wrong_is_told_with_what_may_be_meant(plain: CommandLine) -> Non
     told = plain("vault", "check")
     assert told.out == snapshot("""\
 bad.md:1  The front matter cannot be read: line 3: did not find expected ',' or ']'.
-big.md  It is not read: it is larger than a page may be.
-copy.md  It has a name that entities/acme_gmbh.md has, too: are they one thing?
+big.md  It was skipped: it is larger than a page may be.
+copy.md  It has the same name as entities/acme_gmbh.md: are they the same thing?
 entities/acme_gmbh.md  It says exactly what copy.md says.
 entities/jane_doe.md:2  [[acme]] leads to no page.  Perhaps copy.md, entities/acme_gmbh.md?
-latin.md  It is not read: it is not UTF-8 text.
+latin.md  It was skipped: it is not UTF-8 text.
 user.md:1  [[Jane Doe]] leads to no page.  Perhaps entities/jane_doe.md?
 user.md:2  [[entities/acme_gmb]] leads to no page.  Perhaps copy.md, entities/acme_gmbh.md?
 user.md:3  [[xyz]] leads to no page.
@@ -66,9 +66,9 @@ def test_repairs_change_nothing_else_and_can_be_taken_back(plain: CommandLine) -
 def test_at_a_terminal_each_is_asked_for_shown_and_then_made(plain: CommandLine) -> None:
     lay_out({"user.md": "[[xyz|this]] [[xyz]]\n", "Odd Name.md": "# Odd\n"}, plain.data / "vault")
     with plain.terminal("vault", "check", "--repair") as terminal:
-        assert "1  Rename it to odd_name.md, and have its links follow" in terminal.until("Which? [1-1;")
+        assert "1  Rename it to odd_name.md, and update the links to it" in terminal.until("Which? [1-1;")
         terminal.type("\n")
-        assert "2  Take the link [[xyz]] away, and leave its words" in terminal.until("Which? [1-2;")
+        assert "2  Take the link [[xyz]] away, and keep its text" in terminal.until("Which? [1-2;")
         terminal.type("2\n")
         assert "+this xyz" in terminal.until("Make this change? [y/N]")
         terminal.type("y\n")

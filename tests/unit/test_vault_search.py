@@ -322,7 +322,7 @@ async def test_the_tool_tells_a_model_what_was_found_and_where(tmp_path: Path) -
         assert len(few.memories) == 2
         nothing = await search.handler(context, query="zembrovia")
         assert isinstance(nothing, ToolOutput)
-        assert nothing.text == "No page of the vault holds this."
+        assert nothing.text == "No page of the vault contains this."
 
 
 def test_the_command_line_searches(plain: CommandLine) -> None:

@@ -239,7 +239,7 @@ async def test_a_disk_without_room_degrades_the_store_until_there_is_some_again(
     assert (full.status_code, full.json()["status"]) == (200, "degraded")
     part = full.json()["parts"]["store"]
     assert part["status"] == "degraded"
-    assert "nothing new is kept" in part["message"]
+    assert "nothing new is stored" in part["message"]
     assert after.json()["parts"]["store"] == {"status": "ok", "message": None}
 
 

@@ -111,7 +111,7 @@ class DialAttachments:
             return NewFile(name, file.type or "text/markdown", _decoded(file))
         url = file.url or ""
         if not url.startswith("files/"):
-            raise BadInput("It does not lie in DIAL's storage: only files from there are read.")
+            raise BadInput("It is not in DIAL's storage: only files from there are read.")
         held = await self.core.get(url, max_bytes=self.app.files.max_bytes)
         if held is None:
             raise BadInput("It is not there any more.")

@@ -164,7 +164,7 @@ class Core:
             try:
                 return msgspec.json.decode(await response.read(), type=_Metadata).etag
             except msgspec.DecodeError as error:
-                raise DialError(f"DIAL Core says of {url} what cannot be understood.") from error
+                raise DialError(f"DIAL Core sent an unreadable answer for {url}.") from error
 
     async def put(
         self, url: str, content: bytes, media_type: str, *, etag: str | None = None, new: bool = False
@@ -258,5 +258,5 @@ def _check(status: int, said: str, what: str) -> None:
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         raise DialBusy(f"DIAL Core limits the rate of requests{told}: try again later.")
     if status == HTTPStatus.PRECONDITION_FAILED:
-        raise DialChanged(f"{what} was changed by somebody else meanwhile{told}.")
+        raise DialChanged(f"{what} was changed by somebody else in the meantime{told}.")
     raise DialError(f"DIAL Core answered for {what} with HTTP {status}{told}: its log says why.")

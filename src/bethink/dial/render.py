@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 
 _ENDS: Final[dict[str, str]] = {
     "cancelled": "Stopped.",
-    "interrupted": "Bethink stopped while this was answered: ask again for the rest.",
-    "max_steps": "Stopped: the most steps that one answer may take were taken.",
-    "max_tool_calls": "Stopped: the most calls that one answer may make were made.",
-    "max_tokens": "Stopped: the most tokens that one answer may cost were used.",
-    "max_cost": "Stopped: the most that one answer may cost was spent.",
-    "max_seconds": "Stopped: this took longer than one answer may.",
-    "repeated_calls": "Stopped: the same call was asked for again and again.",
-    "content_filter": "The model's provider held back the rest of this answer.",
-    "length": "The answer is cut: it is as long as the model may make it.",
+    "interrupted": "Bethink was stopped during this answer: ask again for the rest.",
+    "max_steps": "Stopped at the limit of steps per answer.",
+    "max_tool_calls": "Stopped at the limit of tool calls per answer.",
+    "max_tokens": "Stopped at the limit of tokens per answer.",
+    "max_cost": "Stopped at the limit of cost per answer.",
+    "max_seconds": "Stopped at the time limit per answer.",
+    "repeated_calls": "Stopped: the model repeated the same call again and again.",
+    "content_filter": "The model's provider withheld the rest of this answer.",
+    "length": "The answer was cut at the model's output limit.",
 }
 _log = log("dial")
 
@@ -277,7 +277,7 @@ def asks(waiting: list[ApprovalNeeded], *, minutes: int) -> str:
         ]
     more = " `/approve 1` decides one of them." if len(waiting) > 1 else ""
     lines.append(
-        f"Reply `/approve` to have it done, `/reject` to have it left.{more} Anything else leaves it undone. "
+        f"Reply `/approve` to run it, `/reject` to reject it.{more} Anything else leaves it undone. "
         f"It waits for {minutes} minutes."
     )
     return "\n".join(lines)

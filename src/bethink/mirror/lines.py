@@ -253,7 +253,7 @@ class PageEdit:
         self._edits.append((shown.text, shown.stop, head + rendered(content, id)))
 
     def mark(self, shown: LineItem, id: str) -> None:
-        """Give a line an id, and leave its words as they are written."""
+        """Give a line an id, and keep its text as they are written."""
         stop = (
             shown.stop if not shown.id else self.snapshot.text.rindex(f"^{shown.id}", shown.text, shown.stop)
         )

@@ -128,7 +128,7 @@ def _rag_search_tool(passages: Passages) -> Tool:
                 if not file.made_as and await kind(file.path, file.name, file.media_type) is not None
             ]
         if not files:
-            return ToolOutput("There are no files in this conversation that can be read.")
+            return ToolOutput("This conversation has no readable files.")
         question = RecallQuestion(query, max_passages)
         found = await passages.search(context.principal, context.conversation, files=files, question=question)
         return ToolOutput(_quoted(found.passages, found.notes))

@@ -223,7 +223,7 @@ async def _output(context: ToolContext, result: CallResult) -> ToolOutput:
     if result.structured is not None and not _says(result.parts, result.structured):
         lines.append(json.dumps(result.structured, ensure_ascii=False))
     text = "\n".join(lines) or (
-        "The tool failed without a word." if result.is_error else "Done, without a result."
+        "The tool failed without a message." if result.is_error else "Done, without a result."
     )
     return ToolOutput(text, attachments=tuple(kept), error="mcp_tool_error" if result.is_error else None)
 
@@ -346,7 +346,7 @@ def _read(file: Path) -> dict[str, McpServer]:
         pasted = cast("dict[str, Any]", document)
         found = pasted.get("mcpServers", pasted.get("servers", pasted))
     if not isinstance(found, dict):
-        raise BadInput(f"The file {file} holds no servers: it wants an object under `mcpServers`.")
+        raise BadInput(f"The file {file} contains no servers: it needs an object under `mcpServers`.")
     named = cast("dict[str, Any]", found)
     servers: dict[str, McpServer] = {}
     for name, one in named.items():

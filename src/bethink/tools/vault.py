@@ -118,7 +118,7 @@ def backlinks_tool(graphs: Graphs) -> Tool:
 
 def _results_text(found: SearchResults) -> str:
     if not found.pages:
-        return "\n".join(("No page of the vault holds this.", *found.notes))
+        return "\n".join(("No page of the vault contains this.", *found.notes))
     parts = [f"{'' if found.is_exact else 'At least '}{found.total:,} pages.", *found.notes]
     room = _ANSWER_CHARS
     for one in found.pages:
@@ -204,7 +204,7 @@ def _go_to_link_tool(desk: VaultAccess) -> Tool:
             entries = await desk.listed(context.principal, deep=True)
             path = Resolver(entry.path for entry in entries).resolve_link(parse_link(link), beside)
         if path is None:
-            raise NoSuchPage(f"{link} leads to no page. search_files finds what it may be called now.")
+            raise NoSuchPage(f"{link} leads to no page. search_files may find its new name.")
         page = await desk.read(context.principal, path)
         text = _page_text(page.text, line_meant(page.text, parse_link(link)))
         return ToolOutput(f"[{path}]\n{text}", memories=(path,), untrusted=page.untrusted)

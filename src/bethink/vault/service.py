@@ -192,9 +192,9 @@ class Vault:
     async def faults(self, owner: str) -> Sequence[str]:
         """What of the vault is not as its files are, in words; nothing where all is well."""
         behind = await self._syncing.behind(owner)
-        faults = [f"{behind:,} files changed and were not taken in: `bethink vault sync`"] if behind else []
+        faults = [f"{behind:,} changed files are not indexed yet: `bethink vault sync`"] if behind else []
         if not await is_searched_whole(self.context, owner):
-            faults.append("not all of it is searched: `bethink vault sync --rebuild`")
+            faults.append("the index is not complete: `bethink vault sync --rebuild`")
         return faults
 
     async def parts(self, owner: str, ids: Sequence[str]) -> Sequence[FoundPart | None]:

@@ -115,7 +115,7 @@ class FolderWatcher:
                 await self._listen(roots, ended)
         except (OSError, RuntimeError) as error:
             # inotify's watches are used up, or the file system has none (inotify(7)).
-            self.fault = f"Changes of files are seen only every {_COMPARE_S:g} seconds: {error}"
+            self.fault = f"Changes of files are detected only every {_COMPARE_S:g} seconds: {error}"
             _log.warning("%s", self.fault)
             while not ended.is_set():
                 await anyio.sleep(_COMPARE_S)

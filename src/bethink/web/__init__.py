@@ -86,7 +86,7 @@ def create_rooms() -> ASGIApp:
     web = _Web(
         title="Bethink",
         version=__version__,
-        summary="An agent that remembers, and whose memory its owner can read, correct, undo and take away.",
+        summary="An agent with a memory that its owner can read, correct, undo and export.",
         docs_url=None,  # the pages that FastAPI has for it load scripts from other hosts
         redoc_url=None,
         redirect_slashes=False,

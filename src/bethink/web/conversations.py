@@ -43,9 +43,7 @@ _ROLES: dict[type[UserMessage | AssistantMessage | ToolMessage], _Role] = {
 }
 _TAKEN_AWAY = ("model", "project")
 """What null takes away; null for anything else leaves it as it is."""
-_INTERRUPTED = (
-    "Bethink stopped while this was answered. What had come by then is kept; ask again for the rest."
-)
+_INTERRUPTED = "Bethink was stopped during this answer. The text so far is kept; ask again for the rest."
 
 
 class FoundMark(BaseModel):

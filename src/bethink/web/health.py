@@ -50,7 +50,7 @@ _WRITE_WITHIN_S = 2
 _ROOM_BYTES = 256 * 1024
 """A message with its run, its entry in the index and the database's log take less."""
 _MOST_TOLD = 3
-_UNHEARD = "Other processes on these data do not hear of this one."
+_UNHEARD = "Other processes with the same data are not notified by this one."
 
 
 class PartHealth(BaseModel):
@@ -203,7 +203,7 @@ async def _unwritable(app: App, caller: Principal) -> str | None:
             await app.ports.store.commit(caller.owner, [nothing])
         await anyio.to_thread.run_sync(_take_room, app.settings.data_dir)
     except TimeoutError:
-        return "Another process is writing to the database and does not make way: changes wait for it."
+        return "Another process is writing to the database: changes wait for it."
     except StorageError as error:
         return error.message
     return None
@@ -217,12 +217,12 @@ def _take_room(directory: Path) -> None:
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise DiskFull(
-                f"The disk of {directory} is full: what is there can be read, nothing new is kept. "
+                f"The disk of {directory} is full: stored data can be read, nothing new is stored. "
                 "Free some space."
             ) from error
         raise StorageError(
-            f"{directory} cannot be written ({error.strerror}): what is there can be read, nothing new is "
-            "kept. Check who owns it, its permissions, the disk and the limits on how large files may be."
+            f"{directory} cannot be written ({error.strerror}): stored data can be read, nothing new is"
+            " stored. Check who owns it, its permissions, the disk and the limits on the size of files."
         ) from error
 
 
@@ -288,7 +288,7 @@ async def _redis(app: App) -> RedisPart:
     if state is None:
         return RedisPart(status="degraded", message=fault, behind=await sharing.pending())
     if fault is not None:
-        message = f"{fault} Conversations are kept here meanwhile, and go there when it answers."
+        message = f"{fault} Conversations are stored here, and are written there when it answers."
     else:
         fault, message = state.fault, f"{state.summary}; {state.fault}" if state.fault else state.summary
     return RedisPart(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
 
 
-_NO_FILE = "The request holds no file: send it as the field `file` of a form, or as the body itself."
+_NO_FILE = "The request contains no file: send it as the field `file` of a form, or as the body."
 _FIELD = b"file"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 

@@ -73,11 +73,7 @@ async def mcp_signed_in(
 ) -> Response:
     """Where the sign-in page of a server sends the browser back to. The state is the proof of who asked."""
     if error or not app.mcp_servers.signed_in(state, code, iss):
-        told = (
-            f"Signing in failed: {error}."
-            if error
-            else "This sign-in is no longer waited for. Start it again."
-        )
+        told = f"Signing in failed: {error}." if error else "This sign-in has expired. Start it again."
         return HTMLResponse(_page(told), status_code=400)
     return HTMLResponse(_page("You are signed in. This page can be closed."))
 

@@ -95,7 +95,7 @@ class VaultCheck:
         for path, why in state.troubles:
             trouble = known[path].trouble if path in known else None
             choices = await self._unread(owner, path, trouble)
-            findings.append(Defect("unread", path, 0, f"It is not read: {why}.", choices=choices))
+            findings.append(Defect("unread", path, 0, f"It was skipped: {why}.", choices=choices))
         return CheckReport(tuple(sorted(findings, key=lambda one: (one.path, one.line, one.kind))))
 
     async def _front(self, owner: str, page: CataloguePage) -> Defect:
@@ -103,7 +103,7 @@ class VaultCheck:
         with suppress(BethinkError):
             text = (await self.searching.vault.read(owner, page.path)).text
             if await anyio.to_thread.run_sync(mended, text) is not None:
-                said = "Mend it with a mark more: a quotation mark, a bracket or the line that ends it"
+                said = "Fix it with one more character: a quotation mark, a bracket or the closing line"
                 choices.insert(0, RepairOption("mend", page.path, said, is_sure=True))
         said = f"The front matter cannot be read: {page.info.fault}."
         return Defect("front_matter", page.path, 1, said, choices=tuple(choices))
@@ -116,7 +116,7 @@ class VaultCheck:
         if body is None:
             return ()
         if await anyio.to_thread.run_sync(read_as, body, "utf-8") is not None:
-            said = "Split it at its headings into pages, with links to them in its place"
+            said = "Split it at its headings into pages, and replace it by links to them"
             return (RepairOption("split", path, said),)
         found = await anyio.to_thread.run_sync(detected, body)
         return tuple(
@@ -170,7 +170,7 @@ def _making(link: Unresolved, taken: Collection[str]) -> Iterator[RepairOption]:
         if key_of(path) not in taken:
             yield RepairOption("create", link.path, f"Make the page {path}", link.target, checked_new(path))
     yield RepairOption(
-        "unlink", link.path, f"Take the link [[{link.target}]] away, and leave its words", link.target
+        "unlink", link.path, f"Take the link [[{link.target}]] away, and keep its text", link.target
     )
 
 
@@ -193,7 +193,7 @@ def _unwise(pages: Sequence[CataloguePage], taken: set[str]) -> Iterator[Defect]
             checked_new(page.path)
             said = "Its name is not in snake_case."
         except BadInput:
-            said = "Not every system can keep its name."
+            said = "Its name does not work on every system."
         else:
             if not plain or plain == stem:
                 continue
@@ -204,7 +204,9 @@ def _unwise(pages: Sequence[CataloguePage], taken: set[str]) -> Iterator[Defect]
             ()
             if key_of(path) in taken - {key_of(page.path)}
             else (
-                RepairOption("rename", page.path, f"Rename it to {path}, and have its links follow", to=path),
+                RepairOption(
+                    "rename", page.path, f"Rename it to {path}, and update the links to it", to=path
+                ),
             )
         )
         yield Defect("name", page.path, 0, said, choices=choices)
@@ -232,7 +234,7 @@ def _same_name(pages: Sequence[CataloguePage], graph: Graph) -> Iterable[Defect]
     pairs = dict.fromkeys(pair for paths in by_name.values() for pair in combinations(paths, 2))
     for first, second in pairs:
         one, other = sorted((first, second), key=lambda path: (-len(graph.back[path]), path))
-        said = f"It has a name that {one} has, too: are they one thing?"
+        said = f"It has the same name as {one}: are they the same thing?"
         # That they say the same is a finding of its own, and offers this.
         is_copy = graph.pages[one].version == graph.pages[other].version
         yield Defect("same_name", other, 0, said, (one,), () if is_copy else _merging(other, one))

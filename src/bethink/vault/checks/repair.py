@@ -177,7 +177,7 @@ def _clipped(diff: str) -> str:
     return diff if rest <= 1 else "".join(lines[:_SHOWN]) + f"\\ {rest:,} lines more\n"
 
 
-_CHANGED: Final = "The vault has changed since, or this needs no repair any more: check again."
+_CHANGED: Final = "The vault has changed, or this needs no repair any more: check again."
 _FULL: Final = 90
 """Per cent of a page's room that a piece fills: links in it may become longer."""
 _TIMES: Final = 10
@@ -220,7 +220,7 @@ class VaultRepair:
         if repair.id != id:
             raise Conflict(_CHANGED)
         vault = self.searching.vault
-        how = Authorship("person", "Mended by the check of the vault")
+        how = Authorship("person", "Repaired by the check of the vault")
         changes: list[Change] = []
         # Who leaves meanwhile finds all of it done.
         with anyio.CancelScope(shield=True):

@@ -75,8 +75,8 @@ class News:
 
 FOLDER: Final = "vault"
 FOLDERS: Final = "vaults"
-OFF: Final = "The vault is switched off: set `enabled` of the setting `vault` to have it."
-GONE: Final = "The vault's folder is gone. Bring it back, or make it anew: `bethink vault init`."
+OFF: Final = "The vault is switched off: set `enabled` of the setting `vault` to use it."
+GONE: Final = "The vault's folder is missing. Restore it, or create it again: `bethink vault init`."
 _BUSY: Final = "Another program is changing the vault: try again in a moment."
 _WAIT_S: Final = 30.0
 _PAUSE_S: Final = 0.02

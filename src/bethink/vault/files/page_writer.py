@@ -34,9 +34,9 @@ _TOO_LARGE: Final[dict[Trouble, str]] = {
     "directory_full": "the pages of one folder may have {0.max_directory_bytes:,} bytes: use another folder",
     "vault_full": "all pages together may have {0.max_bytes:,} bytes: delete some, or set `vault`",
 }
-_UNREAD: Final = "{path} is left alone, since {why}: Bethink could not bring back what it overwrites."
-_SINCE: Final = "This change cannot be taken back any more: {path} was changed again since."
-FORGOTTEN: Final = "This change cannot be taken back any more: what it held was forgotten, or is too old."
+_UNREAD: Final = "{path} is left alone, since {why}: Bethink could not restore what it overwrites."
+_SINCE: Final = "This change can no longer be undone: {path} was changed again since."
+FORGOTTEN: Final = "This change can no longer be undone: its text was forgotten, or is too old."
 
 BulkResult = Change | BethinkError
 """What became of one of many pages, or why nothing did."""
@@ -155,7 +155,7 @@ class PageWriter:
         if page is None or self.draft.known.ids[page.id].path != version.path or here != version.content:
             raise Conflict(_SINCE.format(path=version.path))
         if version.what == "vouched":
-            raise Conflict("Vouching for a page is not taken back.")
+            raise Conflict("Vouching for a page cannot be undone.")
         if version.was is not None:
             return await self.move(version.path, version.was, how=how)
         if version.before is None:

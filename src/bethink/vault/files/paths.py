@@ -115,7 +115,7 @@ def _checked(path: str) -> str:
     if any(part in {"", ".", ".."} for part in parts):
         raise _refused(path, "it must not hold `.`, `..` or an empty name")
     if any(part.startswith(".") for part in parts):
-        raise _refused(path, "hidden files and folders are left alone")
+        raise _refused(path, "hidden files and folders are ignored")
     if len(parts) > _MAX_DEPTH or len(known.encode()) > _MAX_PATH_BYTES:
         raise _refused(path, "it is too long")
     if any(len(part.encode()) > _MAX_READ_NAME_BYTES for part in parts):
@@ -126,7 +126,7 @@ def _checked(path: str) -> str:
 def _check_wise(known: str, path: str) -> None:
     for part in known.split("/"):
         if (found := _UNWISE.search(part)) is not None:
-            raise _refused(path, f"{found.group()!r} stands in a name, which not every system can keep")
+            raise _refused(path, f"{found.group()!r} is in a name, which does not work on every system")
         if part != part.strip(" ") or part.endswith("."):
             raise _refused(path, "a name begins or ends with a space, or ends with a dot")
         if _RESERVED.fullmatch(part):

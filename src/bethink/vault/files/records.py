@@ -37,8 +37,8 @@ Trouble = Literal["too_large", "directory_full", "vault_full", "not_utf8", "unre
 
 TROUBLES: Final[dict[Trouble, str]] = {
     "too_large": "it is larger than a page may be",
-    "directory_full": "its folder holds more than a folder may",
-    "vault_full": "the vault holds more than it may",
+    "directory_full": "its folder is larger than a folder may be",
+    "vault_full": "the vault is larger than it may be",
     "not_utf8": "it is not UTF-8 text",
     "unreadable": "this user may not read it",
 }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PAGE: Final = 500
 _DAY_US: Final = 86_400_000_000
 _NO_VERSION: Final = "The page has no such version: look at its history."
-_GONE: Final = "What the page said then is not kept any more: it was forgotten, or was too old."
+_GONE: Final = "This version is no longer stored: it was forgotten, or was too old."
 
 
 @dataclass(frozen=True, slots=True)

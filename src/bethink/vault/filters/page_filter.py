@@ -58,8 +58,8 @@ _TICKED: Final = ("", "x", "X")
 _LINE_CHARS: Final = 200
 _WORD: Final = re.compile(r"[^\s\[\]()<>|,;:\"'`*]+")
 CANNOT_CHANGE: Final = (
-    "This cannot be changed from here: a filter of the vault's owner is about this place. "
-    "Leave this part as it is, or ask the owner to change it."
+    "This cannot be changed from here: a filter of the vault's owner covers this place. Leave this part"
+    " as it is, or ask the owner to change it."
 )
 _ENDING: Final = ".md"
 _TELLING: Final = frozenset("_-/0123456789")

@@ -94,9 +94,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         given["path"] = twin_key(given["path"]).removeprefix("./").strip("/")
         text, note = self.text.strip(), self.note.strip()
         if bool(text) == any(given.values()):
-            raise BadInput(
-                "A filter names a path, section, field or pattern; or it is a text for the model alone."
-            )
+            raise BadInput("A filter needs a path, section, field or pattern, or only a text for the model.")
         if self.action not in ACTIONS:
             raise BadInput(f"There is no action {str(self.action)[:40]!r}: there are {', '.join(ACTIONS)}.")
         for name, value in given.items():

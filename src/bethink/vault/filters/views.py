@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bethink.vault.service import Vault
 
 
-CANNOT_WRITE: Final = "No page can be written here by this name: choose another."
+CANNOT_WRITE: Final = "No page with this name can be written here: choose another name."
 _TOO_LARGE: Final = "The page, its folder or the vault would be larger than it may be: write less."
 _NOT_ALL: Final = "{done:,} pages are as they were. The others are not: {why}"
 _NO_VERSION: Final = "The page has no such version: look at its history."

@@ -133,7 +133,7 @@ def set_field(text: str, name: str, value: str | Sequence[str]) -> str:
     if _PLAIN.fullmatch(name) is None or any("\n" in one or "\r" in one for one in texts):
         raise BadInput("A field has a name of letters, digits and underscores, and a value of one line.")
     if (fault := front_matter(document).fault) is not None:
-        raise BadInput(f"The front matter cannot be changed: {fault}. Mend it first.")
+        raise BadInput(f"The front matter cannot be changed: {fault}. Fix it first.")
     shown = _scalar(value) if isinstance(value, str) else f"[{', '.join(map(_scalar, value))}]"
     line = f"{name}: {shown}"
     if document.front is None:

@@ -166,7 +166,7 @@ _HALF_SCORE: Final = 4.0
 _IS_NAME, _IN_NAME, _IN_HEADING, _IN_PATH = 4.0, 2.0, 1.0, 0.5
 _PHRASE, _WHOLE, _NEW, _MANY = 2.0, 0.5, 0.5, 0.25
 """Points: what a name or a heading holds counts most, then the phrase as it was asked for."""
-_SOME: Final = "No page holds all of these words; these hold some of them."
+_SOME: Final = "No page contains all of these words; these contain some of them."
 _TOO_LONG: Final = (
     "The regular expression takes too long on these pages: make it simpler, or narrow the search by a "
     "filter such as `entities/*`."
