@@ -248,7 +248,7 @@ async def test_a_change_that_never_gets_through_is_told_and_leaves_all_as_it_was
     async with open_house(ports=dataclasses.replace(ports, store=store)) as house:
         id = (await house.app.memory.add(house.me, PARIS)).fact.id
         contest(house, store)
-        with pytest.raises(Conflict, match="changed by somebody else"):
+        with pytest.raises(Conflict, match="Somebody else changed it"):
             await ACTS[change](house.app.memory, house.me, id)
         assert await active(house) == {"Lives in Paris"}
 
