@@ -7,7 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.vault.markdown.format import line_meant, parse
-from bethink.vault.markdown.links import Moves, Resolver, links_of, parse_link, relinked, unresolved
+from bethink.vault.markdown.frontmatter import info_of
+from bethink.vault.markdown.links import Moves, Resolver, links_of, parse_link, relinked
+from bethink.vault.search.catalogue import CataloguePage
+from bethink.vault.search.graph import graph_of
 from tests.unit.test_vault_format import TEXTS
 
 PATHS = (
@@ -127,8 +130,8 @@ def test_a_link_means_a_page(link: str, page: str | None) -> None:
 
 def test_only_links_to_pages_can_be_broken() -> None:
     text = "[[a]] [[b.png]] ![[c.pdf]] [[#x]] [d](e.md) [[user]] [[v2.0 plan]]"
-    broken = unresolved(links_of(text), "user.md", Resolver(PATHS))
-    assert [link.target for link in broken] == ["a", "e.md", "v2.0 plan"]
+    graph = graph_of([CataloguePage("user.md", "", 0, len(text), info_of("user.md", text))])
+    assert [link.target for link in graph.unresolved] == ["a", "e.md", "v2.0 plan"]
 
 
 def moves(**paths: str) -> Moves:

@@ -86,11 +86,6 @@ def page_file(path: str, content: FileContent) -> PageFile:
     return PageFile(path, body, stat, version_of(body), text, parts, aliases, sure)
 
 
-def own_id(part: str) -> str:
-    """The id of the item with all that a part says, where others see less."""
-    return f"{part}o"
-
-
 @dataclass(slots=True)
 class Draft:
     """What is to be changed; nothing is until `commit`. `committed` gathers what became of pages."""
@@ -400,4 +395,5 @@ class Draft:
 
 
 def _item_id(part: str, kind: str) -> str:
-    return own_id(part) if kind == OWN_KIND else part
+    """The id of an item: that with all that a part says, if others see less, is another."""
+    return f"{part}o" if kind == OWN_KIND else part

@@ -21,7 +21,7 @@ import msgspec
 from bethink.vault.markdown.lines import Lines, Span, scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
 
 LinkKind = Literal["wiki", "embed", "markdown"]
@@ -375,12 +375,3 @@ def _named_as(link: Link, text: str, meant: str, *, at: tuple[str, Resolver]) ->
         return quote(name, safe="/._-~!$&'*+,;=:@") if "%" in written or " " in name else name
     name = meant.removesuffix(SUFFIX) if "/" in link.target else resolver.shortest(meant, path)
     return name + ending
-
-
-def unresolved(links: Iterable[Link], path: str, resolver: Resolver) -> Sequence[Link]:
-    """Those of a page's links that mean no page, and should."""
-    return [
-        link
-        for link in links
-        if link.target and link.is_to_page and resolver.resolve_link(link, path) is None
-    ]
