@@ -63,7 +63,7 @@ from bethink.vault.watch import FolderWatcher
 from bethink.visibility.service import Visibility
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Sequence
 
     from bethink.agent.request import FinishedTurn
     from bethink.llm.models import OfferedModels
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 
 
 _MADE_LATER = (FORGETTING, IMPORTING, AGENT)
-"""They ask the runs, which stand on all features."""
+"""`_wire` makes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,22 +209,10 @@ class _Base:
     audit: Audit
 
 
-@dataclass(slots=True)
-class _RunsLater:
-    """The runs, for what is made before them and asks them while it works."""
-
-    runs: Runs | None = None
-
-    def __call__(self) -> Runs:
-        """The runs."""
-        if self.runs is None:
-            raise RuntimeError("The app is not wired yet.")
-        return self.runs
-
-
 def _wire(settings: Settings, ports: Ports, background: Background, *, shared: SharedResources) -> App:
     base = _base(settings, ports, background, shared=shared)
-    runs = _RunsLater()
+    # They ask the runs, which stand on all features and are made last.
+    runs = partial(base.features.of, Runs)
     importing = _importing(base, runs)
     base.features.add(
         IMPORTING, OpenFeature(service=importing, redact=importing.forget, clean=importing.scrub)
@@ -232,7 +220,6 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
     forgetting = _forgetting(base, runs)
     base.features.add(FORGETTING, OpenFeature(service=forgetting))
     agent = _agent(base, forgetting)
-    runs.runs = agent.runs
     expiry = RetentionRule(
         of=(CONVERSATIONS, TOOL_USES),
         log="temporary conversations are removed",
@@ -341,7 +328,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
     )
 
 
-def _importing(base: _Base, runs: _RunsLater) -> Imports:
+def _importing(base: _Base, runs: Callable[[], Runs]) -> Imports:
     return Imports(
         store=base.ports.store,
         blobs=base.shared.blobs,
@@ -358,7 +345,7 @@ def _importing(base: _Base, runs: _RunsLater) -> Imports:
     )
 
 
-def _forgetting(base: _Base, runs: _RunsLater) -> Forgetting:
+def _forgetting(base: _Base, runs: Callable[[], Runs]) -> Forgetting:
     ports = base.ports
     occurrences = OccurrenceFinder(ports.store, base.features)
     return Forgetting(
