@@ -68,8 +68,8 @@ def test_a_check_shows_what_is_wrong_and_mends_it_as_it_is_told(vault: Vaulted, 
     expect(page.get_by_text("[[acme_gmb]] leads to no page.")).to_be_visible()
     assert faults(page) == []
     page.screenshot(path=PICTURES / "vault-check.png")
-    page.get_by_role("button", name="Have [[acme_gmb]] lead to entities/acme_gmbh.md").click()
-    shown = page.get_by_role("dialog", name="Have [[acme_gmb]] lead to entities/acme_gmbh.md")
+    page.get_by_role("button", name="Change [[acme_gmb]] to entities/acme_gmbh.md").click()
+    shown = page.get_by_role("dialog", name="Change [[acme_gmb]] to entities/acme_gmbh.md")
     expect(shown.get_by_label("Changes: work.md changes")).to_contain_text("added: at [[acme_gmbh]]")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "vault-repair.png")

@@ -68,7 +68,7 @@ def test_at_a_terminal_each_is_asked_for_shown_and_then_made(plain: CommandLine)
     with plain.terminal("vault", "check", "--repair") as terminal:
         assert "1  Rename it to odd_name.md, and update the links to it" in terminal.until("Which? [1-1;")
         terminal.type("\n")
-        assert "2  Take the link [[xyz]] away, and keep its text" in terminal.until("Which? [1-2;")
+        assert "2  Remove the link [[xyz]], and keep its text" in terminal.until("Which? [1-2;")
         terminal.type("2\n")
         assert "+this xyz" in terminal.until("Make this change? [y/N]")
         terminal.type("y\n")

@@ -143,7 +143,7 @@ def _checked(pages: Sequence[CataloguePage], unread: Sequence[str]) -> list[Defe
                 RepairOption(
                     "lead",
                     link.path,
-                    f"Have [[{link.target}]] lead to {path}",
+                    f"Change [[{link.target}]] to {path}",
                     link.target,
                     path,
                     is_sure=sure and path == near[0],
@@ -168,9 +168,9 @@ def _making(link: Unresolved, taken: Collection[str]) -> Iterator[RepairOption]:
         path = posixpath.join(_ENTITIES.rstrip("/") if is_about_all else folder, path)
     with suppress(BadInput):
         if key_of(path) not in taken:
-            yield RepairOption("create", link.path, f"Make the page {path}", link.target, checked_new(path))
+            yield RepairOption("create", link.path, f"Create the page {path}", link.target, checked_new(path))
     yield RepairOption(
-        "unlink", link.path, f"Take the link [[{link.target}]] away, and keep its text", link.target
+        "unlink", link.path, f"Remove the link [[{link.target}]], and keep its text", link.target
     )
 
 
