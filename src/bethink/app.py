@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from bethink.accounts import WRITE, Accounts, Register, accounts_for
+from bethink.accounts import Accounts, Register, accounts_for
 from bethink.agent.completion import Summaries
 from bethink.agent.context import Context
 from bethink.agent.policy import Policy, ToolRules
@@ -65,7 +65,6 @@ from bethink.visibility.service import Visibility
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from bethink.agent.request import FinishedTurn
     from bethink.llm.models import OfferedModels
     from bethink.mcp_client.servers import Servers
     from bethink.ports import SharedResources
@@ -432,22 +431,19 @@ def _toolbox(base: _Base) -> Toolbox:
         if feature.tools
         for tool in import_module(feature.tools).tools_of(base.surroundings)
     ]
+    own = (
+        *of_features,
+        *document_tools(base.passages if settings.documents_enabled else None),
+        *web_tools(ports.internet, settings.web_timeout_s, settings.max_tool_result_chars),
+        *image_tools(ports.images, settings.images_timeout_s, settings.images_price_usd),
+        search_tool(lambda: toolbox.all),
+    )
     toolbox = Toolbox(
-        _with(
-            (
-                *of_features,
-                *document_tools(base.passages if settings.documents_enabled else None),
-                *web_tools(ports.internet, settings.web_timeout_s, settings.max_tool_result_chars),
-                *image_tools(ports.images, settings.images_timeout_s, settings.images_price_usd),
-                search_tool(lambda: toolbox.all),
-            ),
-            shared.tools,
-        ),
+        [*_with(own, shared.tools), *shared.plugged.tools],
         timeout_s=settings.tool_timeout_s,
         concurrency=settings.tool_concurrency,
         max_result_chars=settings.max_tool_result_chars,
         sources=[
-            lambda: shared.plugged.tools,
             shared.mcp.source,
             code_source(ports.interpreters, settings.code_timeout_s),
             base.vault_tools.source,
@@ -472,12 +468,6 @@ def _runs(
 ) -> Runs:
     settings, ports, features = base.settings, base.ports, base.features
 
-    def ended(owner: str, turn: FinishedTurn | None) -> None:
-        base.background.ask_vectors(owner)
-        # A key that may not write has nothing written for it afterwards either.
-        is_kept = turn is not None and WRITE in turn.principal.rights
-        post_turn.go_on(owner, turn if is_kept else None)
-
     def deleted(owner: str, conversation: str) -> None:
         base.passages.leave(owner, conversation)
         base.background.ask_scrub()
@@ -496,8 +486,8 @@ def _runs(
         max_run_s=settings.max_run_s,
         max_message_chars=settings.max_message_chars,
         max_wait_s=settings.approval_timeout_s,
-        on_start=post_turn.pause,
-        on_end=ended,
+        post_turn=post_turn,
+        on_end=base.background.ask_vectors,
         warnings=base.sharing.warnings if base.sharing else tuple,
         on_delete=deleted,
         watched=base.accounts.watched,

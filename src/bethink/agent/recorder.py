@@ -253,6 +253,8 @@ class Recorder:
             self.aside
             or self.conversation.record.temporary
             or self.run.reason != "answered"
+            # A key that may not write has nothing written for it afterwards either.
+            or "write" not in self.principal.rights
             or self._last is None
         ):
             return None

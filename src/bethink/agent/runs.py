@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontext
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from bethink.agent.policy import ToolRules
+    from bethink.agent.post_turn import PostTurnQueue
     from bethink.agent.recorder import Recorder
     from bethink.agent.records import Audit, NumberedEvent
-    from bethink.agent.request import FinishedTurn, RunOptions, RunRequest, RunResources, Watched
+    from bethink.agent.request import RunOptions, RunRequest, RunResources, Watched
     from bethink.agent.start import Commands, LoopFactory, StartedRun
     from bethink.bus import Bus
     from bethink.clock import Ids
@@ -104,8 +105,7 @@ class Runs:
     """The runs of all owners. `max_run_s` bounds one run, `max_message_chars` a message.
 
     A call that the owner did not decide about in `max_wait_s` seconds is not made.
-    `on_start` is told of an owner who is answered from now on, `on_end` of one
-    who was, with the turn if there is a whole one, `on_delete` of a conversation that is no more.
+    `on_end` is told of an owner who was answered, `on_delete` of a conversation that is no more.
     `watched` ends the run of who may not come in any more, `admit` refuses one too many of an owner.
     `warnings` gives what works less well than it should, told at the beginning of each run;
     `visibility` what is hidden from a run's reader, and what its model is asked not to tell.
@@ -123,13 +123,13 @@ class Runs:
     max_message_chars: int
     max_wait_s: float
     visibility: Visibility
-    on_start: Callable[[str], None] = lambda _owner: None
-    on_end: Callable[[str, FinishedTurn | None], None] = lambda _owner, _turn: None
-    on_delete: Callable[[str, str], None] = lambda _owner, _conversation: None
-    watched: Watched = lambda _principal, _end: nullcontext()
-    warnings: Callable[[], Sequence[Warned]] = tuple
-    admit: Callable[[Principal, int], None] = lambda _principal, _running: None
-    metrics: RunMetrics = field(default_factory=RunMetrics, repr=False)
+    post_turn: PostTurnQueue
+    on_end: Callable[[str], None]
+    on_delete: Callable[[str, str], None]
+    watched: Watched
+    warnings: Callable[[], Sequence[Warned]]
+    admit: Callable[[Principal, int], None]
+    metrics: RunMetrics = field(repr=False)
     stored: StoredRuns = field(init=False, repr=False)
     approvals: Approvals = field(init=False, repr=False)
     _starter: RunStarter = field(init=False, repr=False)
@@ -364,7 +364,7 @@ class Runs:
         request.sealed = recorder.sealed
         self._live[recorder.run.id] = live = _Live(recorder, request, anyio.CancelScope())
         self.metrics.started += 1
-        self.on_start(recorder.principal.owner)
+        self.post_turn.pause(recorder.principal.owner)
         for warning in self.warnings():
             recorder.take(warning)
         self._tasks.start_soon(self._drive, live, started.events)
@@ -411,7 +411,8 @@ class Runs:
             self._journals.drop(run)
             self._live.pop(run, None)
             self.metrics.ended[done.reason] += 1
-            self.on_end(recorder.principal.owner, recorder.turn)
+            self.on_end(recorder.principal.owner)
+            self.post_turn.go_on(recorder.principal.owner, recorder.turn)
         # Each run's end drops more than one run adds, so that no more and more of it is kept.
         await self.purge(recorder.principal)
 
