@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from bethink.accounts import Key, User
-    from bethink.agent.removal import OwnerRemoval, RemovedOwner
+    from bethink.agent.removal import RemovedOwner
     from bethink.cli.session import Session
 
 _EPILOG = """\
@@ -74,12 +74,21 @@ def _set_disabled(session: Session, options: Namespace, *, disabled: bool) -> No
 @COMMANDS.add("remove", arg("--with-data", "also erase all their data for good"), YES, _USER)
 def _remove(session: Session, options: Namespace) -> None:
     """Remove a user with all keys; asks first."""
+    from bethink.agent.removal import OwnerRemoval
     from bethink.principal import Principal
 
-    register = session.app.accounts.register
+    app, register = session.app, session.app.accounts.register
     user = session.call(register.refresh).named(options.name.strip().lower())
     owner = user.id if user else options.name.strip()
-    erasing = _erasing(session)
+    erasing = OwnerRemoval(
+        app.runs,
+        app.features,
+        app.vault,
+        app.passages,
+        app.ports.interpreters,
+        app.settings.data_dir,
+        shares=app.sharing is not None,
+    )
     counts = session.call(erasing.counted, owner)
     if user is None and not (options.with_data and any(counts.values())):
         raise _unknown(options.name)
@@ -95,21 +104,6 @@ def _remove(session: Session, options: Namespace) -> None:
     if user is not None:
         session.call(register.remove_user, user.id)
     _show_removed(session.screen, user, erased, owner=owner)
-
-
-def _erasing(session: Session) -> OwnerRemoval:
-    from bethink.agent.removal import OwnerRemoval
-
-    app = session.app
-    return OwnerRemoval(
-        app.runs,
-        app.features,
-        app.vault,
-        app.passages,
-        app.ports.interpreters,
-        app.settings.data_dir,
-        shares=app.sharing is not None,
-    )
 
 
 def _is_agreed(screen: Screen, options: Namespace, counts: dict[str, int]) -> bool:

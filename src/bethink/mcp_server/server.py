@@ -125,11 +125,11 @@ class Calls:
         made = await self._made(prepared, context, progress)
         if not isinstance(made, Postponed):
             return made
-        asked = self._agreed(made.prepared, made.told, context.principal, token=token)
+        asked = self._agreed(made.prepared, made.reason, context.principal, token=token)
         if isinstance(asked, Asked):
             return asked
         made = await self._made(asked, replace(context, approved=True), progress)
-        return ToolOutput(made.told, error="denied") if isinstance(made, Postponed) else made
+        return ToolOutput(made.reason, error="denied") if isinstance(made, Postponed) else made
 
     async def _made(
         self, prepared: Prepared, context: ToolContext, progress: Progress

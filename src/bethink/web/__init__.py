@@ -53,27 +53,25 @@ _FEATURES = (
 )
 
 
-def _with_events(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with the schemas that no route names as a model."""
-    (event,), parts = msgspec.json.schema_components([Event], ref_template=_REFERENCE)
-    template = _REFERENCE.replace("{name}", "{model}")
-    problem = Problem.model_json_schema(ref_template=template)
-    conflict = VaultConflict.model_json_schema(ref_template=template)
-    faults = problem.pop("$defs") | conflict.pop("$defs")
-    schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    event["description"] = "What happens in a run; a reader shows a kind that it does not know, and goes on."
-    schemas |= faults | {"Problem": problem, "VaultConflict": conflict, "Event": event} | parts
-    return document
-
-
 class _Web(FastAPI):
     """FastAPI with the events' schemas in its OpenAPI document."""
 
     def openapi(self) -> dict[str, Any]:
-        """The document; made on first use."""
-        if self.openapi_schema is None:
-            self.openapi_schema = _with_events(super().openapi())
-        return self.openapi_schema
+        """The document, with the schemas that no route names as a model; made on first use."""
+        if self.openapi_schema is not None:
+            return self.openapi_schema
+        self.openapi_schema = document = super().openapi()
+        (event,), parts = msgspec.json.schema_components([Event], ref_template=_REFERENCE)
+        template = _REFERENCE.replace("{name}", "{model}")
+        problem = Problem.model_json_schema(ref_template=template)
+        conflict = VaultConflict.model_json_schema(ref_template=template)
+        faults = problem.pop("$defs") | conflict.pop("$defs")
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        event["description"] = (
+            "What happens in a run; a reader shows a kind that it does not know, and goes on."
+        )
+        schemas |= faults | {"Problem": problem, "VaultConflict": conflict, "Event": event} | parts
+        return document
 
 
 def create_rooms() -> ASGIApp:

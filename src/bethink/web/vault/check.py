@@ -16,8 +16,6 @@ from bethink.web.problems import documented
 from bethink.web.vault.pages import MAX_PATH, PathField, VaultChange
 
 if TYPE_CHECKING:
-    from bethink.app import App
-    from bethink.mirror.service import MirrorProblem
     from bethink.principal import Principal
 
 router = APIRouter(prefix="/vault/check", tags=["vault"])
@@ -109,9 +107,21 @@ async def check_vault(app: Served, caller: Caller) -> VaultReport:
     """Broken links, pages twice, odd names, files that cannot be read, each with what would mend it."""
     _must_be_owner(caller)
     report = await app.vault_tools.checking.check(caller.owner)
-    lines = await app.mirror.report(caller.owner)
-    waiting = [await _waiting(app, caller.owner, one) for one in lines.problems]
-    return VaultReport(findings=[*map(VaultFinding.of, report.findings), *waiting])
+    findings = [VaultFinding.of(one) for one in report.findings]
+    # Lines of memories wait for their owner, too; line 0 is one that the page does not have now.
+    for problem in (await app.mirror.report(caller.owner)).problems:
+        try:
+            text = (await app.vault.read(caller.owner, problem.path)).text
+        except (BadInput, NoSuchPage, TooLarge):
+            text = ""
+        at = text.find(f"^{problem.line}") if problem.line else -1
+        line = text.count("\n", 0, at) + 1 if at >= 0 else 0
+        findings.append(
+            VaultFinding(
+                kind="memory_line", path=problem.path, line=line, said=problem.why, near=[], choices=[]
+            )
+        )
+    return VaultReport(findings=findings)
 
 
 @router.post("/plan", responses=documented(400, 403, 404, 409))
@@ -128,19 +138,6 @@ async def repair_vault(body: RepairBody, app: Served, caller: Caller) -> VaultMe
     _must_be_owner(caller)
     made = await app.vault_tools.checking.mending.make(caller, body.choice, body.id)
     return VaultMended(changes=[VaultChange.of(one) for one in made.changes], undo=list(made.undo))
-
-
-async def _waiting(app: App, owner: str, problem: MirrorProblem) -> VaultFinding:
-    """A line of a memory that waits for its owner; line 0 where the page does not have it now."""
-    try:
-        text = (await app.vault.read(owner, problem.path)).text
-    except (BadInput, NoSuchPage, TooLarge):
-        text = ""
-    at = text.find(f"^{problem.line}") if problem.line else -1
-    line = text.count("\n", 0, at) + 1 if at >= 0 else 0
-    return VaultFinding(
-        kind="memory_line", path=problem.path, line=line, said=problem.why, near=[], choices=[]
-    )
 
 
 def _must_be_owner(caller: Principal) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bethink.app import App
     from bethink.errors import BethinkError
     from bethink.principal import Principal
-    from bethink.vault import Entry, Page, PageRecord, PageVersion
+    from bethink.vault import Entry, Page, PageRecord
 
 router = APIRouter(prefix="/vault", tags=["vault"])
 
@@ -342,8 +342,11 @@ class VaultUndo(Body):
 @router.get("/history/{path:path}", responses=documented(403, 404))
 async def get_vault_history(path: PagePath, app: Served, caller: Caller) -> VaultHistory:
     """The changes of a page; also of one that is deleted."""
-    found = await app.visibility.views.history(caller, path)
-    return VaultHistory(items=[_version(version) for version in found])
+    items: list[VaultVersion] = []
+    for version in await app.visibility.views.history(caller, path):
+        undo = None if version.final else f"page:{version.id}"
+        items.append(VaultVersion.of(version, moved_from=version.was, undo=undo))
+    return VaultHistory(items=items)
 
 
 @router.get("/versions/{version}/{path:path}", responses=documented(403, 404))
@@ -376,11 +379,6 @@ async def restore_vault_page(path: PagePath, body: RestoreBody, app: Served, cal
 async def undo_vault_change(body: VaultUndo, app: Served, caller: Caller) -> VaultChange:
     """Take back a change of a page."""
     return VaultChange.of(await app.visibility.views.undo(caller, body.token))
-
-
-def _version(version: PageVersion) -> VaultVersion:
-    undo = None if version.final else f"page:{version.id}"
-    return VaultVersion.of(version, moved_from=version.was, undo=undo)
 
 
 @router.get(
