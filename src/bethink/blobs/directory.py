@@ -20,7 +20,7 @@ import anyio.to_thread
 from bethink.errors import DiskFull, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
 _PARTIAL = ".part"
 
@@ -33,10 +33,7 @@ class DirectoryBlobs:
 
     async def write(self, owner: str, id: str, content: bytes) -> None:
         """Keep a content; durable when it returns."""
-        try:
-            await anyio.to_thread.run_sync(partial(_write, self.path(owner, id), content))
-        except OSError as error:
-            raise _translated(error, self.root) from error
+        await self._in_thread(partial(_write, self.path(owner, id), content))
 
     def path(self, owner: str, id: str) -> Path:
         """Where the content is read."""
@@ -48,18 +45,19 @@ class DirectoryBlobs:
 
     async def clean(self, owner: str) -> None:
         """Remove what writes that were cut short have left."""
-        try:
-            await anyio.to_thread.run_sync(partial(_clean, self._home(owner)))
-        except OSError as error:
-            raise _translated(error, self.root) from error
+        await self._in_thread(partial(_clean, self._home(owner)))
 
     async def delete(self, owner: str, ids: Iterable[str]) -> None:
         """Remove contents."""
-        paths = [self.path(owner, id) for id in ids]
+        await self._in_thread(partial(_unlink, [self.path(owner, id) for id in ids]))
+
+    async def _in_thread(self, work: Callable[[], None]) -> None:
         try:
-            await anyio.to_thread.run_sync(partial(_unlink, paths))
+            await anyio.to_thread.run_sync(work)
         except OSError as error:
-            raise _translated(error, self.root) from error
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise DiskFull from error
+            raise StorageError(f"Files cannot be kept in {self.root}: {error.strerror}.") from error
 
     def _home(self, owner: str) -> Path:
         # An owner's name may be anything; a directory's may not.
@@ -131,9 +129,3 @@ def _names(home: Path) -> list[str]:
         return sorted({entry.name.removesuffix(_PARTIAL) for entry in os.scandir(home)})
     except FileNotFoundError:
         return []
-
-
-def _translated(error: OSError, root: Path) -> StorageError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull()
-    return StorageError(f"Files cannot be kept in {root}: {error.strerror}.")

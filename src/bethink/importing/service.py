@@ -225,7 +225,29 @@ class Imports:
 
     async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
         """The changes after which nothing that is kept of imports says what is forgotten."""
-        return await forgotten(self.store, owner, gone)
+        changes: list[Change] = []
+        async for held in items_of(self.store, owner, Scan(IMPORTS, limit=_PAGE)):
+            record = held.record
+            now = msgspec.structs.replace(
+                record,
+                name=_text(record.name, gone),
+                preview=record.preview and _report(record.preview, gone),
+                report=record.report and _report(record.report, gone),
+            )
+            if now != record:
+                changes.append(Put(IMPORTS, now, held.version))
+        # A page whose name says it is not known again: its name here must not stay.
+        changes += [
+            Delete(TAKEN, taken.record.id, taken.version)
+            async for taken in items_of(self.store, owner, Scan(TAKEN, limit=_PAGE))
+            if _is_named(taken.record, gone)
+        ]
+        changes += [
+            Delete(GROWN, grown.record.id, grown.version)
+            async for grown in items_of(self.store, owner, Scan(GROWN, limit=_PAGE))
+            if _is_named(grown.record.before, gone)
+        ]
+        return changes
 
     async def scrub(self, owner: str) -> None:
         """Remove uploads that are not being read: nobody can say what is in them."""
@@ -470,33 +492,6 @@ def _outcome(done: str, *stays: Skipped | None) -> ImportOutcome:
     """Counted as `done`, but those that stay."""
     left = [one for one in stays if one is not None]
     return ImportOutcome(Counter({done: len(stays) - len(left), "kept": len(left)}), left=left)
-
-
-async def forgotten(store: Store, owner: str, gone: Redaction) -> Sequence[Change]:
-    """The changes by which nothing that is kept of imports says it any more."""
-    changes: list[Change] = []
-    async for held in items_of(store, owner, Scan(IMPORTS, limit=_PAGE)):
-        record = held.record
-        now = msgspec.structs.replace(
-            record,
-            name=_text(record.name, gone),
-            preview=record.preview and _report(record.preview, gone),
-            report=record.report and _report(record.report, gone),
-        )
-        if now != record:
-            changes.append(Put(IMPORTS, now, held.version))
-    # A page whose name says it is not known again: its name here must not stay.
-    changes += [
-        Delete(TAKEN, taken.record.id, taken.version)
-        async for taken in items_of(store, owner, Scan(TAKEN, limit=_PAGE))
-        if _is_named(taken.record, gone)
-    ]
-    changes += [
-        Delete(GROWN, grown.record.id, grown.version)
-        async for grown in items_of(store, owner, Scan(GROWN, limit=_PAGE))
-        if _is_named(grown.record.before, gone)
-    ]
-    return changes
 
 
 def _is_named(taken: ImportedItem, gone: Redaction) -> bool:

@@ -8,7 +8,7 @@ Everything else is the inner store's.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from bethink.redis_mirror.client import Fingerprint
 from bethink.store import Collection, Delete, DeleteAll, Put, Record
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from bethink.redis_mirror.client import ConversationRedis
-    from bethink.store import Change, Key, Page, R, Scan, Store, Versioned
+    from bethink.store import Change, Store
 
 
 CONVERSATION: Final = "conversation"
@@ -157,6 +157,8 @@ class OutboxStore:
     ) -> None:
         self.redis = redis
         self._inner = inner
+        # Reading is the inner store's.
+        self.get, self.scan, self.count, self.owners = inner.get, inner.scan, inner.count, inner.owners
         self._followed = followed
         self._new_id = new_id
         self.on_noted: Callable[[], None] | None = None
@@ -170,26 +172,6 @@ class OutboxStore:
         await self._inner.commit(owner, [*changes, *notes.puts(self._new_id)])
         if notes.roots and self.on_noted is not None:
             self.on_noted()
-
-    async def get(
-        self, collection: Collection[R], owner: str, ids: Sequence[str]
-    ) -> tuple[Versioned[R] | None, ...]:
-        """The records with these ids, in their order, None if there is none."""
-        return await self._inner.get(collection, owner, ids)
-
-    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
-        """A page of records for each scan, in order."""
-        return await self._inner.scan(owner, *scans)
-
-    async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
-        """How many records have keys equal to `where`."""
-        return await self._inner.count(owner, collection, where)
-
-    async def owners(
-        self, collection: Collection[Any], *, after: str = "", limit: int = 100
-    ) -> Sequence[str]:
-        """Owners of records of the collection, in order."""
-        return await self._inner.owners(collection, after=after, limit=limit)
 
     async def scrub(self) -> tuple[str, ...]:
         """Leave no trace of deleted records in any file of the store, nor in the other place; what remains.

@@ -222,9 +222,6 @@ SCALE: Final = 32_767
 """A component of a vector, -1..1, is kept as a whole number of 1/`SCALE`: half the bytes of a float32,
 and a cosine moves by some hundred-thousandths."""
 
-VECTOR_BYTES: Final = 2
-"""Of each component as it is kept."""
-
 
 class Names(NamedTuple):
     """Whose and of what an item is, and when it held."""

@@ -624,14 +624,13 @@ class Shard:
         conditions: list[NDArray[np.bool_]] = [self._alive.values] if self._gone else []
         if of_kinds is not None:
             conditions.append(of_kinds)
-        if query.conversation is not None:
-            of_it = [
-                code for code, names in enumerate(self._names) if names.conversation == query.conversation
+        if query.conversation is not None or query.project is not None:
+            codes = [
+                code
+                for code, names in enumerate(self._names)
+                if query.conversation in {None, names.conversation} and query.project in {None, names.project}
             ]
-            conditions.append(_is_one_of(self._of_names.values, of_it))
-        if query.project is not None:
-            of_it = [code for code, names in enumerate(self._names) if names.project == query.project]
-            conditions.append(_is_one_of(self._of_names.values, of_it))
+            conditions.append(_is_one_of(self._of_names.values, codes))
         if query.since is not None:
             conditions.append(self._at.values >= query.since)
         if query.until is not None:
