@@ -19,8 +19,7 @@ from pydantic import BaseModel, SecretStr
 
 from bethink import errors, events
 from bethink.documents import Extraction
-from bethink.images.exchange import Exchange
-from bethink.images.factory import OpenAiImages
+from bethink.images.factory import Exchange, OpenAiImages
 from bethink.internet.connect import connect_internet
 from bethink.messages import Attachment
 from bethink.recall.passages import Passages

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from time import monotonic
+from typing import TYPE_CHECKING, Final
 
 from bethink.errors import BadInput, TooLarge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_DEPTH: Final = 200
 """Of any JSON: Python's own parsers give up near a thousand levels."""
@@ -89,3 +93,25 @@ def check_json(text: bytes, *, values: int) -> None:
     bounds = JsonBounds(values)
     for start in range(0, len(text), _PIECE):
         bounds.feed(text[start : start + _PIECE])
+
+
+PER_S = 1_000
+"""Messages a second that no honest server sends for long; reading them takes a tenth of a core."""
+FOR_S = 5
+"""A long list of progress may come in one burst."""
+
+
+class MessageRate:
+    """A bucket of `PER_S * FOR_S` messages that fills at `PER_S` a second."""
+
+    def __init__(self, now_s: Callable[[], float] = monotonic) -> None:
+        self._now_s = now_s
+        self._at = now_s()
+        self._room = float(PER_S * FOR_S)
+
+    def is_flood(self) -> bool:
+        """Count a message; whether there were too many."""
+        now = self._now_s()
+        self._room = min(PER_S * FOR_S, self._room + (now - self._at) * PER_S) - 1
+        self._at = now
+        return self._room < 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 
-COMMON_WORDS = frozenset(Path(__file__).with_name("common_words.txt").read_text("utf-8").split())
+COMMON_WORDS = frozenset((Path(__file__).parent / "search/common_words.txt").read_text("utf-8").split())
 """Words of everyday English: one of them alone gives nothing away."""
 
 

@@ -136,7 +136,7 @@ async def test_at_most_so_many_live_at_once(tmp_path: Path) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run, interpreters, "import time\ntime.sleep(2)")
             await anyio.sleep(0.5)
-            with pytest.raises(SandboxUnavailable, match="at work"):
+            with pytest.raises(SandboxUnavailable, match="in use"):
                 await run(interpreters, "1", "two")
 
 

@@ -161,7 +161,7 @@ async def test_a_flood_of_notifications_ends_the_session_and_it_comes_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A busy machine reads fewer than a thousand a second, which are no flood then.
-    monkeypatch.setattr("bethink.mcp_client.setup.PER_S", 10)
+    monkeypatch.setattr("bethink.json_bounds.PER_S", 10)
     async with open_servers(hostile()) as servers:
         with pytest.raises(McpLost, match="far more messages"):
             await called(servers, "hostile", "flood")

@@ -15,8 +15,7 @@ from bethink.agent.policy import judge
 from bethink.dial.door import image_tools_of
 from bethink.errors import BadInput, InvalidResponse, LlmError, RateLimited, Refused, Unreachable
 from bethink.events import ToolFinished, Usage
-from bethink.images.exchange import Exchange
-from bethink.images.factory import OpenAiImages, connect_images, dial_images
+from bethink.images.factory import Exchange, OpenAiImages, connect_images, dial_images
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.messages import Attachment
 from bethink.principal import Principal

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+import base64
+import binascii
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urljoin, urlsplit
 
+import anyio
 import msgspec
 
-from bethink.errors import BadInput, InvalidResponse
+from bethink.errors import BadInput, InvalidResponse, LlmError, RateLimited, Refused, Unreachable
 from bethink.images import Picture
-from bethink.images.exchange import Exchange, decoded, media_type_of, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +23,136 @@ if TYPE_CHECKING:
 
     from bethink.images import Images
     from bethink.settings import Settings
+
+
+DEFAULT: Final = "1024x1024"
+"""Spec 002, "ImageGenerationTool": every model makes it."""
+_KNOWN: Final = (
+    ("dall-e-2", ("256x256", "512x512", "1024x1024")),
+    ("dall-e-3", ("1024x1024", "1792x1024", "1024x1792")),
+    ("gpt-image", ("1024x1024", "1536x1024", "1024x1536")),
+)
+
+
+def _sizes_of(model: str) -> tuple[str, ...]:
+    """The sizes of a model that is known, whatever stands around its name; else none."""
+    return next((sizes for name, sizes in _KNOWN if name in model.lower()), ())
+
+
+_MARKS: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+)
+
+
+def _media_type_of(content: bytes) -> str:
+    """The kind of picture, if it is one that a browser shows."""
+    if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        return "image/webp"
+    for mark, media_type in _MARKS:
+        if content.startswith(mark):
+            return media_type
+    raise InvalidResponse("The provider of pictures sent something that is no picture.")
+
+
+def _decoded(text: str) -> bytes:
+    """A picture that came as text in base64, perhaps as a `data:` address."""
+    try:
+        return base64.b64decode(text.partition(",")[2] if text.startswith("data:") else text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidResponse("The provider of pictures sent a damaged picture.") from error
+
+
+_MAX_BYTES: Final = 60_000_000
+"""Of an answer: a picture of 40 MB in base64."""
+_OK: Final = 200
+_SHOWN: Final = 300
+
+
+class _Fault(msgspec.Struct, frozen=True):
+    message: str = ""
+    code: str | None = None
+    type: str | None = None
+
+
+class _Faulty(msgspec.Struct, frozen=True):
+    error: _Fault | str
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Requests to `base_url` with these headers, each within `timeout_s`."""
+
+    base_url: str
+    headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    timeout_s: float = 120
+
+    async def post(self, path: str, body: dict[str, Any], params: dict[str, str] | None = None) -> bytes:
+        """The answer to a JSON body.
+
+        Raises:
+            LlmError: one of its family says what is wrong.
+        """
+        url = f"{self.base_url.rstrip('/')}/{path}"
+        return await self._asked("POST", url, json=body, params=params, headers=self.headers)
+
+    async def get(self, url: str) -> bytes:
+        """What lies at an address that the provider gave; only its own host sees the key.
+
+        Raises:
+            LlmError: one of its family says what is wrong.
+        """
+        whole = urljoin(f"{self.base_url}/", url)
+        is_own = urlsplit(whole)[:2] == urlsplit(self.base_url)[:2]
+        if not is_own and not whole.startswith("https://"):
+            raise InvalidResponse("The provider of pictures gave an address that is not opened.")
+        return await self._asked("GET", whole, headers=self.headers if is_own else {})
+
+    async def _asked(self, method: str, url: str, **more: Any) -> bytes:  # noqa: ANN401 - as httpx2 takes it
+        await anyio.to_thread.run_sync(import_module, "httpx2")
+        import httpx2
+
+        context = await anyio.to_thread.run_sync(httpx2.create_ssl_context)
+        try:
+            async with (
+                asyncio.timeout(self.timeout_s),
+                httpx2.AsyncClient(verify=context, timeout=self.timeout_s) as client,
+                client.stream(method, url, **more) as response,
+            ):
+                content = bytearray()
+                async for part in response.aiter_bytes():
+                    content += part
+                    if len(content) > _MAX_BYTES:
+                        raise InvalidResponse("The provider of pictures answered with more than can be read.")
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise Unreachable(f"The provider of pictures at {self.base_url} cannot be reached.") from error
+        except TimeoutError as error:
+            raise Unreachable(f"No picture came within {self.timeout_s:g} s.") from error
+        if response.status_code != _OK:
+            raise _fault(response.status_code, bytes(content))
+        return bytes(content)
+
+
+def _fault(status: int, content: bytes) -> LlmError:
+    """The error that an answer tells of, in OpenAI's shape or, from DIAL, as plain text."""
+    try:
+        fault = msgspec.json.decode(content, type=_Faulty).error
+        said = fault if isinstance(fault, str) else fault.message
+    except (msgspec.DecodeError, UnicodeError):
+        said = content[:_SHOWN].decode("utf-8", "replace")
+    said = " ".join(said.split())[:_SHOWN] or f"HTTP {status}"
+    match status:
+        case 429:
+            return RateLimited(f"The provider of pictures wants fewer requests: {said}")
+        case 400 | 403 | 422:
+            return Refused(f"The provider of pictures refused: {said}")
+        case 401:
+            return Refused("The provider of pictures does not accept the key: set BETHINK_IMAGES_API_KEY.")
+        case 404:
+            return InvalidResponse(f"The provider of pictures knows no such model: {said}")
+        case _:
+            return Unreachable(f"The provider of pictures answered with HTTP {status}: {said}")
 
 
 class _Attachment(msgspec.Struct, frozen=True):
@@ -69,7 +203,7 @@ class DialImages:
     @property
     def sizes(self) -> Sequence[str]:
         """The sizes of a deployment that is named as its model."""
-        return sizes_of(self.deployment)
+        return _sizes_of(self.deployment)
 
     async def generate(self, prompt: str, size: str) -> Picture:
         """One picture."""
@@ -86,7 +220,7 @@ class DialImages:
             raise InvalidResponse("The deployment did not answer with a chat completion.") from error
         picture = await self._picture(answer)
         used = answer.usage or _Tokens()
-        return Picture(media_type_of(picture), picture, used.prompt_tokens, used.completion_tokens)
+        return Picture(_media_type_of(picture), picture, used.prompt_tokens, used.completion_tokens)
 
     async def _picture(self, answer: _Answer) -> bytes:
         message = answer.choices[0].message if answer.choices else _Message()
@@ -95,7 +229,7 @@ class DialImages:
             if one.type and not one.type.startswith("image/"):
                 continue
             if one.data:
-                return decoded(one.data)
+                return _decoded(one.data)
             if one.url:
                 return await self.exchange.get(f"v1/{one.url}" if one.url.startswith("files/") else one.url)
         said = " ".join((message.content or "nothing").split())[:200]
@@ -142,7 +276,7 @@ class OpenAiImages:
     @property
     def sizes(self) -> Sequence[str]:
         """The sizes of a model whose name is known."""
-        return sizes_of(self.model)
+        return _sizes_of(self.model)
 
     async def generate(self, prompt: str, size: str) -> Picture:
         """One picture."""
@@ -160,13 +294,13 @@ class OpenAiImages:
             raise InvalidResponse("The provider of pictures did not answer in OpenAI's format.") from error
         match made.data:
             case [_Datum(b64_json=str(text)), *_]:
-                content = decoded(text)
+                content = _decoded(text)
             case [_Datum(url=str(url)), *_]:
                 content = await self.exchange.get(url)
             case _:
                 raise InvalidResponse("The provider of pictures sent none.")
         used = made.usage or _Used()
-        return Picture(media_type_of(content), content, used.input_tokens, used.output_tokens)
+        return Picture(_media_type_of(content), content, used.input_tokens, used.output_tokens)
 
 
 _OPENAI: Final = "https://api.openai.com/v1"

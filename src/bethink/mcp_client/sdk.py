@@ -8,20 +8,38 @@ falls back to the handshake of older revisions.
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
 
 from bethink.errors import McpError, McpUnreachable
+from bethink.json_bounds import MessageRate
 from bethink.mcp_client.processes import Guard
-from bethink.mcp_client.setup import SessionSetup
 from bethink.mcp_client.sign_in import SignIns
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
     from bethink.mcp_client import Hooks, Keeping, ServerConfig, Session
+
+
+@dataclass(slots=True)
+class SessionSetup:
+    """A server, whom its session tells, what sessions share; `refusal` is the last HTTP status of refusal.
+
+    `left_out` names tools in its last list that are none by the protocol.
+    """
+
+    config: ServerConfig
+    hooks: Hooks
+    guard: Guard
+    sign_ins: SignIns
+    keeping: Keeping
+    refusal: str = ""
+    flow: MessageRate = field(default_factory=MessageRate)
+    left_out: list[str] = field(default_factory=list[str])
 
 
 class SdkConnector:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
 
     from bethink.mcp_client import Part, Progress
-    from bethink.mcp_client.setup import SessionSetup
+    from bethink.mcp_client.sdk import SessionSetup
 
 
 FAILURES = (

@@ -27,11 +27,10 @@ from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, j
 
 from bethink.child_process import ChildProcess
 from bethink.errors import BadInput, McpUnreachable
-from bethink.json_bounds import check_json
+from bethink.json_bounds import MessageRate, check_json
 from bethink.mcp_client import MAX_MESSAGE_VALUES
 from bethink.mcp_client.masking import SecretMask
 from bethink.mcp_client.processes import descendants, end_all
-from bethink.mcp_client.setup import MessageRate
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

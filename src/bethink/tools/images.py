@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bethink.errors import BadInput
 from bethink.events import Usage
-from bethink.images.exchange import DEFAULT
+from bethink.images.factory import DEFAULT
 from bethink.tool import NewFile, Rate, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:

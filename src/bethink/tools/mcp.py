@@ -83,12 +83,9 @@ class McpTools:
 
     def source(self) -> Sequence[Tool]:
         """All tools; the same tuple as long as nothing changes."""
-        if self._version != self.servers.version:
-            self._version = self.servers.version
-            self._made = tuple(self._tools())
-        return self._made
-
-    def _tools(self) -> list[Tool]:
+        if self._version == self.servers.version:
+            return self._made
+        self._version = self.servers.version
         made: list[Tool] = []
         taken: set[str] = set()
         for config, remote in self.servers.offers():
@@ -100,14 +97,11 @@ class McpTools:
                 name = public_name(config.name, one.name, taken) if one.name in taken else one.name
                 made.append(one if name == one.name else one.renamed(name))
                 taken.add(name)
-        return made
+        self._made = tuple(made)
+        return self._made
 
-    def _prepare(self, config: ServerConfig, remote: tuple[RemoteTool, ...]) -> None:
+    def _prepare(self, config: ServerConfig, remotes: tuple[RemoteTool, ...]) -> None:
         is_reviewed = self.servers.is_reviewed(config.name)
-        tools = tuple(self._of(config, remote, is_reviewed=is_reviewed))
-        self._ready[config.name] = _Ready(remote, is_reviewed, tools)
-
-    def _of(self, config: ServerConfig, remotes: tuple[RemoteTool, ...], *, is_reviewed: bool) -> list[Tool]:
         made: list[Tool] = []
         taken: set[str] = set()
         rules = self.rules.get(config.name)
@@ -134,7 +128,7 @@ class McpTools:
             decisive = None if rule is None or rule.decisive is None else tuple(rule.decisive)
             unreviewed = not is_reviewed and tool.trust != "owner"
             made.append(replace(tool, decisive=decisive, unreviewed=unreviewed))
-        return made
+        self._ready[config.name] = _Ready(remotes, is_reviewed, tuple(made))
 
 
 def listed(text: str, fields: Sequence[str], arguments: Mapping[str, Any]) -> tuple[str, ...]:
