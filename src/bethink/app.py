@@ -349,10 +349,10 @@ def _forgetting(base: _Base, runs: Callable[[], Runs]) -> Forgetting:
     occurrences = OccurrenceFinder(ports.store, base.features)
     return Forgetting(
         store=ports.store,
-        choosing=Selector(ports.store, base.recall, base.settings.recall_min_score, base.features.of(Vault)),
-        traces=occurrences,
+        selector=Selector(ports.store, base.recall, base.settings.recall_min_score, base.features.of(Vault)),
+        occurrences=occurrences,
         announcements=Announcements(ports.store, occurrences),
-        spoken=ForgettableRuns(
+        run_records=ForgettableRuns(
             runs=runs,
             interpreters=ports.interpreters,
             passages=base.passages,

@@ -72,7 +72,7 @@ async def test_a_question_that_more_answers_than_may_go_says_so() -> None:
         few, enough = ForgetRequest(query="Initech", k=3), ForgetRequest(query="Initech", k=5)
         preview = await forgetting.preview(house.me, few)
         assert (len(preview.facts), preview.has_more) == (3, True)
-        assert "There are more matches" in preview.told()
+        assert "There are more matches" in preview.listing()
         assert not (await forgetting.preview(house.me, enough)).has_more
         receipt = await forgetting.confirm(house.me, few, preview.token)
         assert (len(receipt.facts), receipt.has_more) == (3, True)

@@ -169,7 +169,7 @@ async def test_pages_that_other_programs_use_go_only_after_that_was_shown(tmp_pa
         await one.app.vault.sync(one.me.owner)
         wanted = ForgetRequest(everything=True, kinds=("pages",))
         preview = await one.app.forgetting.preview(one.me, wanted)
-        assert str(tmp_path / "notes") in preview.told()
+        assert str(tmp_path / "notes") in preview.listing()
         with pytest.raises(BadInput, match="other programs"):
             await one.app.forgetting.forget_all(one.me, wanted)
         await one.app.forgetting.confirm(one.me, wanted, preview.token)

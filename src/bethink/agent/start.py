@@ -204,7 +204,7 @@ class Commands:
             return
         yield _shown(preview)
         yield TextDelta(
-            text=f"Nothing is forgotten yet. This would be forgotten for good:\n\n{preview.told()}\n\n"
+            text=f"Nothing is forgotten yet. This would be forgotten for good:\n\n{preview.listing()}\n\n"
         )
         yield TextDelta(text=f"To forget all of it, send:\n\n`/forget {what} {preview.token}`")
         one_by_one = [f"`/forget {fact.id}`  {fact.content}" for fact in preview.facts]

@@ -74,7 +74,7 @@ class Announcements:
     """The forgettings of all owners."""
 
     store: Store
-    traces: OccurrenceFinder
+    occurrences: OccurrenceFinder
 
     async def announced(self, owner: str) -> Versioned[AnnouncementState]:
         """What is announced now; of version 0 where nothing ever was."""
@@ -104,9 +104,9 @@ class Announcements:
         (found,) = await self.store.get(INTENTS, owner, [intent])
         if found is None or found.record.state != "open":
             return None
-        facts = await self.traces.versions(owner, found.record.facts)
+        facts = await self.occurrences.versions(owner, found.record.facts)
         texts = [text for fact in facts for text in (*texts_of(fact.record), *names_of(fact.record))]
-        said = await self.traces.said(owner, found.record.cuts)
+        said = await self.occurrences.said(owner, found.record.cuts)
         texts += [text for parts in said.values() for text in parts]
         texts += await cut_out(self.store, owner, found.record.pages)
         (after,) = await self.store.get(INTENTS, owner, [intent])

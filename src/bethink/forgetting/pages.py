@@ -91,29 +91,29 @@ class LineMatcher:
     ids: frozenset[str]
     fields: dict[str, list[frozenset[str]]]
     _clean: set[str] = field(default_factory=set[str])
-    _told: dict[str, list[Span]] = field(default_factory=dict[str, "list[Span]"])
+    _known: dict[str, list[Span]] = field(default_factory=dict[str, "list[Span]"])
     _chars: int = 0
 
     def spans(self, text: str) -> list[Span]:
         """Where a text says it: no sentence goes on behind its line."""
         if self._chars > _MOST_CHARS:
             self._clean.clear()
-            self._told.clear()
+            self._known.clear()
             self._chars = 0
         lines = text.split("\n")
-        new = set(lines) - self._clean - self._told.keys()
+        new = set(lines) - self._clean - self._known.keys()
         if new:
             suspects = self._suspects(new)
-            told = {line: spans for line in suspects if (spans := [*self._of(line)])}
-            self._told |= told
-            self._clean |= new - told.keys()
+            new_spans = {line: spans for line in suspects if (spans := [*self._of(line)])}
+            self._known |= new_spans
+            self._clean |= new - new_spans.keys()
             self._chars += sum(map(len, new))
-        if self._told.keys().isdisjoint(lines):
+        if self._known.keys().isdisjoint(lines):
             return []
         found: list[Span] = []
         start = 0
         for line in lines:
-            found += [(start + first, start + last) for first, last in self._told.get(line, ())]
+            found += [(start + first, start + last) for first, last in self._known.get(line, ())]
             start += len(line) + 1
         return found
 
@@ -193,15 +193,15 @@ async def cut_out(store: Store, owner: str, cuts: Sequence[PageCut]) -> list[str
 
 async def excerpts_of(views: VaultViews, principal: Principal, erase: Erase) -> list[PageText]:
     """What would go out of pages, as far as this reader sees them."""
-    told: list[PageText] = []
+    found: list[PageText] = []
     for said in await views.vault.said(principal.owner, erase):
         try:
             page = await views.read(principal, said.path)
         except BadInput:
             continue
         if parts := erase(said.path, page.text)[1]:
-            told.append(PageText(said.path, parts))
-    return told
+            found.append(PageText(said.path, parts))
+    return found
 
 
 def erase_of(gone: Redaction, lines: Collection[str]) -> Erase:

@@ -134,16 +134,16 @@ class FullSelection:
         """The first lines of each kind that a person ticked."""
         return [f"{one.one}: {line}" for one in self.counts for line in one.lines]
 
-    def told(self, *, is_done: bool) -> list[str]:
+    def sentences(self, *, is_done: bool) -> list[str]:
         """In words how many of each go, or are gone, and who else uses them."""
-        told: list[str] = []
+        sentences: list[str] = []
         for one in self.counts:
             what = f"{one.count:,} {one.one if one.count == 1 else one.many}"
             if one.kind == CONVERSATIONS and self.conversations == "keep":
                 what = f"what was said in {what}, which {'stay' if is_done else 'would stay'} to be read"
             if one.count:
-                told.append(what if is_done or not one.shared else f"{what}. {one.shared}")
-        return told
+                sentences.append(what if is_done or not one.shared else f"{what}. {one.shared}")
+        return sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +329,7 @@ _UNREACHED = "{:,} files of the vault that cannot be read were not looked throug
 MORE = "There are more matches: ask again afterwards, or for more at once."
 """Where a query found more than it may take."""
 
-_TOLD = 20
+_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,16 +385,16 @@ class Preview:
         if self.whole is None:
             return [f"{counted(one.count, one.one, one.many)} whose words hold it" for one in self.held]
         facts = len(self.facts) + len(self.versions)
-        return [counted(facts, "memory", "memories"), *self.whole.told(is_done=False)]
+        return [counted(facts, "memory", "memories"), *self.whole.sentences(is_done=False)]
 
-    def told(self, limit: int = _TOLD) -> str:
+    def listing(self, limit: int = _LISTED) -> str:
         """What would go as a list in Markdown, at most `limit` lines of it."""
         counts = [f"- **{line}**" for line in self.counts]
         lines = [f"- {fact.content}" for fact in self.facts]
         lines += [f"- {fact.content} (an earlier or later version)" for fact in self.versions]
         lines += [f"- said: {' … '.join(said.sentences)}" for said in self.said]
-        lines += [f"- in the record of {told.name}: {' … '.join(told.parts)}" for told in self.records]
-        lines += [f"- on the page {told.path}: {' … '.join(told.parts)}" for told in self.pages]
+        lines += [f"- in the record of {one.name}: {' … '.join(one.parts)}" for one in self.records]
+        lines += [f"- on the page {one.path}: {' … '.join(one.parts)}" for one in self.pages]
         lines += [f"- {line}" for one in self.held for line in one.lines]
         lines += [f"- {line}" for line in (self.whole.lines if self.whole else ())]
         more = len(lines) - limit
@@ -450,9 +450,9 @@ class Receipt:
             parts.append(f"what {counted(len(self.pages), 'page', 'pages')} of the vault said of it")
         parts += [f"what {counted(one.count, one.one, one.many)} held of it" for one in self.held]
         if self.whole is not None:
-            parts += self.whole.told(is_done=True)
-        told = f"Forgotten for good: {' and '.join(parts)}."
-        return f"{told} {MORE}" if self.has_more else told
+            parts += self.whole.sentences(is_done=True)
+        sentence = f"Forgotten for good: {' and '.join(parts)}."
+        return f"{sentence} {MORE}" if self.has_more else sentence
 
 
 def counted(count: int, one: str, many: str) -> str:
@@ -462,5 +462,5 @@ def counted(count: int, one: str, many: str) -> str:
 
 def outside(*, has_pages: bool, unreached: int) -> tuple[str, ...]:
     """What a forgetting did not reach, where it took something out of pages or could not read some."""
-    told = [_BESIDE_PAGES] if has_pages else []
-    return (*OUTSIDE, *told, *([_UNREACHED.format(unreached)] if unreached else []))
+    pages = [_BESIDE_PAGES] if has_pages else []
+    return (*OUTSIDE, *pages, *([_UNREACHED.format(unreached)] if unreached else []))

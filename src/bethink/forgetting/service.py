@@ -123,10 +123,10 @@ class Forgetting:
     """
 
     store: Store
-    choosing: Selector
-    traces: OccurrenceFinder
+    selector: Selector
+    occurrences: OccurrenceFinder
     announcements: Announcements
-    spoken: RunRecords = field(repr=False)
+    run_records: RunRecords = field(repr=False)
     fact_lines: FactLines = field(repr=False)
     memory: Memory = field(repr=False)
     views: VaultViews = field(repr=False)
@@ -232,7 +232,7 @@ class Forgetting:
         return await self._begin(principal.owner, chosen)
 
     async def _chosen(self, principal: Principal, wanted: ForgetRequest, at: int) -> Selection:
-        chosen = await self.choosing.chosen(principal, wanted, at)
+        chosen = await self.selector.chosen(principal, wanted, at)
         if wanted.query is not None:
             holds = holding(wanted.query)
             places = [
@@ -270,7 +270,7 @@ class Forgetting:
     @property
     def _kinds(self) -> Sequence[Forgettable]:
         # Conversations go by `RunRecords.clear` if everything does.
-        return (self.spoken.forgettable, *self.features.forgettables)
+        return (self.run_records.forgettable, *self.features.forgettables)
 
     async def _taken(self, owner: str, places: Sequence[TextPlace]) -> dict[str, Removal]:
         named = {place.kind for place in places}
@@ -336,7 +336,7 @@ class Forgetting:
 
     async def _begin(self, owner: str, chosen: Selection) -> Receipt:
         await self.finish(owner)
-        facts = await self.traces.versions(owner, chosen.facts)
+        facts = await self.occurrences.versions(owner, chosen.facts)
         now = self.clock.now_us()
         whole = chosen.whole
         held = self._held(chosen.places, await self._taken(owner, chosen.places))
@@ -369,11 +369,11 @@ class Forgetting:
             await self._clear(owner, intent)
             async with self.memory.alone(owner):
                 await self.announcements.announce(owner, intent.id)
-                await self.spoken.heed_forgetting(owner)
+                await self.run_records.heed_forgetting(owner)
                 receipt = await self._remove(owner, intent)
         if intent.places:
             await self._empty(owner, intent.places)
-        await self.spoken.scrub(owner)
+        await self.run_records.scrub(owner)
         await self.features.clean(owner)
         remains = await self.store.scrub()
         await self.store.commit(owner, [Delete(INTENTS, intent.id)])
@@ -383,7 +383,7 @@ class Forgetting:
         """What goes beside facts, if everything does; done again, it finds less."""
         if not intent.conversations:
             return
-        clear = retry_conflicts(self.spoken.clear)
+        clear = retry_conflicts(self.run_records.clear)
         await clear(owner, intent.asked_in, keep=intent.conversations == "keep")
         for one in self.features.forgettables:
             if one.kind in intent.kinds:
@@ -401,7 +401,7 @@ class Forgetting:
             Put(INTENTS, msgspec.structs.replace(intent, state="traces")),
             await self.announcements.end(owner, intent.id),
             *found.changes(),
-            *await self.spoken.forget(owner, found),
+            *await self.run_records.forget(owner, found),
             *await self.features.redact(owner, found.redaction),
             *parting,
         ]
@@ -424,18 +424,18 @@ class Forgetting:
 
     async def _of_pages(self, owner: str, found: Occurrences, chosen: Selection) -> Redaction:
         """What goes out of pages: the facts, and what was said of it in messages and on pages."""
-        said = await self.traces.said(owner, chosen.cuts)
+        said = await self.occurrences.said(owner, chosen.cuts)
         on_pages = await cut_out(self.store, owner, chosen.pages)
         texts = [text for fact in found.facts for text in texts_of(fact.record)]
         return redaction_of([*texts, *on_pages, *(text for parts in said.values() for text in parts)])
 
     async def _found(self, owner: str, chosen: Selection) -> Occurrences:
-        await self.spoken.write(owner)
-        facts = await self.traces.versions(owner, chosen.facts)
+        await self.run_records.write(owner)
+        facts = await self.occurrences.versions(owner, chosen.facts)
         # What says elsewhere what goes of places goes, too.
         taken = await self._taken(owner, chosen.places)
         texts = [text for one in taken.values() for _, text in one.gone]
-        return await self.traces.of(owner, facts, chosen.cuts, also=texts)
+        return await self.occurrences.of(owner, facts, chosen.cuts, also=texts)
 
 
 def asks_for_all(said: str) -> bool:

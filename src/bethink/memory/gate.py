@@ -146,11 +146,11 @@ class Gate:
                 continue
             if not asked.may_concern(fact, cosine):
                 continue
-            told = compared(self.writing.readings.of(fact.content), asked.reading, cosine)
-            if told.verdict == "contradicts":
-                contradicted.append((fact, told))
-            elif told.verdict != "different" and speaks_of(fact, asked.new, draft.at):
-                same = min(same or (fact, told), (fact, told), key=_rank)
+            relation = compared(self.writing.readings.of(fact.content), asked.reading, cosine)
+            if relation.verdict == "contradicts":
+                contradicted.append((fact, relation))
+            elif relation.verdict != "different" and speaks_of(fact, asked.new, draft.at):
+                same = min(same or (fact, relation), (fact, relation), key=_rank)
         return GateVerdict(same, tuple(contradicted))
 
     async def look_around(self, draft: Draft, batch: Sequence[GateRequest]) -> None:
@@ -191,11 +191,11 @@ class Gate:
     async def _admit(self, draft: Draft, asked: GateRequest, verdict: GateVerdict) -> GateOutcome:
         new = asked.new
         if verdict.same is not None:
-            known, told = verdict.same
+            known, relation = verdict.same
             if known.state == "active" or new.is_suggested:
-                draft.put(self._restated(known, new, told, at=draft.at))
+                draft.put(self._restated(known, new, relation, at=draft.at))
                 return GateOutcome(known.id, "merged", merge_token(known.id, draft.version(known.id)))
-            draft.put(self._restated(known, new, told, at=draft.at))
+            draft.put(self._restated(known, new, relation, at=draft.at))
             return await self.promote(draft, known.id, verdict)
         if new.is_suggested and (refused := _refused(draft, asked)) is not None:
             return GateOutcome(refused.id, "retracted")
@@ -208,8 +208,8 @@ class Gate:
             return GateOutcome(fact.id, "suggested", f"suggested:{fact.id}")
         return await self.settle(draft, fact.id, verdict)
 
-    def _restated(self, known: Fact, new: NewFact, told: Relation, *, at: int) -> Fact:
-        now = merged(known, new, at, is_fuller=told.fuller == "new")
+    def _restated(self, known: Fact, new: NewFact, relation: Relation, *, at: int) -> Fact:
+        now = merged(known, new, at, is_fuller=relation.fuller == "new")
         return now if now.content == known.content else self.writing.in_its_slot(now)
 
     async def promote(self, draft: Draft, id: str, verdict: GateVerdict) -> GateOutcome:
@@ -224,12 +224,12 @@ class Gate:
     async def settle(self, draft: Draft, id: str, verdict: GateVerdict) -> GateOutcome:
         """Let a fact that is now active supersede what it corrects, and doubt what it contradicts."""
         result = GateOutcome(id, "added", f"added:{id}")
-        for other, told in verdict.contradicted:
+        for other, relation in verdict.contradicted:
             fact = draft.get(id)
             result.others.append(other.id)
             if other.state == "suggested":
                 draft.object_to(other, fact)
-            elif told.replaces and holds(fact, draft.at) and said_at(fact) >= said_at(other):
+            elif relation.replaces and holds(fact, draft.at) and said_at(fact) >= said_at(other):
                 await supersede(draft, other, by=fact)
                 result.change, result.undo = "superseded", f"superseded:{id}"
             else:
@@ -280,8 +280,8 @@ def _near_enough(asked: GateRequest, found: Candidates) -> dict[str, float | Non
 
 
 def _rank(one: tuple[Fact, Relation]) -> tuple[bool, bool]:
-    fact, told = one
-    return fact.state != "active", told.verdict != "same"
+    fact, relation = one
+    return fact.state != "active", relation.verdict != "same"
 
 
 def _roots(content: str) -> frozenset[str]:

@@ -456,11 +456,11 @@ def _judged(
     for fact in (older, newer):
         if fact.content not in readings:
             readings[fact.content] = reading(fact.content)
-    told = compared(readings[older.content], readings[newer.content], cosine)
-    if told.verdict == "same":
+    relation = compared(readings[older.content], readings[newer.content], cosine)
+    if relation.verdict == "same":
         kept, gone = sorted((older, newer), key=_rank)
-    elif told.verdict == "refines" and told.fuller is not None:
-        kept, gone = (newer, older) if told.fuller == "new" else (older, newer)
+    elif relation.verdict == "refines" and relation.fuller is not None:
+        kept, gone = (newer, older) if relation.fuller == "new" else (older, newer)
         if kept.trust != gone.trust:
             # What only an untrusted source said must not take the owner's own words in.
             return None

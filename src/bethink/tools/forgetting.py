@@ -52,7 +52,7 @@ def _tell(context: ToolContext, receipt: Receipt) -> None:
 def _of_everything(forgetting: Forgetting) -> Tool:
     async def foretell_all(principal: Principal, arguments: dict[str, Any]) -> Foretold:
         preview = await forgetting.preview(principal, _everything(arguments))
-        return Foretold(arguments, NOTHING_TO_DELETE if preview.is_empty else preview.told())
+        return Foretold(arguments, NOTHING_TO_DELETE if preview.is_empty else preview.listing())
 
     @tool(
         effect="destructive",
@@ -93,7 +93,7 @@ def _of_one_thing(forgetting: Forgetting) -> Tool:
         preview = await forgetting.preview(principal, wanted)
         if preview.is_empty:
             return Foretold({**arguments, "token": ""}, "")
-        return Foretold({**arguments, "token": preview.token}, preview.told())
+        return Foretold({**arguments, "token": preview.token}, preview.listing())
 
     @tool(
         effect="destructive",
