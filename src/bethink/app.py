@@ -106,7 +106,7 @@ class App:
     runs: Runs
     asking: MemoryQuestions
     extraction: Extraction
-    between_turns: PostTurnQueue
+    post_turn: PostTurnQueue
     background: Background
     secret_box: SecretBox
     mcp_servers: Servers
@@ -179,7 +179,7 @@ async def open_app(
         tasks.start_soon(supervise, "pages by their filters", app.visibility.indexing.keep_up)
         await stack.enter_async_context(sharing(app.sharing, supervise))
         await stack.enter_async_context(app.mirror.opened(supervise))
-        await stack.enter_async_context(app.between_turns.opened())
+        await stack.enter_async_context(app.post_turn.opened())
         await stack.enter_async_context(app.runs.opened(supervise))
         await stack.enter_async_context(app.accounts.opened(supervise))
         await app.forgetting.finish_earlier()
@@ -252,7 +252,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
         runs=agent.runs,
         asking=MemoryQuestions(agent.subagents, base.vault_tools.agent),
         extraction=agent.extraction,
-        between_turns=agent.post_turn,
+        post_turn=agent.post_turn,
         background=background,
         secret_box=shared.secret_box,
         mcp_servers=shared.mcp.servers,

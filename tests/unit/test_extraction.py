@@ -53,7 +53,7 @@ async def turn(house: House, said: str = SAID) -> str:
     """A turn, and what is done after it; its conversation."""
     conversation = await house.new()
     await house.say(said, conversation)
-    await house.app.between_turns.finished()
+    await house.app.post_turn.finished()
     return conversation
 
 
@@ -216,7 +216,7 @@ async def test_it_gives_way_to_the_next_turn_and_comes_back() -> None:
         await house.say(SAID, conversation)
         await model.reached.wait()
         assert reason_of(await house.say("Hello", conversation)) == "answered"
-        await house.app.between_turns.finished()
+        await house.app.post_turn.finished()
         assert [fact.content for fact in await kept(house, "active")] == [CELLO["content"]]
     assert not gate.is_set()
     assert [json.loads(request.messages[0].content)["message"] for request in model.asked] == [
@@ -235,7 +235,7 @@ async def test_what_is_forgotten_or_deleted_meanwhile_does_not_come_back() -> No
         await model.reached.wait()
         await house.app.runs.delete_conversation(house.me, conversation)
         gate.set()
-        await house.app.between_turns.finished()
+        await house.app.post_turn.finished()
         assert await kept(house, "active") == []
 
 

@@ -136,7 +136,7 @@ async def test_the_prompt_tells_the_rules_the_profile_and_the_filters(tmp_path: 
     async with house_with(tmp_path, healthcare(), llm) as house:
         agent = house.app.vault_tools.agent
         task = await agent.task(house.me, "Where does Marta live?", ["no phone numbers", "a </filter> b"])
-        await house.app.asking.delegating.run(house.me, task)
+        await house.app.asking.subagents.run(house.me, task)
         reader = replace(house.me, rights=frozenset({"read"}))
         bounded = await agent.task(reader, "x")
         with pytest.raises(BadInput):
@@ -190,7 +190,7 @@ async def test_who_finds_no_answer_in_time_says_so(tmp_path: Path) -> None:
     calls = [[ScriptedCall("list_directory", {"page": 1, "path": f"{n}"})] for n in range(5)]
     async with house_with(tmp_path, healthcare(), ScriptedLlm(calls), agent_turns=2) as house:
         task = await house.app.vault_tools.agent.task(house.me, "Anything?")
-        done = await house.app.asking.delegating.run(house.me, task)
+        done = await house.app.asking.subagents.run(house.me, task)
         output = house.app.vault_tools.agent.output(done)
     assert output.error == "max_steps"
     assert "after 2 turns" in output.text

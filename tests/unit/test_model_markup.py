@@ -135,7 +135,7 @@ async def test_a_conversations_name_has_no_thoughts_in_it(tmp_path: Path) -> Non
     ):
         conversation = await door.new()
         await answer(door, conversation, "When do tulips flower?")
-        await door.house.app.between_turns.finished()
+        await door.house.app.post_turn.finished()
         listed = (await door.http.get("/conversations")).json()
     assert [one["title"] for one in listed["items"]] == ["Tulips in March"]
 
@@ -148,7 +148,7 @@ async def test_a_model_that_thinks_first_has_room_to_name_a_conversation(tmp_pat
 
     async with quirk_server(behave) as server, served(tmp_path, server, titles="model") as door:
         await answer(door, await door.new(), "When do tulips flower?")
-        await door.house.app.between_turns.finished()
+        await door.house.app.post_turn.finished()
         listed = (await door.http.get("/conversations")).json()
     assert [one["title"] for one in listed["items"]] == ["Tulips in March"]
 

@@ -130,14 +130,14 @@ async def test_the_model_names_a_conversation_but_never_one_that_a_person_named(
     async with open_house(llm, titles="model", recall_limit=0) as house:
         first, second = await house.new(), await house.new()
         await house.say("Where should I go in May?", first)
-        await house.app.between_turns.finished()
+        await house.app.post_turn.finished()
         held = (await house.app.conversations.get(house.me, first)).record
         assert (held.title, held.named_by) == ("A trip to Lisbon", "model")
         assert {one.job for one in held.spent} == {"chat", "title"}
         await house.say("And in June?", first)
         await house.app.conversations.edit(house.me, second, ConversationEdit(title="Mine"))
         await house.say("Hi", second)
-        await house.app.between_turns.finished()
+        await house.app.post_turn.finished()
         assert (await house.app.conversations.get(house.me, second)).record.title == "Mine"
         assert len(llm.requests) == 4
 

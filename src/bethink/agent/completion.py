@@ -525,8 +525,8 @@ class Completion:
         """
         before = summary_block(request.summary)
         room = window - (tokens_in(before) if before else 0)
-        sight = await collect_images(self.files, request.principal, request.messages, sees=self.llm.sees)
-        context = self.context if sight is NO_IMAGES else replace(self.context, sight=sight)
+        images = await collect_images(self.files, request.principal, request.messages, sees=self.llm.sees)
+        context = self.context if images is NO_IMAGES else replace(self.context, images=images)
         offer, must_call = at_this_step(
             self.first_call,
             self.toolbox.offer_in(request.messages, request.principal, context.room_for_tools(window)),

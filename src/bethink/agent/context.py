@@ -202,7 +202,7 @@ class Context:
 
     A memory that scores less than `min_score` stays out; what is not found in
     `recall_timeout_s` seconds is done without. `added` stands behind the `prompt`, in whose
-    place a model with a small window is told the `brief` one; `sight` are the pictures that may be shown.
+    place a model with a small window is told the `brief` one; `images` are the pictures that may be shown.
     """
 
     memory: Memory
@@ -218,7 +218,7 @@ class Context:
     response_format: dict[str, Any] | None = None
     options: Options = NO_OPTIONS
     added: str = ""
-    sight: ImageCollection = NO_IMAGES
+    images: ImageCollection = NO_IMAGES
     brief: str = ""
 
     @classmethod
@@ -337,14 +337,14 @@ class Context:
         fixed = tokens_in(prompt) + tokens_in(self.added) + _NOW_TOKENS
         room = context_tokens - fixed - tools.tokens - answer
         # Half of the room at most: what is said with the pictures must fit beside them.
-        sight = self.sight.within(room // 2)
+        images = self.images.within(room // 2)
         whole = _complete(messages)
-        turn = sum(tokens_of(message) + sight.tokens_of(message) for message in _last_turn(whole))
+        turn = sum(tokens_of(message) + images.tokens_of(message) for message in _last_turn(whole))
         block = f"{recalled_block(recalled, labels)}\n\n" if recalled else ""
         if turn + tokens_in(block) > room:
             block = ""
         try:
-            fitting = _fitting(whole, room - tokens_in(block), sight)
+            fitting = _fitting(whole, room - tokens_in(block), images)
         except ContextTooLong as error:
             raise ContextTooLong(
                 f"The message is too long for the model: it takes about {turn:,} tokens, and beside the"
@@ -355,13 +355,13 @@ class Context:
         now = f"It is {local:%A, %d %B %Y}, {local:%H:%M} in the person's time zone ({principal.time_zone})."
         return LlmRequest(
             system=f"{prompt}{self.added}\n# Now\n{now}\n",
-            messages=tuple(sight.named(_with_recalled(fitting, block))),
+            messages=tuple(images.named(_with_recalled(fitting, block))),
             tools=tools.schemas,
             temperature=self.temperature,
             max_output_tokens=self.max_output_tokens and answer,
             response_format=self.response_format,
             options=self.options,
-            pictures=sight.pictures,
+            pictures=images.pictures,
         )
 
     def filling(
@@ -370,8 +370,8 @@ class Context:
         """How much of the window a request takes, and a warning where it leaves out what was said before."""
         memory = tokens_in(recalled_block(request.recalled, request.labels)) if request.recalled else 0
         summary = tokens_in(summary_block(request.summary)) if request.summary else 0
-        sight = ImageCollection(asked.pictures)
-        sizes = (tokens_of(message) + sight.tokens_of(message) for message in asked.messages)
+        images = ImageCollection(asked.pictures)
+        sizes = (tokens_of(message) + images.tokens_of(message) for message in asked.messages)
         filled = ContextFilled(
             system=tokens_in(asked.system),
             tools=tools.tokens,
@@ -460,20 +460,20 @@ def _complete(messages: Sequence[Message]) -> list[Message]:
     return complete
 
 
-def _fitting(messages: list[Message], room: int, sight: ImageCollection) -> list[Message]:
+def _fitting(messages: list[Message], room: int, images: ImageCollection) -> list[Message]:
     """The newest whole turns that fit; a turn begins with what the owner said."""
     starts = [position for position, message in enumerate(messages) if isinstance(message, UserMessage)] or [
         0
     ]
     used, kept_from = 0, len(messages)
     for start, end in zip(reversed(starts), reversed([*starts[1:], len(messages)]), strict=True):
-        used += sum(tokens_of(message) + sight.tokens_of(message) for message in messages[start:end])
+        used += sum(tokens_of(message) + images.tokens_of(message) for message in messages[start:end])
         if used > room:
             break
         kept_from = start
     if kept_from < len(messages):
         return messages[kept_from:]
-    return _cut_results(_last_turn(messages), room, sight)
+    return _cut_results(_last_turn(messages), room, images)
 
 
 def _last_turn(messages: list[Message]) -> list[Message]:
@@ -482,14 +482,14 @@ def _last_turn(messages: list[Message]) -> list[Message]:
     return messages[max(users, default=0) :]
 
 
-def _cut_results(turn: list[Message], room: int, sight: ImageCollection) -> list[Message]:
+def _cut_results(turn: list[Message], room: int, images: ImageCollection) -> list[Message]:
     """The turn with the longest results of its calls cut to what fits.
 
     Raises:
         ContextTooLong: it does not fit even so.
     """
     sizes = {place: tokens_of(one) for place, one in enumerate(turn) if isinstance(one, ToolMessage)}
-    others = sum(tokens_of(one) + sight.tokens_of(one) for one in turn) - sum(sizes.values())
+    others = sum(tokens_of(one) + images.tokens_of(one) for one in turn) - sum(sizes.values())
     most = _even_share(list(sizes.values()), room - others)
     if most < _LEAST_RESULT_TOKENS:
         raise ContextTooLong

@@ -132,13 +132,13 @@ class ForgettableRuns:
                     held, **(left | ({"project": None} if "project" in left else {}))
                 )
                 changes.append(Put(CONVERSATIONS, now, item.version))
-                changes += await self._moved(owner, now) if "project" in left else []
+                if "project" in left:
+                    # What was said in it is to be found there from now on.
+                    said = items_of(store, owner, Scan(MESSAGES, {"conversation": held.id}))
+                    changes += [
+                        Put(MESSAGES, one.record, one.version, indexed(now, one.record)) async for one in said
+                    ]
         return Removal(changes, gone)
-
-    async def _moved(self, owner: str, held: Conversation) -> list[Change]:
-        """What was said in a conversation that is in another project, to be found there."""
-        said = items_of(self.runs().conversations.store, owner, Scan(MESSAGES, {"conversation": held.id}))
-        return [Put(MESSAGES, one.record, one.version, indexed(held, one.record)) async for one in said]
 
     async def clear(self, owner: str, spare: str | None, *, keep: bool) -> None:
         """Take all that was said out of recall or, if it is not kept, remove it; runs elsewhere end first.

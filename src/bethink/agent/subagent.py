@@ -264,7 +264,7 @@ def _progress_of(event: Event, call: str) -> Event | None:
 class MemoryQuestions:
     """Sends the memory agent."""
 
-    delegating: SubagentRunner
+    subagents: SubagentRunner
     agent: MemoryAgent
 
     async def ask(self, principal: Principal, question: str, filters: Sequence[str] = ()) -> SubagentResult:
@@ -274,7 +274,7 @@ class MemoryQuestions:
             NoModel: there is none that could be asked.
             BadInput: there is no question, or it is too long.
         """
-        return await self.delegating.run(principal, await self.agent.task(principal, question, filters))
+        return await self.subagents.run(principal, await self.agent.task(principal, question, filters))
 
     async def follow(
         self, principal: Principal, question: str, filters: Sequence[str] = ()
@@ -287,7 +287,7 @@ class MemoryQuestions:
         """
         task = await self.agent.task(principal, question, filters)
         gathered, number = SubagentTranscript(), 0
-        async with aclosing(self.delegating.events(principal, task)) as events:
+        async with aclosing(self.subagents.events(principal, task)) as events:
             async for event in events:
                 gathered.take(event)
                 happened: list[Event] = [event]

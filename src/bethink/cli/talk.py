@@ -136,12 +136,12 @@ class Talk:
     def wait_for_facts(self) -> None:
         """Let what is done with finished turns end, unless Ctrl-C says not to wait, and tell it."""
         app = self.session.app
-        if not app.between_turns.is_busy:
+        if not app.post_turn.is_busy:
             return
         told = self._changes()
         self.session.screen.status("… looking for facts to remember; Ctrl-C skips this")
         try:
-            self.session.call(app.between_turns.finished)
+            self.session.call(app.post_turn.finished)
         except KeyboardInterrupt:
             return
         finally:
