@@ -146,7 +146,7 @@ def test_what_would_be_forgotten_is_what_was_asked_for_last(served: Served, page
     expect(dialog.get_by_text("Tom purrs.")).to_be_visible()
 
 
-def test_a_part_of_the_page_that_did_not_arrive_is_fetched_when_it_is_needed(
+def test_an_answer_is_shown_although_the_part_of_the_page_that_formats_it_did_not_arrive(
     served: Served, page: Page
 ) -> None:
     page.route("**/assets/Markdown-*.js", lambda route: route.abort(), times=1)

@@ -5,8 +5,18 @@ const load = () => import("./Markdown");
 const AGAIN_MS = 300;
 const loadAgain = () => new Promise((done) => setTimeout(done, AGAIN_MS)).then(load);
 let prepared: ReturnType<typeof load> | undefined;
-// Another fetch while one is failing would get the same failure: it is waited for, and then fetched again.
-const Markdown = lazy(() => (prepared ?? load()).catch(loadAgain));
+
+interface Props {
+  text: string;
+}
+
+const Plain = ({ text }: Props) => <div className="md plain">{text}</div>;
+
+// Another fetch while one is failing would get the same failure, so it is waited for. Chromium gives that
+// failure to all later fetches, too, until the page is loaded again: text stays plain then.
+const Markdown = lazy(() =>
+  (prepared ?? load()).catch(loadAgain).catch(() => ({ default: Plain })),
+);
 
 /** Fetches the parser before it is needed; if it does not arrive, it is fetched again when it is needed. */
 export function prepareMarkdown(): void {
@@ -14,10 +24,10 @@ export function prepareMarkdown(): void {
   prepared.catch(() => undefined);
 }
 
-/** Text as Markdown; plain while the parser is on its way. */
-export function LazyMarkdown({ text }: { text: string }) {
+/** Text as Markdown; plain while the parser is on its way, and if it does not arrive. */
+export function LazyMarkdown({ text }: Props) {
   return (
-    <Suspense fallback={<div className="md plain">{text}</div>}>
+    <Suspense fallback={<Plain text={text} />}>
       <Markdown text={text} />
     </Suspense>
   );
