@@ -4,7 +4,7 @@
 candidates; `ranked` looks at the texts of the best of them once more. The
 weights are log-odds, learnt on public dialogues (docs/adr/0015) that no figure is
 published on: they are the same for every question and every owner.
-`read_question` tells what a question's own words say of its answer, `placed` and `order_in_time` what
+`read_question` tells what a question's own words say of its answer, `_placed` and `_order_in_time` what
 was before what.
 """
 
@@ -25,89 +25,6 @@ if TYPE_CHECKING:
 
     from bethink.feature import Recallable
     from bethink.index import Candidate, Candidates
-
-
-_STEP = 0.01
-"""By how much one is put above another."""
-_SOON_US = 14 * 86_400_000_000
-
-
-def placed(
-    asked: ParsedQuestion, best: Sequence[tuple[Candidate, Recallable]]
-) -> tuple[ParsedQuestion, int | None]:
-    """The question with the time of what it names instead ("before Paris"), and whose place that is."""
-    named = asked.before or asked.after
-    if not named:
-        return asked, None
-    for place, (_, recallable) in enumerate(best):
-        if named <= roots(words_of(recallable.text[:_READ_CHARS])):
-            begun, ended = _held(recallable)
-            times = {"high": begun} if asked.before else {"low": ended or begun}
-            return replace(asked, **times), place
-    return asked, None
-
-
-def order_in_time(
-    logits: list[float],
-    best: Sequence[tuple[Candidate, Recallable]],
-    asked: ParsedQuestion,
-    *,
-    anchor: int | None,
-) -> None:
-    """Put what is asked for above what took its place, or the other way round, whatever their words."""
-    places = {candidate.id: place for place, (candidate, _) in enumerate(best)}
-    pairs = [
-        (old, places[recallable.superseded_by])
-        for old, (_, recallable) in enumerate(best)
-        if recallable.superseded_by in places
-    ]
-    if asked.past:
-        fits = [is_over(recallable, asked) and nearness(recallable, asked) == 1 for _, recallable in best]
-        pairs.sort(key=lambda pair: best[pair[0]][1].valid_until or 0)
-        for old, new in pairs:
-            if fits[old] and fits[new]:
-                _raise(logits, new, above=old)
-        for old, new in pairs:
-            if fits[old] and not fits[new]:
-                _raise(logits, old, above=new)
-        told = [place for place, fit in enumerate(fits) if fit and best[place][0].met > 0]
-        if asked.before and anchor is not None and best[anchor][1].position is None and told:
-            _raise(logits, max(told, key=logits.__getitem__), above=anchor)
-    elif asked.after:
-        for old, new in pairs:
-            if old == anchor:
-                _raise(logits, new, above=old)
-
-
-def _raise(logits: list[float], place: int, *, above: int) -> None:
-    logits[place] = max(logits[place], logits[above] + _STEP)
-
-
-def is_over(recallable: Recallable, asked: ParsedQuestion) -> bool:
-    """Whether it held, and does so no longer."""
-    return recallable.valid_until is not None and recallable.valid_until <= asked.now
-
-
-def _held(recallable: Recallable) -> tuple[int, int | None]:
-    return recallable.at if recallable.valid_from is None else recallable.valid_from, recallable.valid_until
-
-
-def nearness(recallable: Recallable, asked: ParsedQuestion) -> float:
-    """1 for what was said or held at the time that was asked for, half for what was told soon after."""
-    if (asked.high is None or recallable.at < asked.high) and (
-        asked.low is None or recallable.at >= asked.low
-    ):
-        return 1.0
-    begun, ended = _held(recallable)
-    is_fact = recallable.position is None
-    if (
-        is_fact
-        and (asked.high is None or begun < asked.high)
-        and (asked.low is None or ended is None or ended > asked.low)
-    ):
-        return 1.0
-    told_soon = asked.high is not None and asked.high <= recallable.at < asked.high + _SOON_US
-    return 0.5 if told_soon else 0.0
 
 
 _WORD = re.compile(r"\w+")
@@ -206,7 +123,7 @@ class ParsedQuestion:
     `of_assistant` asks what the assistant said, `of_talk` also what the owner asked.
     Times are microseconds UTC, None where the range is open. `past` asks for
     what is so no longer, `was` may be answered by it; `is_now` asks what is so.
-    `before` and `after` are the `roots` of what it names in place of a time.
+    `before` and `after` are the `_roots` of what it names in place of a time.
     """
 
     words: frozenset[str]
@@ -231,10 +148,10 @@ class ParsedQuestion:
 
     def named(self, speakers: Collection[str]) -> set[str]:
         """Those of the speakers whom the question names, by any word of their names."""
-        return {speaker for speaker in speakers if self.words.intersection(words_of(speaker))}
+        return {speaker for speaker in speakers if self.words.intersection(_words_of(speaker))}
 
 
-def words_of(text: str) -> list[str]:
+def _words_of(text: str) -> list[str]:
     """The words of a text in small letters."""
     return _WORD.findall(text.casefold())
 
@@ -243,7 +160,7 @@ def only_asks(text: str) -> bool:
     """Whether a text asks and tells nothing beside: a greeting of one word is nothing."""
     sentences = [sentence for found in SENTENCE.finditer(text) if (sentence := found.group().strip())]
     asking = [sentence for sentence in sentences if _is_question(sentence)]
-    telling = (words_of(sentence) for sentence in sentences if sentence not in asking)
+    telling = (_words_of(sentence) for sentence in sentences if sentence not in asking)
     return bool(asking) and all(len(words) <= 1 for words in telling)
 
 
@@ -251,7 +168,7 @@ def _is_question(sentence: str) -> bool:
     """Whether a sentence asks: by its mark or, if it is short and has none, by its first words."""
     if MARK.search(sentence):
         return True
-    first, *rest = words_of(sentence) or [""]
+    first, *rest = _words_of(sentence) or [""]
     if len(rest) >= _SHORT_QUESTION:
         return False
     if _REQUEST.match(sentence) or _ASKING_UNSPACED.search(sentence.rstrip(_ENDS)):
@@ -261,13 +178,14 @@ def _is_question(sentence: str) -> bool:
 
 def read_question(text: str, now: datetime) -> ParsedQuestion:
     """What the text asks for; `now` is aware, and is what its relative times go by."""
-    low, high = _range(text, now)
+    mention = next(iter(find(text, now)), None)
+    low, high = (None, None) if mention is None else (_us(mention.low), _us(mention.high))
     told = _PAST_TENSE.search(text) is not None
     of_assistant = _ASKS_ASSISTANT.search(text) is not None
     before, after = _anchors(text) if told and low is high is None else (frozenset[str](), frozenset[str]())
     past = _ASKS_PAST.search(text) is not None or bool(before) or (high is not None and high <= to_us(now))
     return ParsedQuestion(
-        words=frozenset(words_of(text)),
+        words=frozenset(_words_of(text)),
         time=_ASKS_TIME.search(text) is not None,
         number=_ASKS_NUMBER.search(text) is not None,
         of_assistant=of_assistant,
@@ -284,7 +202,7 @@ def read_question(text: str, now: datetime) -> ParsedQuestion:
     )
 
 
-def roots(words: Iterable[str]) -> frozenset[str]:
+def _roots(words: Iterable[str]) -> frozenset[str]:
     """The beginnings of those words that mean something: the same for "moving" and "moved"."""
     return frozenset(word[:_ROOT_CHARS] for word in words if word not in STOP_WORDS)
 
@@ -299,16 +217,95 @@ def _anchors(text: str) -> tuple[frozenset[str], frozenset[str]]:
     found: dict[bool, frozenset[str]] = {}
     for match in _BESIDE.finditer(text):
         named = [name for name in _NAME.findall(match[2]) if name not in _NOT_NAMED]
-        found[match[1].lower() == "after"] = roots(words_of(" ".join(named) or match[2]))
+        found[match[1].lower() == "after"] = _roots(_words_of(" ".join(named) or match[2]))
     return found.get(False, frozenset()), found.get(True, frozenset())
 
 
-def _range(text: str, now: datetime) -> tuple[int | None, int | None]:
-    mention = next(iter(find(text, now)), None)
-    if mention is None:
-        return None, None
-    low, high = mention.low, mention.high
-    return None if low is None else to_us(low), None if high is None else to_us(high)
+def _us(moment: datetime | None) -> int | None:
+    return None if moment is None else to_us(moment)
+
+
+_STEP = 0.01
+"""By how much one is put above another."""
+_SOON_US = 14 * 86_400_000_000
+
+
+def _placed(
+    asked: ParsedQuestion, best: Sequence[tuple[Candidate, Recallable]]
+) -> tuple[ParsedQuestion, int | None]:
+    """The question with the time of what it names instead ("before Paris"), and whose place that is."""
+    named = asked.before or asked.after
+    if not named:
+        return asked, None
+    for place, (_, recallable) in enumerate(best):
+        if named <= _roots(_words_of(recallable.text[:_READ_CHARS])):
+            begun, ended = _held(recallable)
+            times = {"high": begun} if asked.before else {"low": ended or begun}
+            return replace(asked, **times), place
+    return asked, None
+
+
+def _order_in_time(
+    logits: list[float],
+    best: Sequence[tuple[Candidate, Recallable]],
+    asked: ParsedQuestion,
+    *,
+    anchor: int | None,
+) -> None:
+    """Put what is asked for above what took its place, or the other way round, whatever their words."""
+    places = {candidate.id: place for place, (candidate, _) in enumerate(best)}
+    pairs = [
+        (old, places[recallable.superseded_by])
+        for old, (_, recallable) in enumerate(best)
+        if recallable.superseded_by in places
+    ]
+    if asked.past:
+        fits = [_is_over(recallable, asked) and _nearness(recallable, asked) == 1 for _, recallable in best]
+        pairs.sort(key=lambda pair: best[pair[0]][1].valid_until or 0)
+        for old, new in pairs:
+            if fits[old] and fits[new]:
+                _raise(logits, new, above=old)
+        for old, new in pairs:
+            if fits[old] and not fits[new]:
+                _raise(logits, old, above=new)
+        told = [place for place, fit in enumerate(fits) if fit and best[place][0].met > 0]
+        if asked.before and anchor is not None and best[anchor][1].position is None and told:
+            _raise(logits, max(told, key=logits.__getitem__), above=anchor)
+    elif asked.after:
+        for old, new in pairs:
+            if old == anchor:
+                _raise(logits, new, above=old)
+
+
+def _raise(logits: list[float], place: int, *, above: int) -> None:
+    logits[place] = max(logits[place], logits[above] + _STEP)
+
+
+def _is_over(recallable: Recallable, asked: ParsedQuestion) -> bool:
+    """Whether it held, and does so no longer."""
+    return recallable.valid_until is not None and recallable.valid_until <= asked.now
+
+
+def _held(recallable: Recallable) -> tuple[int, int | None]:
+    return recallable.at if recallable.valid_from is None else recallable.valid_from, recallable.valid_until
+
+
+def _nearness(recallable: Recallable, asked: ParsedQuestion) -> float:
+    """1 for what was said or held at the time that was asked for, half for what was told soon after."""
+    if (asked.high is None or recallable.at < asked.high) and (
+        asked.low is None or recallable.at >= asked.low
+    ):
+        return 1.0
+    begun, ended = _held(recallable)
+    is_fact = recallable.position is None
+    if (
+        is_fact
+        and (asked.high is None or begun < asked.high)
+        and (asked.low is None or ended is None or ended > asked.low)
+    ):
+        return 1.0
+    told_soon = asked.high is not None and asked.high <= recallable.at < asked.high + _SOON_US
+    return 0.5 if told_soon else 0.0
 
 
 # Learnt. The first two are of BM25 as a share of the ideal, and of the cosine.
@@ -418,7 +415,7 @@ def ranked(
 ) -> list[RankedCandidate]:
     """The best of what was found by their texts as well, the likeliest first."""
     pairs = [(item.candidate, recallable) for item, recallable in best]
-    asked, anchor = placed(asked, pairs)
+    asked, anchor = _placed(asked, pairs)
     newest = max((recallable.at for _, recallable in best), default=0)
     places = {
         (recallable.conversation, recallable.position): (item.base, recallable)
@@ -438,7 +435,7 @@ def ranked(
             if after is not None:
                 logit += _FOLLOWED * after[0]
         logits.append(logit + _of_time(recallable, asked, newest))
-    order_in_time(logits, pairs, asked, anchor=anchor)
+    _order_in_time(logits, pairs, asked, anchor=anchor)
     repeated = [asks_the_same(item, recallable, asked) for item, recallable in best]
     order = sorted(
         range(len(best)), key=lambda i: (repeated[i], -logits[i], -best[i][1].at, best[i][0].candidate.id)
@@ -504,7 +501,7 @@ def asks_the_same(item: WeightedCandidate, recallable: Recallable, asked: Parsed
     text = recallable.text[:_READ_CHARS]
     if recallable.position is None or not only_asks(text):
         return False
-    words = frozenset(words_of(text))
+    words = frozenset(_words_of(text))
     if len(words & asked.words) >= _SAME_WORDS * len(words | asked.words):
         return True
     return recallable.speaker == OWNER and (item.candidate.dense or 0.0) >= _SAME_MEANING
@@ -525,8 +522,8 @@ def _share_of_questions(text: str) -> float:
 def _of_time(recallable: Recallable, asked: ParsedQuestion, newest: int) -> float:
     logit = 0.0
     if asked.has_range:
-        logit += _IN_TIME * nearness(recallable, asked)
-    if is_over(recallable, asked):
+        logit += _IN_TIME * _nearness(recallable, asked)
+    if _is_over(recallable, asked):
         logit += _PAST if asked.past else -_PAST if asked.is_now else 0.0
     if asked.latest:
         days = (newest - recallable.at) / _DAY_US
