@@ -104,7 +104,7 @@ class Mailbox:
 
 
 class Mailboxes:
-    """The subscribers of one process, by topic."""
+    """The subscribers of one process, by topic; every adapter of the port keeps their notices in these."""
 
     def __init__(self) -> None:
         self._by_topic: dict[str, list[Mailbox]] = {}

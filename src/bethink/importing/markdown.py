@@ -373,8 +373,8 @@ _FOLDERS = ("folder", "templates_folder")
 def read_obsidian(archive: Archive) -> Iterator[Item]:
     """Each page where it stood in its folder; what is left, told."""
     # What stands before all names if the zip holds the folder itself.
-    inside = next((f"/{name}" for name in archive.members if "/.obsidian/" in f"/{name}"), "/.obsidian/")
-    top = inside[1 : inside.index("/.obsidian/") + 1]
+    settings = next((name for name in archive.members if "/.obsidian/" in f"/{name}"), "")
+    top = settings[: f"/{settings}".index("/.obsidian/")] if settings else ""
     templates, others, names = _templates(archive), _OtherFiles(), UniquePaths()
     wanted: list[str] = []
     left = 0

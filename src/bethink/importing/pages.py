@@ -104,8 +104,8 @@ class PageImporter:
         page = None if row is None else await self._page(row.record.place)
         if row is None or page is None:
             wanted = row.record.place if row else exported.path
-            others_here = {twin_key(plan.path) for plan in taken.values()}
-            path, is_there = await self._place(wanted, exported, others_here)
+            planned = {twin_key(plan.path) for plan in taken.values()}
+            path, is_there = await self._place(wanted, exported, planned)
             outcome.places[exported.key] = path
             return _PagePlan(exported, row, path, "known" if is_there else "new")
         outcome.places[exported.key] = row.record.place

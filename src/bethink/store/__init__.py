@@ -5,6 +5,9 @@ the keys by which it can be scanned; a record is a frozen msgspec Struct with an
 `id` and those keys as attributes. Owner is part of every key: no call reads or
 changes more than one owner's records (`owners` tells whose there are), and
 every batch belongs to one owner.
+
+Features read all of a scan through `records_of` and its like, and repeat an update that another writer came
+before through `retry_conflicts`. Adapters keep a record as a `Row` and its place in a scan as a `Position`.
 """
 
 from __future__ import annotations
@@ -258,7 +261,10 @@ _OWNERS = 100
 
 
 async def pages_of(store: Store, owner: str, scan: Scan[R]) -> AsyncGenerator[tuple[Versioned[R], ...]]:
-    """The pages of a scan, to its end; the last one may be empty."""
+    """The pages of a scan, to its end; the last one may be empty.
+
+    Each is asked for when the one before it was gone through: later changes behind it are seen.
+    """
     while True:
         (page,) = await store.scan(owner, scan)
         yield page.items
