@@ -140,12 +140,12 @@ async def test_as_chunks_of_dial(run: Recorded) -> None:
         queue: asyncio.Queue[Any] = asyncio.Queue()
         choice = Choice(queue, 0)
         choice.open()
-        tally = AnswerRenderer(choice, uploaded)
+        renderer = AnswerRenderer(choice, uploaded)
         for numbered in part:
-            await tally.render([numbered])
-        if tally.waiting:
-            tally.say(asks(tally.waiting, minutes=60))
-        tally.end()
+            await renderer.render([numbered])
+        if renderer.waiting:
+            renderer.say(asks(renderer.waiting, minutes=60))
+        renderer.end()
         choice.close()
         chunks = [queue.get_nowait().to_dict() for _ in range(queue.qsize())]
         told.append("".join(json.dumps(chunk, ensure_ascii=False) + "\n" for chunk in chunks))
