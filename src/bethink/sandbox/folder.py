@@ -35,15 +35,6 @@ Print = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
-    """What a directory takes. `is_whole` is false where counting stopped at its bounds."""
-
-    bytes: int
-    files: int
-    is_whole: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     """A file that is new or changed; `content` is None where it was not read, and `why` says why."""
 
@@ -62,18 +53,17 @@ class Bounds:
     all_bytes: int
 
 
-def size_of(root: Path | str, most_files: int) -> Size:
-    """What `root` takes on the disk; counts `most_files` entries and no more."""
-    total = count = 0
+def size_of(root: Path | str, most_files: int) -> int | None:
+    """Bytes that `root` takes on the disk; None if it has over `most_files` entries, or cannot be counted."""
+    total = 0
     try:
-        for entry in _walk(root):
+        for count, entry in enumerate(_walk(root), 1):
             total += max(entry.status.st_blocks * BLOCK_BYTES, 0)
-            count += 1
             if count > most_files:
-                return Size(total, count, is_whole=False)
+                return None
     except OSError:
-        return Size(total, count, is_whole=False)
-    return Size(total, count, is_whole=True)
+        return None
+    return total
 
 
 def prints_of(root: Path, most_files: int) -> dict[str, Print]:

@@ -39,7 +39,10 @@ def main() -> None:
         os.setsid()
     for name, value in orders["limits"].items():
         resource.setrlimit(getattr(resource, name), (value, value))
-    _drop_capabilities()
+    for capability in range(_LAST_POSSIBLE_CAPABILITY + 1):
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION_3, 0))
+    _checked(_libc.capset(header, ctypes.create_string_buffer(24)), "capset")
     if parent := orders["parent"]:
         _checked(_libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0), "prctl")
         if os.getppid() != parent:
@@ -60,13 +63,6 @@ def _read_all(descriptor: int) -> bytes:
     while part := os.read(descriptor, 1 << 16):
         parts.append(part)
     return b"".join(parts)
-
-
-def _drop_capabilities() -> None:
-    for capability in range(_LAST_POSSIBLE_CAPABILITY + 1):
-        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
-    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION_3, 0))
-    _checked(_libc.capset(header, ctypes.create_string_buffer(24)), "capset")
 
 
 def _restrict_files(rules: dict[str, Any]) -> None:
