@@ -61,7 +61,7 @@ def test_files_are_taken_in_and_found(plain: CommandLine) -> None:
     folder = plain.data / "vault"
     (folder / "trip.md").write_text("# Trip\n- hotel: Zembrovia\n")
     (folder / "latin.md").write_bytes(b"caf\xe9")
-    assert "2 files changed" in plain("doctor").out
+    assert "2 changed files" in plain("doctor").out
     synced = plain("vault", "sync")
     assert synced.out == snapshot("2 pages: 1 read anew, 0 moved, 0 gone\n")
     assert synced.err == snapshot("not read: latin.md: it is not UTF-8 text\n")

@@ -36,7 +36,7 @@ _AGAIN: Final = frozenset({"directory_full", "vault_full", "unreadable"})
 """What may be otherwise though the file is the same."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SyncReport:
     """How many pages were read anew, moved and lost, how many files cannot be read, how many there are."""
 
@@ -50,13 +50,6 @@ class SyncReport:
     def is_news(self) -> bool:
         """Whether anything was taken in."""
         return bool(self.taken or self.moved or self.lost)
-
-
-@dataclass(slots=True)
-class _Count:
-    taken: int = 0
-    moved: int = 0
-    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +85,16 @@ class FolderSync:
         known = await self.context.known(owner)
         wanted = [*walked.pages] if rebuild else self._differing(known, walked)
         missing = {path for path in (known.pages if paths is None else paths) if path not in walked.pages}
-        count = _Count()
+        report = SyncReport()
         for chunk in _chunks(wanted, walked):
-            await self._take_in(owner, chunk, count=count, rebuild=rebuild)
-        await self._lose(owner, missing, count)
+            await self._take_in(owner, chunk, report=report, rebuild=rebuild)
+        await self._lose(owner, missing, report)
         if whole:
             await self._note_odd(owner, walked)
         known = await self.context.known(owner)
         unread = sum(page.state == "unread" for page in known.pages.values())
-        there = len(known.pages) - unread
-        return SyncReport(count.taken, count.moved, count.lost, unread + len(known.vault.odd), there)
+        report.unread, report.pages = unread + len(known.vault.odd), len(known.pages) - unread
+        return report
 
     async def behind(self, owner: str) -> int:
         """How many files differ from what is known of them, or are gone; nothing changes."""
@@ -127,7 +120,7 @@ class FolderSync:
         there = {path for path, page in known.pages.items() if page.state == "there"}
         return sorted(filter(differs, walked.pages), key=lambda path: (path not in there, path))
 
-    async def _take_in(self, owner: str, chunk: Sequence[str], *, count: _Count, rebuild: bool) -> None:
+    async def _take_in(self, owner: str, chunk: Sequence[str], *, report: SyncReport, rebuild: bool) -> None:
         folder = self.context.folder(owner)
         async with self.context.lock(owner) as draft:
             draft.anew = rebuild
@@ -136,7 +129,7 @@ class FolderSync:
             moved = await anyio.to_thread.run_sync(_moves, folder, draft, found)
             await draft.fetch([page for page in (*held, *moved.values()) if page is not None])
             for one in found:
-                _note(draft, one, moved=moved, count=count)
+                _note(draft, one, moved=moved, report=report)
             await draft.commit()
 
     async def reindex(self, owner: str, paths: Sequence[str]) -> None:
@@ -152,10 +145,10 @@ class FolderSync:
                     if page is not None and page.state == "there" and page.version == one.version:
                         draft.reindex(page, one)
                     else:
-                        _note(draft, one, moved={}, count=_Count())
+                        _note(draft, one, moved={}, report=SyncReport())
                 await draft.commit()
 
-    async def _lose(self, owner: str, missing: Collection[str], count: _Count) -> None:
+    async def _lose(self, owner: str, missing: Collection[str], report: SyncReport) -> None:
         """Those that are nowhere any more; their history stays."""
         known = await self.context.known(owner)
         lost = [path for path in missing if path in known.pages]
@@ -168,7 +161,7 @@ class FolderSync:
                 page = draft.known.pages.get(path)
                 if page is not None and path not in there:
                     draft.lose(page, by="outside")
-                    count.lost += 1
+                    report.lost += 1
             await draft.commit()
 
     async def _note_odd(self, owner: str, walked: FileTree) -> None:
@@ -269,7 +262,7 @@ def _moves(folder: Folder, draft: Draft, found: Sequence[PageFile | _Unread]) ->
     return moves
 
 
-def _note(draft: Draft, one: PageFile | _Unread, *, moved: dict[str, PageRecord], count: _Count) -> None:
+def _note(draft: Draft, one: PageFile | _Unread, *, moved: dict[str, PageRecord], report: SyncReport) -> None:
     """Have the draft know what was found at a path."""
     old = draft.known.pages.get(one.path)
     if isinstance(one, _Unread):
@@ -278,15 +271,15 @@ def _note(draft: Draft, one: PageFile | _Unread, *, moved: dict[str, PageRecord]
         return
     if (before := moved.get(one.path)) is not None:
         draft.move(before, one, by="outside")
-        count.moved += 1
+        report.moved += 1
         return
     if (trouble := draft.room(one.path, one.stat.size)) is not None:
-        _note(draft, _Unread(one.path, one.stat, trouble), moved=moved, count=count)
+        _note(draft, _Unread(one.path, one.stat, trouble), moved=moved, report=report)
     elif old is None or old.version != one.version:
         draft.take(one, by="outside")
-        count.taken += 1
+        report.taken += 1
     elif draft.anew or old.state == "unread":
         draft.reindex(old, one)
-        count.taken += 1
+        report.taken += 1
     elif not old.sure or _is_other(old, one.stat) or _is_nameless(old):
         draft.touch(old, one)

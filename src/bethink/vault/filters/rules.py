@@ -194,9 +194,10 @@ class FilterStore:
                 raise BadInput(f"There are {MAX_RULES} filters: remove one that is not needed any more.")
             made = was.made + 1
             new = msgspec.structs.replace(checked, id=f"f{made}")
-            return msgspec.structs.replace(was, version=was.version + 1, made=made, rules=(*was.rules, new))
+            return msgspec.structs.replace(was, made=made, rules=(*was.rules, new))
 
-        return (await self._change(principal.owner, added)).rules[-1]
+        _, now = await self._change(principal.owner, added)
+        return now.rules[-1]
 
     async def remove(self, principal: Principal, id: str) -> Rule:
         """Remove a filter.
@@ -205,39 +206,32 @@ class FilterStore:
             UnknownId: there is none of this id.
         """
         must_be_owner(principal)
-        gone: list[Rule] = []
 
         def without(was: RuleSet) -> RuleSet:
-            gone[:] = [rule for rule in was.rules if rule.id == id]
-            if not gone:
-                raise UnknownId(f"There is no filter {id[:40]!r}: `bethink vault filters list` shows them.")
             kept = tuple(rule for rule in was.rules if rule.id != id)
-            return msgspec.structs.replace(was, version=was.version + 1, rules=kept)
+            if len(kept) == len(was.rules):
+                raise UnknownId(f"There is no filter {id[:40]!r}: `bethink vault filters list` shows them.")
+            return msgspec.structs.replace(was, rules=kept)
 
-        await self._change(principal.owner, without)
-        return gone[0]
+        was, _ = await self._change(principal.owner, without)
+        return next(rule for rule in was.rules if rule.id == id)
 
     async def reset(self, principal: Principal) -> int:
         """Remove all filters; how many there were."""
         must_be_owner(principal)
-        counts: list[int] = []
-
-        def emptied(was: RuleSet) -> RuleSet:
-            counts[:] = [len(was.rules)]
-            return msgspec.structs.replace(was, version=was.version + 1, rules=())
-
-        await self._change(principal.owner, emptied)
-        return counts[0]
+        was, _ = await self._change(principal.owner, lambda was: msgspec.structs.replace(was, rules=()))
+        return len(was.rules)
 
     @retry_conflicts
-    async def _change(self, owner: str, change: Callable[[RuleSet], RuleSet]) -> RuleSet:
+    async def _change(self, owner: str, change: Callable[[RuleSet], RuleSet]) -> tuple[RuleSet, RuleSet]:
+        """What held before the change, and what holds now."""
         (found,) = await self.store.get(RULE_SETS, owner, [_ONE])
         was = NO_RULES if found is None else found.record
-        now = change(was)
+        now = msgspec.structs.replace(change(was), version=was.version + 1)
         await self.store.commit(owner, [Put(RULE_SETS, now, if_version=found.version if found else 0)])
         for tell in self.on_change:
             tell(owner, was, now)
-        return now
+        return was, now
 
 
 def must_be_owner(principal: Principal) -> None:
