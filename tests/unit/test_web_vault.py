@@ -304,7 +304,7 @@ async def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
         await put(door, "thing.md", "one")
         (tmp_path / "vault").rename(tmp_path / "elsewhere")
         part = (await door.http.get("/health")).json()["parts"]["vault"]
-        assert (part["status"], "folder is gone" in part["message"]) == ("degraded", True)
+        assert (part["status"], "folder is missing" in part["message"]) == ("degraded", True)
 
 
 async def test_a_way_without_its_beginning_is_refused(tmp_path: Path) -> None:
