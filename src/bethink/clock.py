@@ -158,7 +158,7 @@ def time_of(value: object) -> int:
                 pass
     except (ValueError, OverflowError):
         pass
-    raise BadInput(f"{str(value)[:40]!r} is no time: write it like 2026-11-02T09:30:00Z.")
+    raise BadInput(f"{str(value)[:40]!r} is not a time: write it like 2026-11-02T09:30:00Z.")
 
 
 def checked_id(id: object) -> None:

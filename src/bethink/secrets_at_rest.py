@@ -87,8 +87,8 @@ class SecretBox:
             return AESGCM(key).decrypt(nonce, rest, version).decode()
         except (InvalidTag, ValueError) as error:
             raise StorageError(
-                "A secret cannot be read: it was kept with another master key. Bring back that key "
-                f"(BETHINK_MASTER_KEY, or {FILE} of the data directory), or enter the secret anew."
+                "A secret cannot be read: it was kept with another master key. Restore that key"
+                f" (BETHINK_MASTER_KEY, or {FILE} of the data directory), or enter the secret again."
             ) from error
 
     def _read_key(self) -> bytes:

@@ -53,7 +53,7 @@ def _origin(url: str) -> str:
     parts = urlsplit(url.strip().rstrip("/"))
     if parts.scheme not in _PORTS or not parts.hostname or parts.path or parts.query or "@" in url:
         raise ValueError(
-            f"{url!r} is no address of a site: give a scheme and a name, as https://bethink.example"
+            f"{url!r} is not the address of a site: give a scheme and a name, as https://bethink.example"
         )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}" + (

@@ -50,7 +50,7 @@ def test_a_pdf_whose_time_is_up_says_how_far_it_was_read() -> None:
 
 
 def test_pictures_of_text_are_told_from_text() -> None:
-    assert read_pdf(pdf("", ""), seconds=60).error == "This PDF holds no text: its pages are pictures."
+    assert read_pdf(pdf("", ""), seconds=60).error == "This PDF contains no text: its pages are images."
 
 
 def test_a_locked_pdf_says_so() -> None:

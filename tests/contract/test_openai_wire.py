@@ -200,10 +200,10 @@ async def test_connections_are_used_again(scripted: ScriptedProcess, wire: OpenA
         (Rule(status=503, body="upstream down"), Unreachable, "upstream down"),
         (Rule(fault="no_answer"), Unreachable, "closed the connection"),
         (Rule(fault="empty"), InvalidResponse, "empty"),
-        (Rule(fault="garbage"), InvalidResponse, "no chat completion"),
+        (Rule(fault="garbage"), InvalidResponse, "not a chat completion"),
         (Rule(fault="html"), InvalidResponse, "base URL"),
         (Rule(body="not json"), InvalidResponse, "without an answer"),
-        (Rule(body='{"choices":'), InvalidResponse, "no chat completion"),
+        (Rule(body='{"choices":'), InvalidResponse, "not a chat completion"),
     ],
 )
 async def test_a_server_that_does_not_answer_gives_one_clear_error(

@@ -188,7 +188,7 @@ def test_a_paragraph_without_an_end_is_cut() -> None:
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [
-        (b"\x89PNG\r\n\x1a\n\0\0", "a.png", "a.png is a picture: there is no text in it that can be read."),
+        (b"\x89PNG\r\n\x1a\n\0\0", "a.png", "a.png is an image: it contains no readable text."),
         (b"PK\x03\x04\0", "a.xlsx", "a.xlsx is a spreadsheet in a format that is not read: save it as CSV."),
         (b"PK\x03\x04\0", "a.zip", "a.zip is an archive: unpack it and give the files in it."),
         (b"\xd0\xcf\x11\xe0\0", "a.doc", "a.doc is in a format that is not read: save it as PDF or DOCX."),

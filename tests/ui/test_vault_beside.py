@@ -101,7 +101,9 @@ def test_two_pages_of_one_name_are_merged_with_their_links(vault: Vaulted, page:
     page.goto(f"{vault.served.url}/vault/check")
     page.get_by_role("button", name="Merge people/mara.md into mara.md").click()
     shown = page.get_by_role("dialog")
-    expect(shown.get_by_role("heading", name="people/mara.md goes; its history stays")).to_be_visible()
+    expect(
+        shown.get_by_role("heading", name="people/mara.md is deleted; its history is kept")
+    ).to_be_visible()
     shown.get_by_role("button", name="Apply").click()
     expect(page.get_by_text("people/mara.md is fixed")).to_be_visible()
     assert vault.text("mara.md") == "# Mara\n- city: Oslo\n- age: 41\n"

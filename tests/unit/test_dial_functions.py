@@ -230,7 +230,7 @@ async def test_what_was_approved_is_not_done_once_its_model_is_gone() -> None:
         conversation = await house.new()
         run = await runs.start(house.me, conversation, "Forget all", resources=RunResources(llm=llm))
         await house.events(run)
-        with pytest.raises(Conflict, match="decide there"):
+        with pytest.raises(Conflict, match="can only be decided where it was made"):
             await runs.approvals.decide(house.me, run, call="call_d", choice=ApprovalChoice("approve"))
         # A process that ended between the decision and what follows it.
         found = await runs.stored.versioned(house.me, run)

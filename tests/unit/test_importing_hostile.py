@@ -227,7 +227,7 @@ def test_a_directory_that_would_lie_where_no_file_reaches_is_told_as_damage(
     (tmp_path / "far.zip").write_bytes(
         content[:end] + locator + content[end : end + 8] + b"\xff" * 12 + content[end + 20 :]
     )
-    with pytest.raises(BadInput, match="no whole zip"), opened(tmp_path / "far.zip"):
+    with pytest.raises(BadInput, match="not a complete zip"), opened(tmp_path / "far.zip"):
         pass
 
 

@@ -106,7 +106,7 @@ async def test_an_obsidian_folder_comes_as_it_is_and_its_links_go_on_leading(tmp
         assert {one.why.split(":")[0] for one in done.report.problems} == {
             "Templates",
             "Settings and other hidden files",
-            "The vault keeps pages only; keep these files where they are.",
+            "The vault contains only pages; keep these files where they are.",
         }
 
 

@@ -118,7 +118,7 @@ async def test_a_page_without_a_type_is_known_by_its_beginning() -> None:
     ("answer", "says"),
     [
         (page(b"\x89PNG", "image/png"), "This is image/png: only pages"),
-        (page(b"MZ\0\0", ""), "This is no text"),
+        (page(b"MZ\0\0", ""), "This is not text"),
         (page(b"no pdf", "application/pdf"), "it is none"),
         (page(b"%PDF-1.7 rubbish", "application/pdf"), "This PDF is damaged"),
         (page("gone", status="404 Not Found"), "404 Not Found"),

@@ -259,11 +259,11 @@ async def test_a_client_may_stand_in_for_a_tool_that_reads() -> None:
     [
         ({"type": "array"}, "no object"),
         ({"type": "object", "properties": []}, "properties is no object"),
-        ({"type": "object", "properties": {"a": 1}}, "properties.a is no schema"),
+        ({"type": "object", "properties": {"a": 1}}, "properties.a is not a schema"),
         ({"type": "object", "properties": {"a": {"type": "text"}}}, "properties.a.type is 'text'"),
         ({"type": "object", "properties": {"a": {"type": [{}]}}}, "properties.a.type"),
         ({"type": "object", "required": "a"}, "required is no list"),
-        ({"type": "object", "properties": {"a": {"items": 3}}}, "properties.a.items is no schema"),
+        ({"type": "object", "properties": {"a": {"items": 3}}}, "properties.a.items is not a schema"),
         ({"type": "object", "description": "x" * 70_000}, "larger than 64 kB"),
     ],
 )

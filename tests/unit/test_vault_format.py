@@ -112,7 +112,7 @@ def test_front_matter_is_text_as_it_was_written() -> None:
         ("a: [1", "line"),
         ("a: 1\na: 2", "twice"),
         ("a: &x 1\nb: *x", "anchor"),
-        ("- a\n- b", "no list of fields"),
+        ("- a\n- b", "not a list of fields"),
         ("a: " + "[" * 20_000, "nested"),
         ("a:\n" + "- " * 20_000 + "b", "nested"),
         ("a: !!python/object:os.system x", "constructor"),

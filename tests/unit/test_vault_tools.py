@@ -208,7 +208,7 @@ async def test_code_that_fails_says_where_and_code_that_is_none_is_not_run(tmp_p
         assert output.error == "code_failed"
         assert 'File "<code>", line 3' in output.text
         assert "seen" in output.text
-        assert "no valid Python" in (await ran(at, code, 'create_file("early.md", "x")\ntext = (')).text
+        assert "not valid Python" in (await ran(at, code, 'create_file("early.md", "x")\ntext = (')).text
         assert not (at.root / "early.md").exists()
         output = await ran(at, code, 'open("note.txt", "w").write("x"); open("a.md", "wb").write(b"\\xff")')
         assert "[note.txt is not kept" in output.text

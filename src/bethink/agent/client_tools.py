@@ -160,12 +160,12 @@ def results_of(asked: OpenCalls, given: Sequence[ToolMessage], max_chars: int) -
 def _tool(schema: ToolSchema) -> Tool:
     if not _NAME.fullmatch(schema.name):
         raise BadInput(
-            f"{schema.name[:80]!r} is no name for a tool: use 1 to 64 letters, digits, underscores or dashes."
+            f"{schema.name[:80]!r} is not a tool name: use 1 to 64 letters, digits, underscores or dashes."
         )
     if len(msgspec.json.encode(schema.parameters)) > _MAX_SCHEMA_BYTES:
         raise BadInput(f"The parameters of {schema.name} are larger than {_MAX_SCHEMA_BYTES // 1024} kB.")
     if schema.parameters.get("type", "object") != "object":
-        raise BadInput(f'The parameters of {schema.name} are no object: they need "type": "object".')
+        raise BadInput(f'The parameters of {schema.name} are not an object: they need "type": "object".')
     if (fault := _fault(schema.parameters, "parameters")) is not None:
         raise BadInput(f"The schema of {schema.name} is not valid: {fault}.")
     return Tool(
@@ -187,7 +187,7 @@ def _fault(schema: object, place: str) -> str | None:
     if isinstance(schema, bool):
         return None
     if not isinstance(schema, dict):
-        return f"{place} is no schema"
+        return f"{place} is not a schema"
     known = cast("dict[str, Any]", schema)
     if not _are_types(known.get("type", [])):
         return f"{place}.type is {known['type']!r}"

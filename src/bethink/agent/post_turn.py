@@ -220,8 +220,8 @@ class Extraction:
             self._garbage += 1
             if self._garbage >= _MOST_GARBAGE:
                 self.off = (
-                    f"Facts are not looked for any more: {_MOST_GARBAGE} times in a row the model answered"
-                    " with what are no facts. Set a larger model and start again, or BETHINK_EXTRACTION=off."
+                    f"Facts are no longer extracted: {_MOST_GARBAGE} times in a row the model's answer"
+                    " had no valid facts. Set a larger model and restart, or BETHINK_EXTRACTION=off."
                 )
                 _log.warning("%s", self.off)
             raise InvalidResponse(f"The model's answer contains no valid facts: {error}") from error
@@ -242,7 +242,7 @@ def _why_off(mode: Mode, llm: Llm | None) -> str | None:
         return "Facts are not extracted from your messages: no model is set."
     if llm.context_tokens < _LEAST_WINDOW:
         return (
-            f"Facts are not looked for in what you say: {llm.name} is too small for it, its window"
+            f"Facts are not extracted from your messages: {llm.name} is too small for it, its window"
             f" holds {llm.context_tokens:,} tokens and {_LEAST_WINDOW:,} are needed."
         )
     return None
@@ -340,7 +340,7 @@ def _title(text: str) -> str:
     """
     line = text.strip().strip("\"'“”«»*#`. ")
     if "\n" in line or not 0 < len(line) <= _TITLE_CHARS:
-        raise InvalidResponse("The model's answer is no name for a conversation.")
+        raise InvalidResponse("The model's answer is not a title.")
     return checked_title(line)
 
 

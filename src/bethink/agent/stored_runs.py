@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _TEND_S = 300
 _ELSEWHERE = (
-    "This call waits where it was asked, since its model is reached with that request's key: decide there."
+    "This call can only be decided where it was made, because its model needs the key of that request."
 )
 
 _log = log("deciding")

@@ -335,7 +335,7 @@ class SearchMemoryTool(_MemoryTool):
         {
             "type": "object",
             "properties": {
-                "query": {"type": "string", "description": "Where to look for, in natural language."},
+                "query": {"type": "string", "description": "What to look for, in natural language."},
                 "top_k": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5},
             },
             "required": ["query"],

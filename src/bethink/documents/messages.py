@@ -164,9 +164,9 @@ def why_not(name: str, media_type: str, head: bytes) -> str:
     """Why a file is not read, and what to do, as a sentence."""
     ending = _ending(name)
     if head.startswith(_PICTURES) or media_type.startswith("image/"):
-        return f"{name} is a picture: there is no text in it that can be read."
+        return f"{name} is an image: it contains no readable text."
     if media_type.startswith(("audio/", "video/")):
-        return f"{name} is a recording: there is no text in it that can be read."
+        return f"{name} is a recording: it contains no readable text."
     if ending in _SHEETS:
         return f"{name} is a spreadsheet in a format that is not read: save it as CSV."
     if ending in _OFFICE or head.startswith((_OLD_OFFICE, _RTF)):

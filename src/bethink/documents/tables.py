@@ -74,7 +74,7 @@ def csv_pages(text: str, name: str) -> tuple[list[str], str]:
     try:
         head = next((row for row in rows if any(row)), None)
     except csv.Error:
-        return [], "This is no table that can be read."
+        return [], "This is not a readable table."
     if head is None:
         return [], ""
     notes: list[str] = []

@@ -109,7 +109,7 @@ def read(file: BinaryIO) -> Iterator[ImportLine]:
         found = _file.decode(body.removeprefix(b"\xef\xbb\xbf"))
         updated_at = None if found.updated_at is None else time_of(found.updated_at)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"This is no memory file of the general purpose agent: {error}.") from error
+        raise BadInput(f"This is not a memory file of the general purpose agent: {error}.") from error
     for number, raw in enumerate(found.memories, 1):
         yield _line(number, raw, updated_at=updated_at)
 

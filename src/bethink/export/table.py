@@ -89,7 +89,7 @@ def read(file: BinaryIO) -> Iterator[ImportLine]:
     names = next((row for _, row in rows if isinstance(row, list)), list[str]())
     columns = [name.strip().lower().replace(" ", "_") for name in names]
     if not CONTENT_NAMES.intersection(columns):
-        raise BadInput("No column of the table is named `content`: name the one that holds the facts so.")
+        raise BadInput("No column of the table is named `content`: rename the column with the facts.")
     more = next((name for name in columns if name.startswith(_MORE)), None)
     if more is not None:
         schema = more.removeprefix(_MORE)

@@ -53,7 +53,7 @@ def _media_type_of(content: bytes) -> str:
     for mark, media_type in _MARKS:
         if content.startswith(mark):
             return media_type
-    raise InvalidResponse("The provider of pictures sent something that is no picture.")
+    raise InvalidResponse("The image provider sent something that is not an image.")
 
 
 def _decoded(text: str) -> bytes:
@@ -61,7 +61,7 @@ def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text.partition(",")[2] if text.startswith("data:") else text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise InvalidResponse("The provider of pictures sent a damaged picture.") from error
+        raise InvalidResponse("The image provider sent a damaged image.") from error
 
 
 _MAX_BYTES: Final = 60_000_000
@@ -106,7 +106,7 @@ class Exchange:
         whole = urljoin(f"{self.base_url}/", url)
         is_own = urlsplit(whole)[:2] == urlsplit(self.base_url)[:2]
         if not is_own and not whole.startswith("https://"):
-            raise InvalidResponse("The provider of pictures gave an address that is not opened.")
+            raise InvalidResponse("The image provider gave an address that is not allowed.")
         return await self._asked("GET", whole, headers=self.headers if is_own else {})
 
     async def _asked(self, method: str, url: str, **more: Any) -> bytes:  # noqa: ANN401 - as httpx2 takes it
@@ -124,11 +124,11 @@ class Exchange:
                 async for part in response.aiter_bytes():
                     content += part
                     if len(content) > _MAX_BYTES:
-                        raise InvalidResponse("The provider of pictures answered with more than can be read.")
+                        raise InvalidResponse("The answer of the image provider is too large.")
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise Unreachable(f"The provider of pictures at {self.base_url} cannot be reached.") from error
         except TimeoutError as error:
-            raise Unreachable(f"No picture came within {self.timeout_s:g} s.") from error
+            raise Unreachable(f"No image came within {self.timeout_s:g} s.") from error
         if response.status_code != _OK:
             raise _fault(response.status_code, bytes(content))
         return bytes(content)
@@ -144,15 +144,15 @@ def _fault(status: int, content: bytes) -> LlmError:
     said = " ".join(said.split())[:_SHOWN] or f"HTTP {status}"
     match status:
         case 429:
-            return RateLimited(f"The provider of pictures wants fewer requests: {said}")
+            return RateLimited(f"The image provider limits the rate of requests: {said}")
         case 400 | 403 | 422:
-            return Refused(f"The provider of pictures refused: {said}")
+            return Refused(f"The image provider refused: {said}")
         case 401:
-            return Refused("The provider of pictures does not accept the key: set BETHINK_IMAGES_API_KEY.")
+            return Refused("The image provider does not accept the key: set BETHINK_IMAGES_API_KEY.")
         case 404:
-            return InvalidResponse(f"The provider of pictures knows no such model: {said}")
+            return InvalidResponse(f"The image provider does not know this model: {said}")
         case _:
-            return Unreachable(f"The provider of pictures answered with HTTP {status}: {said}")
+            return Unreachable(f"The image provider answered with HTTP {status}: {said}")
 
 
 class _Attachment(msgspec.Struct, frozen=True):
@@ -233,7 +233,7 @@ class DialImages:
             if one.url:
                 return await self.exchange.get(f"v1/{one.url}" if one.url.startswith("files/") else one.url)
         said = " ".join((message.content or "nothing").split())[:200]
-        raise InvalidResponse(f"The deployment {self.deployment} made no picture; it said: {said}")
+        raise InvalidResponse(f"The deployment {self.deployment} made no image; it said: {said}")
 
 
 def dial_images(base_url: str, key: str, deployment: str, *, timeout_s: float = 120) -> DialImages:
@@ -291,14 +291,14 @@ class OpenAiImages:
         try:
             made = msgspec.json.decode(answer, type=_Made)
         except (msgspec.DecodeError, UnicodeError) as error:
-            raise InvalidResponse("The provider of pictures did not answer in OpenAI's format.") from error
+            raise InvalidResponse("The image provider did not answer in OpenAI's format.") from error
         match made.data:
             case [_Datum(b64_json=str(text)), *_]:
                 content = _decoded(text)
             case [_Datum(url=str(url)), *_]:
                 content = await self.exchange.get(url)
             case _:
-                raise InvalidResponse("The provider of pictures sent none.")
+                raise InvalidResponse("The image provider sent no image.")
         used = made.usage or _Used()
         return Picture(_media_type_of(content), content, used.input_tokens, used.output_tokens)
 

@@ -340,7 +340,7 @@ def _opened_zip(file: IO[bytes], name: str) -> Generator[zipfile.ZipFile]:
         packed = zipfile.ZipFile(file)
     except (*DAMAGED, ValueError) as error:
         raise BadInput(
-            f"{name} is no whole zip: it ends early, or was changed. Download it again."
+            f"{name} is not a complete zip: it ends early, or was changed. Download it again."
         ) from error
     with packed:
         yield packed

@@ -73,7 +73,7 @@ _CUT_WORD = re.compile(rb"[-A-Za-z]{1,9}\Z")
 _NO_NUMBER = "\ufdd0"
 """Stands for such a number: a character that no text has (Unicode 23.7, "Noncharacters")."""
 _NO_NUMBER_JSON = b'"\\ufdd0"'
-_NO_NUMBER_WHY = "It holds NaN or Infinity, which JSON has no number for."
+_NO_NUMBER_WHY = "It contains NaN or Infinity, which is not valid JSON."
 _VALUE_CHARS = 16
 """A value that is no text counts as so many characters."""
 _NAMES = ("title", "name")
@@ -197,7 +197,7 @@ class _JsonReader:
         elif event == "start_map":
             yield from self.object(events)
         else:
-            yield Skipped("the file", "It holds neither a list nor an object.")
+            yield Skipped("the file", "It contains neither a list nor an object.")
         for _ in events:  # what follows the value is an error that the parser raises
             pass
 
@@ -214,7 +214,7 @@ class _JsonReader:
             elif isinstance(found, Skipped):
                 yield found
             else:
-                yield Skipped(f"conversation {self.count:,}", "It is no object.")
+                yield Skipped(f"conversation {self.count:,}", "It is not an object.")
 
     def object(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | Skipped]:
         members: dict[str, object] = {}

@@ -132,7 +132,7 @@ class _OtherFiles:
             if kind == "hidden":
                 why, is_fault = "Settings and other hidden files: skipped.", False
             else:
-                why, is_fault = "The vault keeps pages only; keep these files where they are.", True
+                why, is_fault = "The vault contains only pages; keep these files where they are.", True
             shown = names[0] if len(names) == 1 else f"{len(names):,} files .{kind}, such as {names[0]}"
             yield Skipped(shown[:200], why, is_fault=is_fault, count=len(names))
 

@@ -131,13 +131,13 @@ def checked_url(text: str) -> httpx2.URL:
         url = httpx2.URL(text).copy_with(fragment=None)
         host = url.raw_host.decode("ascii")
     except (httpx2.InvalidURL, UnicodeError, ValueError, TypeError) as error:
-        raise AddressRefused(f"{text[:200]!r} is no address of a page.") from error
+        raise AddressRefused(f"{text[:200]!r} is not the address of a page.") from error
     if url.scheme not in _DEFAULT_PORTS or not host:
         raise AddressRefused("Only addresses that begin with https:// or http:// are opened.")
     if url.userinfo:
         raise AddressRefused("The address contains a user name or a password: remove it.")
     if not _HOST.fullmatch(host) or port_of(url) > _MAX_PORT:
-        raise AddressRefused(f"{text[:200]!r} is no address of a page.")
+        raise AddressRefused(f"{text[:200]!r} is not the address of a page.")
     if _ends_in_number(host) and not _is_address(host, ipaddress.IPv4Address):
         raise AddressRefused(f"{host!r} is an address in disguise: write it as four decimal numbers.")
     return url

@@ -125,7 +125,7 @@ def _kind(media_type: str, content: bytes) -> Kind:
     if media_type in _UNSAID and start.startswith((b"<!doctype html", b"<html")):
         return "html"
     if b"\0" in content[:_LOOKED_AT] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise WebError("This is no text: only pages, texts, JSON and PDF files are read.")
+        raise WebError("This is not text: only pages, texts, JSON and PDF files are read.")
     return "text"
 
 

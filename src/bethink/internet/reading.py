@@ -157,7 +157,7 @@ def read_pdf(content: bytes, seconds: float) -> Reading:
     if not parts:
         return Reading(title=title, error="This PDF could not be read in time.")
     if not size:
-        return Reading(title=title, error="This PDF holds no text: its pages are pictures.")
+        return Reading(title=title, error="This PDF contains no text: its pages are images.")
     note = "" if len(parts) == count else f"Only the first {len(parts)} of {count} pages were read."
     reading = _bounded(title, "\n\n".join(parts))
     return msgspec.structs.replace(reading, note=note or reading.note)

@@ -85,7 +85,7 @@ def read_header(path: Path) -> Header:
             f"The model {path} cannot be read: {error.strerror}. Check the path in `gguf:PATH`."
         ) from error
     except (struct.error, UnicodeDecodeError, ValueError) as error:
-        raise BadInput(f"{path} is no GGUF file, or one that is cut off: {error}.") from error
+        raise BadInput(f"{path} is not a complete GGUF file: {error}.") from error
     architecture = str(values.get("general.architecture", ""))
     window = values.get(f"{architecture}.context_length", 0)
     return Header(

@@ -531,7 +531,7 @@ class Answer:
                 self._take_content(given, deltas)
         except (msgspec.MsgspecError, RecursionError) as error:
             raise InvalidResponse(
-                f"{self._model} answered with something that is no chat completion ({error})."
+                f"{self._model} answered with something that is not a chat completion ({error})."
             ) from error
         if choice is not None and choice.finish_reason is not None:
             self._reason = choice.finish_reason

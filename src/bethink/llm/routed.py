@@ -96,7 +96,7 @@ class RoutedLlm(LlmWrapper):
             raise InvalidResponse(f"{self.name} was to choose a tool and wrote no such choice.") from error
         known = {tool.name for tool in request.tools} | {NO_TOOL}
         if route.tool not in known:
-            raise InvalidResponse(f"{self.name} chose {route.tool[:80]!r}, which is no tool.")
+            raise InvalidResponse(f"{self.name} chose {route.tool[:80]!r}, which is not a tool.")
         return route
 
 

@@ -103,7 +103,7 @@ class Connection:
         self.want()
         self._kick.set()
         if self._open is not None or self._sign_in is not None:
-            self._end("it was asked to connect anew")
+            self._end("it was asked to reconnect")
 
     async def run(self) -> None:
         """Keep the session, for ever."""

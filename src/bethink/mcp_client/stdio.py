@@ -149,7 +149,9 @@ class _Child:
                     if message is not None:
                         await to_client.send(SessionMessage(message))
                     elif line:
-                        _log.debug("%s wrote what is no JSON-RPC to standard output", self._config.name)
+                        _log.debug(
+                            "%s wrote something that is not JSON-RPC to standard output", self._config.name
+                        )
             if not self.is_ending:
                 await self._say_how_it_ended()
 

@@ -162,7 +162,7 @@ def memory_tools(app: App) -> list[Tool]:
         facts = await app.visibility.reader_filters.facts(context.principal, facts)
         return _json(History(memories=[memory_of(fact) for fact in facts]))
 
-    @tool(effect="write", label="Take back a memory", output=MemoryChange)
+    @tool(effect="write", label="Retract a memory", output=MemoryChange)
     async def retract_memory(context: ToolContext, memory: MemoryId) -> ToolOutput:
         """Take a memory out of use, since it is wrong or no longer wanted. `undo` brings it back.
 

@@ -56,14 +56,14 @@ PROMPTS = {
         "What do you know about …?",
         "Everything remembered about somebody or something",
         _WHAT_DO_YOU_KNOW,
-        ("subject", "Whom or what it is about"),
+        ("subject", "The person or subject"),
     ),
     "remember_this_conversation": Prompt(
         "Remember this conversation", "Keep what of this conversation is worth knowing later", _REMEMBER
     ),
     "prepare_for": Prompt(
         "Prepare for …",
-        "Begin a task with all that is remembered of it",
+        "Start a task with all memories about it",
         _PREPARE,
         ("task", "What you are about to do"),
     ),

@@ -288,7 +288,7 @@ class Door:
         ]
         cursor = (params and params.cursor) or "0"
         if not cursor.isdecimal() or len(cursor) > len(str(_PAGE)) * 2:
-            raise MCPError(types.INVALID_PARAMS, "This cursor is of no list: leave it out to begin anew.")
+            raise MCPError(types.INVALID_PARAMS, "This cursor is not valid: leave it out to start again.")
         start = int(cursor)
         more = str(start + _PAGE) if start + _PAGE < len(found) else None
         return types.ListToolsResult(

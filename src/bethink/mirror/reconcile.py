@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
 
 
-_CHANGED: str = "the memory was changed meanwhile"
+_CHANGED: str = "the memory was changed in the meantime"
 
 
 @dataclass(frozen=True, slots=True)

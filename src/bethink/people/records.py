@@ -212,7 +212,7 @@ def line(value: object, most: int = MAX_LINE_CHARS) -> str:
 def _email(value: object) -> str:
     text = line(value)
     if len(text) > _MAX_EMAIL_CHARS or not _EMAIL.fullmatch(text):
-        raise InvalidField("is no e-mail address, such as ada@example.org")
+        raise InvalidField("is not an e-mail address, such as ada@example.org")
     return text
 
 
@@ -221,7 +221,7 @@ def _phone(value: object) -> str:
         raise InvalidField("give a text")
     text = " ".join(value.split())
     if not _PHONE.fullmatch(text) or sum(char.isdigit() for char in text) not in _PHONE_DIGITS:
-        raise InvalidField("is no telephone number: 5 to 15 digits, such as +44 20 7946 0018")
+        raise InvalidField("is not a telephone number: 5 to 15 digits, such as +44 20 7946 0018")
     return text
 
 
@@ -231,7 +231,7 @@ def _birthday(value: object, today: date) -> str:
     try:
         born = date.fromisoformat(str(value))
     except ValueError:
-        raise InvalidField("is no date: write YYYY-MM-DD, such as 1990-12-31") from None
+        raise InvalidField("is not a date: write YYYY-MM-DD, such as 1990-12-31") from None
     if born.year < _FIRST_YEAR or born > today:
         raise InvalidField(f"must lie between {_FIRST_YEAR} and today")
     return born.isoformat()

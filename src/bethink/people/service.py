@@ -196,7 +196,7 @@ class People:
 def _place(cursor: str | None) -> tuple[int, str]:
     at, _, id = (cursor or "0.").partition(".")
     if not at.isdecimal() or len(at) > _CURSOR_DIGITS:
-        raise BadInput("This cursor is of no search for people: leave it out to begin anew.")
+        raise BadInput("This cursor is not valid: leave it out to start again.")
     return int(at), id
 
 

@@ -67,7 +67,7 @@ _PAGE = 200
 _NOTES = Scan(OUTGOING, limit=_PAGE)
 _MOST_NOTES = 5_000
 _MOST_REFUSED = 3
-_TOO_FAST = "Conversations change faster than Redis is brought up to date."
+_TOO_FAST = "Conversations change faster than Redis can be updated."
 _ELSEWHERE = "Another process brings conversations to Redis and has not deleted there yet; repeat."
 _log = log("sharing")
 
@@ -229,7 +229,7 @@ class RedisMirror:
                 return 0
             self._failures, self.fault = 0, None
             return pause
-        self._fail(StorageError(f"Conversations could not be brought to Redis: {outcome.fault!r}"))
+        self._fail(StorageError(f"Conversations could not be written to Redis: {outcome.fault!r}"))
         return _PAUSES_S[-1]
 
     def _fail(self, error: StorageError) -> None:

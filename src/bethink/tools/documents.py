@@ -26,7 +26,7 @@ _PATIENCE_S: Final = 10
 _PASSAGES: Final = 5
 _MOST_PASSAGES: Final = 20
 _SHOWN: Final = 20
-_EMPTY: Final = "(There is no text on this page: it may be a picture.)"
+_EMPTY: Final = "(There is no text on this page: it may be an image.)"
 
 
 _FileUrl = Annotated[

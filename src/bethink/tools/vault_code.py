@@ -285,7 +285,7 @@ def _check(code: str) -> None:
     try:
         compile(code, "<code>", "exec")
     except (SyntaxError, ValueError) as error:
-        raise BadInput(f"This is no valid Python: {error}. Nothing was run.") from error
+        raise BadInput(f"This is not valid Python: {error}. Nothing was run.") from error
     except (RecursionError, MemoryError) as error:
         raise BadInput("This code is nested too deep to be read. Nothing was run.") from error
 

@@ -173,7 +173,7 @@ def _parsed(pattern: str, *, case: bool) -> _Tree:
         re.compile(pattern, flags)
         return import_module("re._parser").parse(pattern, flags)
     except (re.error, OverflowError, RecursionError, MemoryError) as error:
-        raise _refused(pattern, f"it is no regular expression ({error})") from error
+        raise _refused(pattern, f"it is not a regular expression ({error})") from error
 
 
 def _refused(pattern: str, why: str) -> BadInput:

@@ -47,10 +47,10 @@ USER_PAGE: Final = "user.md"
 _ASIDE: Final = "page-aside:"
 """How the tokens begin that bring back a file that was set aside."""
 _FIRST: Final = "# About me\n"
-_NO_TOKEN: Final = "This is no undo token of a page: use the one that came with the change."  # noqa: S105 - a sentence
+_NO_TOKEN: Final = "This is not an undo token of a page: use the one that came with the change."  # noqa: S105 - a sentence
 _NAMELESS: Final = "forgotten.md"
 _SHARED: Final = "The pages lie in {}: other programs may use them there, and lose them too."
-_NOT_TEXT: Final = "{path} is no UTF-8 text: save it as UTF-8, and it is read."
+_NOT_TEXT: Final = "{path} is not UTF-8 text: save it as UTF-8."
 
 
 @dataclass(slots=True)

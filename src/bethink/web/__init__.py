@@ -67,9 +67,7 @@ class _Web(FastAPI):
         conflict = VaultConflict.model_json_schema(ref_template=template)
         faults = problem.pop("$defs") | conflict.pop("$defs")
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        event["description"] = (
-            "What happens in a run; a reader shows a kind that it does not know, and goes on."
-        )
+        event["description"] = "The events of a run; readers show or skip unknown kinds."
         schemas |= faults | {"Problem": problem, "VaultConflict": conflict, "Event": event} | parts
         return document
 

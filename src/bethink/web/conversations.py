@@ -66,7 +66,7 @@ class FoundMessage(ResponseModel):
     branch: int
     position: int = Field(description="`GET /conversations/{id}?at=` shows it among its neighbours.")
     active: bool = Field(
-        description="Whether it stands on the active branch; otherwise"
+        description="Whether it is on the active branch; otherwise"
         " `PATCH /conversations/{id}` with its `branch` shows it."
     )
 
@@ -83,7 +83,9 @@ class SummaryShown(ResponseModel):
 
     text: str
     at: Timestamp = Field(description="When it was written.")
-    covered_messages: int = Field(description="It stands for the first so many of the active branch.")
+    covered_messages: int = Field(
+        description="It replaces this number of first messages of the active branch."
+    )
 
 
 class Conversation(ResponseModel):
@@ -107,12 +109,12 @@ class Conversation(ResponseModel):
         description="The model of its runs, `provider:name`; null is the settings' own."
     )
     system: str = Field(
-        description="What its runs are told beside Bethink's own system prompt; no part of its messages."
+        description="Added to Bethink's own system prompt in its runs; not one of its messages."
     )
     temporary: bool = Field(
         description="Not listed, not searched, not recalled from, and removed a day after its last change."
     )
-    origin: str = Field(description="The program where it was held, such as ChatGPT; else empty.")
+    origin: str = Field(description="The program that it was imported from, such as ChatGPT; else empty.")
 
 
 class JobCost(ResponseModel):
@@ -132,7 +134,7 @@ class WindowFilled(ResponseModel):
     system: int
     tools: int
     memory: int
-    summary: int = Field(description="What stands for the earlier part of a long conversation.")
+    summary: int = Field(description="The summary of the earlier part of a long conversation.")
     history: int
     window: int = Field(description="The size of the window.")
 

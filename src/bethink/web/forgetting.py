@@ -91,7 +91,9 @@ class ForgottenKind(ResponseModel):
     kind: str
     goes: bool
     count: int
-    lines: list[str] = Field(description="The first of their names; with a `query` all that goes of them.")
+    lines: list[str] = Field(
+        description="The first of their names; with a `query` everything that would be forgotten."
+    )
     shared: str = Field(description="Who else uses them, as a sentence; empty if nobody does.")
 
 

@@ -69,7 +69,7 @@ class RedisPart(PartHealth):
     """The Redis in which other programs find the conversations, and what it last said of itself."""
 
     persists: bool | None = Field(
-        default=None, description="Whether what it holds outlives its restart; null where it does not say."
+        default=None, description="Whether its data survives a restart; null if it does not say."
     )
     appendfsync: str | None = Field(default=None, description="When its append-only file is flushed.")
     last_save_ok: bool | None = None
@@ -115,7 +115,7 @@ class Health(BaseModel):
         default=True, description="Spec 001's field: true whenever this answers."
     )
     parts: Parts | None = Field(
-        default=None, description="What strangers are not told, where there are users."
+        default=None, description="Only for users with a key or sign-in, if there are users."
     )
 
 

@@ -38,7 +38,7 @@ class McpServerShown(ResponseModel):
     tools: list[str] = Field(description="Tools that are offered.")
     waiting: list[WaitingTool] = Field(description="Tools that are not, until they are accepted.")
     unreviewed: list[WaitingTool] = Field(
-        description="Tools that are offered and that nobody has accepted: their words are from outside."
+        description="Tools that are offered and not accepted yet: their text counts as content from outside."
     )
     digest: str | None = Field(description="Names exactly what is to be accepted; `accept` takes it.")
     sign_in: str | None = Field(description="The page to sign in at.")

@@ -172,7 +172,7 @@ class MemoryFinding(ResponseModel):
     trouble: Trouble
     count: int = Field(description="Of missing vectors, 1,000 are counted at most.")
     about: str = Field(description="What they do, to be read behind the count.")
-    mend: str = Field(description="The command that mends it.")
+    mend: str = Field(description="The command that fixes it.")
     examples: list[str] = Field(description="Ids of some of them.")
 
 
@@ -203,7 +203,7 @@ class MemoryStep(ResponseModel):
     at: Timestamp
     change: StepKind
     count: int = Field(description="How many memories it changed.")
-    memory: Memory | None = Field(description="The first of them, as it is now; null where it was forgotten.")
+    memory: Memory | None = Field(description="The first of them, as it is now; null if it was forgotten.")
     undo: str | None = Field(description="Undoes it, if nothing was changed since.")
 
 

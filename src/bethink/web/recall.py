@@ -25,7 +25,7 @@ class RecalledItem(ResponseModel):
     source: str | None = Field(description="Where it came from.")
     conversation: str | None = Field(description="Where it was said.")
     speaker: str | None = Field(description="Who said it: `owner`, `assistant` or a name.")
-    valid_from: datetime | None = Field(description="Since when it holds, where that was told.")
+    valid_from: datetime | None = Field(description="Since when it is true, if known.")
     valid_until: datetime | None = Field(description="Until when it held; null while it does.")
     doubt: str | None = Field(description="Why it may no longer be true.")
 

@@ -115,8 +115,8 @@ _MEDIA_TYPES = {
 NOT_BUILT = """\
 Bethink is running, but its web interface is not built.
 
-Build it with `make ui` in the source tree (it needs Node.js 20 or newer, and fetches one where there is
-none) and load this page again. The API works without it: see /openapi.json and /health.
+Build it with `make ui` in the source tree (it downloads Node.js if there is no version 20 or
+newer) and load this page again. The API works without it: see /openapi.json and /health.
 """
 
 

@@ -48,7 +48,7 @@ class SessionShown(BaseModel):
     """Whether somebody is signed in, and needs to be."""
 
     needed: bool = Field(description="Whether nothing can be done without: there are users.")
-    user: Person | None = Field(description="Null for nobody, and where there are no users.")
+    user: Person | None = Field(description="Null if nobody is signed in or there are no users.")
     rights: list[str] = Field(description="What may be done now.")
     by_key: bool = Field(description="Whether a key alone was shown with this request, and no cookie.")
 
@@ -87,7 +87,7 @@ async def sign_in(body: SignInBody, app: Served, request: Request, response: Res
     """Sign this browser in; the answer sets the cookie."""
     if not await app.accounts.needs_key():
         raise BadInput(
-            "This Bethink has no users, so nobody needs to sign in: `bethink users add` makes the first."
+            "This server has no users, so nobody needs to sign in: `bethink users add` makes the first."
         )
     if request.scope["state"].get(FOREIGN):
         raise NotAllowed("Only Bethink's own page may sign somebody in.")

@@ -370,7 +370,7 @@ def _migrate(
         raise
     except Exception as error:
         raise StorageError(
-            f"{path} could not be brought to schema {number} ({type(error).__name__}: {error}) and is as it "
+            f"{path} could not be upgraded to schema {number} ({type(error).__name__}: {error}) and is as it "
             "was. Start the version that wrote it, or restore a backup."
         ) from error
     connection.execute(f"PRAGMA user_version = {number}")

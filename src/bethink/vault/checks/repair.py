@@ -81,7 +81,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """A page goes; its history stays."""
+    """A page is deleted; its history is kept."""
 
     path: str
     version: str
@@ -162,7 +162,7 @@ def _preview(step: Step) -> RepairPreview:
         case Write():
             return RepairPreview(f"{path} changes", path, unified(step.old, step.text, path=path))
         case Remove():
-            said = f"{path} goes; its history stays"
+            said = f"{path} is deleted; its history is kept"
             return RepairPreview(said, path, _clipped(unified(step.old, "", path=path)))
         case Move():
             return RepairPreview(f"{path} becomes {step.to}, with its history", path, "")

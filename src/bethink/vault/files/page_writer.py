@@ -440,5 +440,5 @@ def _meant(path: str, body: bytes, how: Authorship) -> Meant:
 def _unlike(path: str, version: str | None, given: str) -> str:
     """That a page, of this version now, is not of the given one."""
     if version is None:
-        return f"{path} is not there any more: list the folder, or write it anew without a version."
+        return f"{path} no longer exists: list the folder, or write it again without a version."
     return (CHANGED if given else EXISTS).format(path=path)

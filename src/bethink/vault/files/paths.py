@@ -107,7 +107,7 @@ def normal(name: str) -> str:
 
 def _checked(path: str) -> str:
     if _UNSAFE.search(path):
-        raise _refused(path, "it holds a control character")
+        raise _refused(path, "it contains a control character")
     known = normal(path)
     parts = known.split("/")
     if path.startswith("/"):

@@ -188,7 +188,7 @@ def _read(source: str) -> FrontMatter:
     if values is None or values == "":
         return FrontMatter()
     if not isinstance(values, dict):
-        return FrontMatter(fault="it is no list of fields, `name: value`")
+        return FrontMatter(fault="it is not a list of fields, `name: value`")
     by_name = cast("dict[object, object]", values)
     return FrontMatter({str(name): value for name, value in by_name.items()})
 

@@ -52,7 +52,7 @@ def read_yaml(source: str) -> object:
         line = "" if error.problem_mark is None else f"line {error.problem_mark.line + 2}: "
         raise YamlFault(f"{line}{error.problem or error.context}") from error
     except (yaml.YAMLError, ValueError, TypeError) as error:
-        raise YamlFault("it holds what YAML does not know") from error
+        raise YamlFault("it is not valid YAML") from error
 
 
 def _check(source: str) -> None:

@@ -85,7 +85,7 @@ _QUOTES = frozenset('"\\')
 FOREIGN = "foreign"
 """In the state of a request that a page of another site sent, by leave of the settings."""
 _IN_ADDRESS = (
-    "The address of this request holds a key, and histories and logs keep addresses. Send the key as "
+    "The address of this request contains a key, and histories and logs store addresses. Send the key as "
     "`Authorization: Bearer …` or in the header `api-key`, and replace this one: it may be known now."
 )
 _TWO = "This request has two different keys: send one, as `Authorization: Bearer …` or as `api-key`."

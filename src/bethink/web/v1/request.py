@@ -75,7 +75,7 @@ def _within(value: object) -> Iterable[object]:
                 raise BadInput("A number of the request has more than 64 bits.")
         case float():
             if not math.isfinite(value):
-                raise BadInput("The request holds NaN or an infinite number.")
+                raise BadInput("The request contains NaN or an infinite number.")
         case _:
             pass
     return ()
@@ -211,7 +211,7 @@ def _take(part: Part, texts: list[str], files: list[NewFile], number: int) -> No
     url = part.image_url or part.file_data or part.file_url or about.get("file_data")
     name = part.filename or about.get("filename")
     if not isinstance(url, str):
-        raise BadInput(f"A part of the type {part.type} holds no data: send it as a data: URL.")
+        raise BadInput(f"A part of the type {part.type} contains no data: send it as a data: URL.")
     if url.startswith(("http://", "https://")):
         texts.append(f"[{'image' if 'image' in part.type else 'file'}: {url}]")
         return

@@ -102,7 +102,7 @@ class VaultChange(ResponseModel):
 class VaultConflict(Problem):
     """A page was changed by somebody else: nothing was written. Both texts are here."""
 
-    current: VaultPage | None = Field(description="The page as it is now; null where it is gone.")
+    current: VaultPage | None = Field(description="The page as it is now; null if it was deleted.")
     yours: str | None = Field(description="The text that was not written.")
 
 
@@ -308,7 +308,7 @@ class VaultVersion(ResponseModel):
     at: Timestamp
     by: By = Field(description="Who changed it; `outside` is another program.")
     what: What
-    path: str = Field(description="Where it stood behind this change.")
+    path: str = Field(description="Its path after this change.")
     moved_from: str | None
     size: int = Field(description="In bytes, behind this change.")
     note: str
@@ -324,7 +324,7 @@ class VaultHistory(BaseModel):
 class VaultDiff(BaseModel):
     """What a change did."""
 
-    diff: str = Field(description="Unified, as patch(1) reads it; empty where the text is the same.")
+    diff: str = Field(description="Unified diff; empty if the text is the same.")
 
 
 class RestoreBody(Body):

@@ -127,9 +127,7 @@ class VaultGraph(ResponseModel):
     edges: list[VaultEdge]
     missing: list[VaultLost] = Field(description="Broken links in these pages.")
     orphans: list[str] = Field(description="Pages that no link leaves or reaches.")
-    way: list[str] | None = Field(
-        description="The shortest way that was asked for; null where there is none."
-    )
+    way: list[str] | None = Field(description="The shortest path; null if there is none.")
 
 
 @router.get("/search", responses=documented(403))
@@ -184,7 +182,7 @@ async def get_vault_graph(
 ) -> VaultGraph:
     """The pages and the links among them, or those near one page, or the way between two."""
     if to and not around:
-        raise BadInput("Say in `around` where the way to this page begins.")
+        raise BadInput("Give in `around` the page where the path begins.")
     graph = await app.vault_tools.graphs.of(caller)
     way = graph.way(around, to) if around and to else None
     net = graph.around(around, depth) if around else graph.net()
