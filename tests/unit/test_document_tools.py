@@ -170,7 +170,7 @@ async def test_what_cannot_be_searched_is_told_and_does_not_stop_the_rest(desk: 
     assert "photo.png" not in told
     assert "> Shopping" in told
     named = await desk.told("rag_search", query="paprika", file_urls=["photo.png"])
-    assert "photo.png is a picture" in named
+    assert "photo.png is an image" in named
 
 
 @pytest.mark.requirement("R89")

@@ -107,7 +107,7 @@ async def test_a_picture_that_comes_as_an_address_is_fetched(painter: Painter) -
     painter.answers({"data": [{"url": f"{painter.url}/made/1.png"}]})
     assert (await openai(painter).generate(LAKE, "1024x1024")).content == PNG
     painter.answers({"data": [{"url": "http://127.0.0.2:1/private.png"}]})
-    with pytest.raises(InvalidResponse, match="not opened"):
+    with pytest.raises(InvalidResponse, match="not allowed"):
         await openai(painter).generate(LAKE, "1024x1024")
 
 
@@ -169,9 +169,9 @@ async def test_a_deployment_that_only_talks_made_no_picture(painter: Painter) ->
         ("429 Too Many", {"error": {"message": "slow down"}}, RateLimited, "slow down"),
         ("503 Down", "plain text", Unreachable, "plain text"),
         ("200 OK", "no json", InvalidResponse, "format"),
-        ("200 OK", {"data": []}, InvalidResponse, "none"),
+        ("200 OK", {"data": []}, InvalidResponse, "no image"),
         ("200 OK", {"data": [{"b64_json": "!"}]}, InvalidResponse, "damaged"),
-        ("200 OK", {"data": [{"b64_json": "aGVsbG8="}]}, InvalidResponse, "no picture"),
+        ("200 OK", {"data": [{"b64_json": "aGVsbG8="}]}, InvalidResponse, "not an image"),
     ],
 )
 async def test_why_there_is_no_picture_is_said(

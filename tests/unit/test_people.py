@@ -76,7 +76,7 @@ async def test_an_email_belongs_to_one_person_however_it_is_written() -> None:
         ({"name": None}, "name: is required"),
         ({"surname": "  "}, "surname: is empty"),
         ({"phone": "call me"}, "phone: is not a telephone number"),
-        ({"date_of_birth": "31.12.1990"}, "date_of_birth: is no date"),
+        ({"date_of_birth": "31.12.1990"}, "date_of_birth: is not a date"),
         ({"date_of_birth": "2999-01-01"}, "date_of_birth: must lie between"),
         ({"gender": "unknown"}, "gender: must be one of male, female"),
         ({"salary": -1}, "salary: must not be below 0"),

@@ -257,7 +257,7 @@ async def test_a_client_may_stand_in_for_a_tool_that_reads() -> None:
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"type": "array"}, "no object"),
+        ({"type": "array"}, "not an object"),
         ({"type": "object", "properties": []}, "properties is no object"),
         ({"type": "object", "properties": {"a": 1}}, "properties.a is not a schema"),
         ({"type": "object", "properties": {"a": {"type": "text"}}}, "properties.a.type is 'text'"),
