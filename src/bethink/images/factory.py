@@ -126,7 +126,7 @@ class Exchange:
                     if len(content) > _MAX_BYTES:
                         raise InvalidResponse("The answer of the image provider is too large.")
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise Unreachable(f"The provider of pictures at {self.base_url} cannot be reached.") from error
+            raise Unreachable(f"The image provider at {self.base_url} cannot be reached.") from error
         except TimeoutError as error:
             raise Unreachable(f"No image came within {self.timeout_s:g} s.") from error
         if response.status_code != _OK:
