@@ -141,7 +141,6 @@ class Responses:
         return _events_of_messages(record, await self._said(principal, record))
 
     async def _said(self, principal: Principal, record: Run) -> list[StoredMessage]:
-        """The run's messages, in order."""
         conversations = self.stored.conversations
         (asked,) = await conversations.said(principal, [record.message])
         said: list[StoredMessage] = []

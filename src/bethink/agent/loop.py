@@ -142,7 +142,6 @@ class Loop:
         yield RunDone(reason=stop, message=saved)
 
     async def _prepare(self, request: RunRequest) -> AsyncGenerator[Event, None]:
-        """What comes before the first question to the model."""
         async for event in self._recall(request):
             yield event
         async for event in self._resume(request):

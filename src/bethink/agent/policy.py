@@ -175,7 +175,6 @@ def _decoded(text: str, decode: Callable[[str], bytes]) -> str:
 
 
 def _spelled(numbers: str, base: int) -> str | None:
-    """What a row of characters' numbers says."""
     try:
         return "".join(chr(int(number, base)) for number in _NUMBER.findall(numbers))
     except (ValueError, OverflowError):
@@ -420,7 +419,6 @@ def _was_said(text: str, said: Sequence[str]) -> bool:
 
 
 def _links(texts: Iterable[str]) -> list[str]:
-    """What leads somewhere: addresses of pages and of people."""
     return [link.rstrip(".,;:!?)") for text in texts for part in text.split() for link in _links_in(part)]
 
 

@@ -105,7 +105,6 @@ class ForgettableRuns:
         )
 
     async def _holding(self, owner: str, holding: Holding) -> list[TextPlace]:
-        """Titles, projects and system prompts that hold some words."""
         conversations = records_of(self.runs().conversations.store, owner, Scan(CONVERSATIONS, limit=_PAGE))
         return [
             place
@@ -180,7 +179,6 @@ class ForgettableRuns:
         *,
         keep: bool,
     ) -> Put[StoredMessage]:
-        """A message as it is kept, without its text if it is not."""
         now = msgspec.structs.replace(one.record, withdrawn=True)
         if not keep:
             now, _ = redacted(now, redaction_of_everything(), close=True)

@@ -356,7 +356,6 @@ class RunStarter:
         return reader, await self.visibility.filter_for(reader)
 
     def _command(self, opening: RunOpening, earlier: Earlier, *, has_model: bool) -> Command | None:
-        """The command that the owner's message is, if it is one."""
         first = opening.said[0] if opening.said else None
         if not isinstance(first, UserMessage):
             return None

@@ -142,7 +142,6 @@ class SubagentRunner:
                 yield event
 
     async def _note(self, request: RunRequest, ended: ToolFinished) -> None:
-        """Keep that a tool was called, as of any call."""
         use = ToolUse(
             id=self.new_id(),
             at=self.context.clock.now_us(),

@@ -421,19 +421,6 @@ def finish(
     redacted: Mapping[str, int] | None = None,
 ) -> None:
     """Put the event and then the result, which is the last of a call."""
-    put(
-        ToolFinished(
-            call=call.id,
-            name=call.name,
-            text=output.text,
-            duration_ms=duration_ms,
-            error=output.error,
-            attachments=output.attachments,
-            memories=output.memories,
-            untrusted=untrusted,
-            redacted=dict(redacted or {}),
-        )
-    )
     message = ToolMessage(
         call.id,
         call.name,
@@ -444,18 +431,24 @@ def finish(
         untrusted=untrusted,
         addresses=output.addresses,
     )
+    put(finished(message, memories=output.memories, redacted=redacted))
     put(CallResult(message, output.structured))
 
 
-def finished(result: ToolMessage) -> ToolFinished:
-    """The event of a result that no tool gave."""
+def finished(
+    result: ToolMessage, *, memories: tuple[str, ...] = (), redacted: Mapping[str, int] | None = None
+) -> ToolFinished:
+    """The event of a result; of one that no tool gave there is no more to say."""
     return ToolFinished(
         call=result.call,
         name=result.name,
         text=result.content,
         duration_ms=result.duration_ms,
         error=result.error,
+        attachments=result.attachments,
+        memories=memories,
         untrusted=result.untrusted,
+        redacted=dict(redacted or {}),
     )
 
 
