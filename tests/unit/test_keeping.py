@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from bethink.app import Ports
 from bethink.engines.memory import MemoryBus, MemoryHub
+from bethink.errors import StorageError
 from bethink.feature import RetentionRule
 from bethink.memory import NewFact, Source
+from bethink.ports import Ports
 from bethink.principal import Principal
 from bethink.settings import Settings
 from tests.facts import active, the
@@ -274,3 +275,21 @@ async def test_however_long_it_takes_nobody_else_begins_it() -> None:
         assert len(begun) == 1
         await behind.tidy(beside.me)
         assert len(begun) == 2
+
+
+async def test_what_one_feature_cannot_let_go_keeps_no_other_from_it() -> None:
+    done = list[str]()
+
+    async def fails(_: Principal) -> int:
+        raise StorageError("The disk is full.")
+
+    async def works(principal: Principal) -> int:
+        done.append(principal.owner)
+        return 0
+
+    rules = [RetentionRule(of=(), log="", drop=drop) for drop in (fails, works)]
+    async with open_house() as house:
+        with pytest.raises(StorageError, match="disk is full"):
+            await replace(house.app.housekeeping, retention=rules).tidy(house.me)
+        assert done == [house.me.owner]
+        await house.app.housekeeping.tidy(house.me)

@@ -68,19 +68,27 @@ class Housekeeping:
                 await self.tidy(self.accounts.on_behalf_of(owner, audience="tidying"))
 
     async def tidy(self, principal: Principal) -> None:
-        """Do what is due now, unless another process is at it.
+        """Do what is due now, unless another process is at it; what fails keeps nothing else from being done.
 
         Raises:
             BethinkError: the store or a feature refused; nothing is half done.
         """
+        failed: BethinkError | None = None
         lease = f"tidying:{principal.owner}"
         if not await self.bus.claim(lease, _LEASE_S):
             return
         try:
             await self.forgetting.finish(principal.owner)
             for rule in self.retention:
-                if count := await rule.drop(principal):
+                try:
+                    count = await rule.drop(principal)
+                except BethinkError as error:
+                    failed = failed or error
+                    continue
+                if count:
                     _log.info("%d %s", count, rule.log)
         finally:
             with anyio.CancelScope(shield=True):
                 await self.bus.release(lease)
+        if failed is not None:
+            raise failed
