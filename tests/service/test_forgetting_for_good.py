@@ -137,6 +137,6 @@ async def test_a_power_cut_at_any_step_leaves_nothing_undone_at_the_next_start(
             break
         assert ended == -signal.SIGKILL
         steps += 1
-    assert steps == 7, (
-        "the intent, two looks at the pages, the removal, what was said, the scrubbing, the end"
+    assert steps == 6, (
+        "the intent, two looks at the pages, the removal of all that says it, the scrubbing, the end"
     )
