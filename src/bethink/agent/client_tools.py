@@ -107,7 +107,7 @@ async def open_calls(conversations: Conversations, principal: Principal, convers
 async def branch_point_of(
     conversations: Conversations, principal: Principal, conversation: str, *, calls: AbstractSet[str]
 ) -> BranchPoint | None:
-    """Behind which message these calls were left to the client, open or not; None where they never were."""
+    """Behind which message these calls were left to the client, open or not; None if they never were."""
     last_of: dict[str, str] = {}
     async with aclosing(_newest_first(conversations, principal, conversation)) as messages:
         async for stored in messages:

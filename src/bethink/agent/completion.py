@@ -116,7 +116,7 @@ class Summaries:
         )
 
     async def condense(self, llm: Llm, request: RunRequest) -> AsyncGenerator[Event, None]:
-        """Put a summary in place of the oldest part where the history is too long; tell what it cost.
+        """Put a summary in place of the oldest part if the history is too long; tell what it cost.
 
         What fails is told as a warning, and the history is trimmed instead.
         """
@@ -378,7 +378,7 @@ class ModelAnswer:
         return AssistantMessage("".join(self._texts), calls, "".join(self._reasonings), self._finish.origin)
 
     def used_memories(self) -> list[MemoryUsed]:
-        """The memories that it cites, as an event; none where it cites nothing."""
+        """The memories that it cites, as an event; none if it cites nothing."""
         marks = tuple(self._citations.marks) if self._citations else ()
         return [MemoryUsed(ids=tuple(dict.fromkeys(mark.id for mark in marks)), marks=marks)] if marks else []
 
@@ -399,7 +399,7 @@ class ModelAnswer:
         return [(name, arguments) for _, name, arguments in self._calls.values()]
 
     def usage(self, asked: Sequence[Message]) -> Usage:
-        """What it cost; estimated from `asked` and the answer where the provider did not count."""
+        """What it cost; estimated from `asked` and the answer if the provider did not count."""
         finish = self._finish
         model = finish.model if finish else ""
         is_counted = False

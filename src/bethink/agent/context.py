@@ -367,7 +367,7 @@ class Context:
     def filling(
         self, asked: LlmRequest, request: RunRequest, *, tools: ToolOffer, window: int
     ) -> tuple[ContextFilled | Warned, ...]:
-        """How much of the window a request takes, and a warning where it leaves out what was said before."""
+        """How much of the window a request takes, and a warning if it leaves out what was said before."""
         memory = tokens_in(recalled_block(request.recalled, request.labels)) if request.recalled else 0
         summary = tokens_in(summary_block(request.summary)) if request.summary else 0
         images = ImageCollection(asked.pictures)
@@ -396,7 +396,7 @@ def recalled_block(recalled: Iterable[Recalled], labels: Labels) -> str:
 
 
 def summary_block(summary: str) -> str:
-    """What was said before, as a block of data that no text can close; empty where there is none."""
+    """What was said before, as a block of data that no text can close; empty if there is none."""
     if not summary:
         return ""
     data = {"note": _SUMMARY_NOTE, "summary": summary}

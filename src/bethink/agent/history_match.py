@@ -406,7 +406,7 @@ class HistoryMatch:
     async def _placed(
         self, principal: Principal, thread: Thread, history: Sequence[ClientMessage], *, temporary: bool
     ) -> tuple[Versioned[Conversation], StoredMessage] | None:
-        """The conversation of a thread and the last message that a history repeats; None where it differs."""
+        """The conversation of a thread and the last message that a history repeats; None if it differs."""
         (asked,) = await self.conversations.said(principal, [thread.message])
         if asked is None:
             return None

@@ -209,7 +209,7 @@ class Loop:
     async def _hand_over(
         self, request: RunRequest, calls: Sequence[ToolCall], waiting: Sequence[Prepared]
     ) -> AsyncGenerator[Event, None]:
-        """Leave calls to the client; not where another call waits, since of that it would hear no result."""
+        """Leave calls to the client; not if another call waits, since of that it would hear no result."""
         for call in calls:
             yield ToolRequested(call=call.id, name=call.name, arguments=call.arguments, label=call.name)
         kept = [refused(call, "held_back") for call in calls if waiting]

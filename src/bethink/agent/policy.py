@@ -286,7 +286,7 @@ class Policy:
         return Verdict("ask", reason)
 
     def _rule(self, tool: Tool, own: Mapping[str, Decision]) -> Decision | None:
-        """The rule that holds: this Bethink's where it denies, else the owner's, else this Bethink's.
+        """The rule that holds: this Bethink's if it denies, else the owner's, else this Bethink's.
 
         Of its own a deny holds before all others, then a tool's name, the longest pattern, the effect.
         """
@@ -343,7 +343,7 @@ def judge(
 
 
 def _is_ordered(tool: Tool, arguments: dict[str, object], evidence: Callable[[], Evidence]) -> bool:
-    """Whether the owner's last message names all that decides about a call, where rules say what does."""
+    """Whether the owner's last message names all that decides about a call, if rules say what does."""
     if not tool.decisive:
         return False
     deciding = [text for name in tool.decisive for text in leaves({name: arguments.get(name)})]

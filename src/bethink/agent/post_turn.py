@@ -230,7 +230,7 @@ class Extraction:
 
 
 def _is_theirs(content: str, said: StoredMessage, answered: StoredMessage) -> bool:
-    """Whether the owner said it; word for word, where the answer may tell what came from outside."""
+    """Whether the owner said it; word for word, if the answer may tell what came from outside."""
     text = said.message.content
     return is_said(content, text) and (not answered.untrusted or is_stated(content, [text]))
 
@@ -275,7 +275,7 @@ _TITLE_CHARS: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Titles:
-    """Names conversations, where `way` is `model`."""
+    """Names conversations, if `way` is `model`."""
 
     way: Literal["words", "model"]
     llm: Llm | None
@@ -353,7 +353,7 @@ _log = log("post_turn")
 
 
 class PostTurnJob(Protocol):
-    """What is done with a finished turn. It is repeated where it was stopped."""
+    """What is done with a finished turn. It is repeated if it was stopped."""
 
     @property
     def off(self) -> str | None:

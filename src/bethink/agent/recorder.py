@@ -248,7 +248,7 @@ class Recorder:
 
     @property
     def turn(self) -> FinishedTurn | None:
-        """What was said and answered, once that is stored; None where it is none, or no talk that lasts."""
+        """What was said and answered, once that is stored; None if it is none, or no talk that lasts."""
         if (
             self.aside
             or self.conversation.record.temporary

@@ -52,9 +52,9 @@ _REFUSED: dict[str | None, By] = {"denied": "deny", "rejected": "reject", "not_d
 
 
 class ToolUse(Record, frozen=True, kw_only=True):
-    """One call. `at` is when it ended, in microseconds UTC; `error` a code, None where it went well.
+    """One call. `at` is when it ended, in microseconds UTC; `error` a code, None if it went well.
 
-    `message` is the message that asked for it, None where that is not known.
+    `message` is the message that asked for it, None if that is not known.
     `redacted` says how many personal numbers of each kind were masked in the result.
     """
 
@@ -80,7 +80,7 @@ TOOL_USES = Collection(
 
 
 class LoggedCall(msgspec.Struct, frozen=True):
-    """A call with its arguments, JSON text; None where its message is gone."""
+    """A call with its arguments, JSON text; None if its message is gone."""
 
     use: ToolUse
     arguments: str | None
@@ -335,8 +335,8 @@ def behind(events: list[NumberedEvent], after: Place) -> list[NumberedEvent]:
 class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that waits for the owner; `decision` is None until it comes.
 
-    `message` is the assistant's message that asks for it, where that is known.
-    `arguments` are masked where something in them is secret: then they are `sealed` too.
+    `message` is the assistant's message that asks for it, if that is known.
+    `arguments` are masked if something in them is secret: then they are `sealed` too.
     """
 
     call: str

@@ -148,7 +148,7 @@ async def load_branch_point(
 async def _answered(
     conversations: Conversations, principal: Principal, stored: StoredMessage
 ) -> StoredMessage:
-    """What the owner said that the message answers; itself where it is the owner's."""
+    """What the owner said that the message answers; itself if it is the owner's."""
     held = (await conversations.get(principal, stored.conversation)).record
     before: int | None = stored.position + 1
     while before:

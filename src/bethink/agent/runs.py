@@ -439,7 +439,7 @@ class Runs:
         recorder.journal.append(RunDone(reason="failed"))
 
     def _cancel(self, owner: str, run: str) -> bool:
-        """End a run of this process; False where it has none."""
+        """End a run of this process; False if it has none."""
         if (live := self._here(owner, run)) is not None:
             live.end("cancelled")
         return live is not None

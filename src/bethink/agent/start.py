@@ -95,7 +95,7 @@ class Commands:
     forgetting: Forgetting
 
     def match(self, said: str) -> Command | None:
-        """The command that a message is; None where it is talk.
+        """The command that a message is; None if it is talk.
 
         A message with a slash and an unknown word is talk too: it may be a path.
         """
@@ -446,7 +446,7 @@ class LoopFactory:
     summaries: Summaries | None = None
 
     def of(self, options: RunOptions, resources: RunResources, kept_back: Sequence[str] = ()) -> Loop | None:
-        """The loop of a run; None where no model is set. `kept_back` is what its model is asked not to tell.
+        """The loop of a run; None if no model is set. `kept_back` is what its model is asked not to tell.
 
         Raises:
             UnknownId: the model is not offered.

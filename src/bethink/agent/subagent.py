@@ -163,7 +163,7 @@ class SubagentRunner:
 
 
 class _Unasked(Policy):
-    """The usual judge, where nobody can be asked: what would ask is refused, with a sentence."""
+    """The usual judge, if nobody can be asked: what would ask is refused, with a sentence."""
 
     async def verdicts(self, request: RunRequest, calls: Sequence[Prepared]) -> list[Verdict]:
         """See `Policy.verdicts`."""

@@ -228,7 +228,7 @@ class Toolbox:
         return replace(prepared, arguments=foretold.arguments), text
 
     async def sealed(self, prepared: Prepared) -> bytes | None:
-        """The arguments for as long as the call waits; None where nothing in them is secret.
+        """The arguments for as long as the call waits; None if nothing in them is secret.
 
         Raises:
             StorageError: the master key cannot be read.
@@ -255,7 +255,7 @@ class Toolbox:
             return ToolMessage(call.id, call.name, str(error), error=error.code)
 
     def effect_of(self, name: str) -> Effect | None:
-        """The strongest thing that the tool of this name can do; None where there is none."""
+        """The strongest thing that the tool of this name can do; None if there is none."""
         tool = self.get(name)
         return tool and tool.effect
 

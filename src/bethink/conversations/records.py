@@ -92,7 +92,7 @@ def is_on_line(held: Conversation, stored: StoredMessage) -> bool:
 
 
 def siblings(held: Conversation, stored: StoredMessage) -> Siblings | None:
-    """What else was said in the message's place; None where there was only one thing."""
+    """What else was said in the message's place; None if there was only one thing."""
     parent = _before(held, stored.branch, stored.position)
     others = [
         number
@@ -117,7 +117,7 @@ def edited(held: Conversation, stored: StoredMessage) -> Conversation:
 def continued(held: Conversation, stored: StoredMessage) -> Conversation:
     """The record with a branch made active that goes on behind the message.
 
-    That is the message's own branch where it is the last one there, and else a new one.
+    That is the message's own branch if it is the last one there, and else a new one.
 
     Raises:
         BadInput: the conversation has `MAX_BRANCHES` already.
@@ -173,7 +173,7 @@ def _before(held: Conversation, branch: int, position: int) -> int | None:
 
 
 def _parted(held: Conversation, parent: int | None, start: int) -> Conversation:
-    """A branch that has said nothing yet is taken where there is one, so that trying costs none."""
+    """A branch that has said nothing yet is taken if there is one, so that trying costs none."""
     new = Branch(parent=parent, start=start, count=start)
     branches: Sequence[Branch] = held.branches or (branch_of(held, 0),)
     if new in branches:
@@ -222,7 +222,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
-    """What the requests of one job cost together; `cost_usd` is None where no price is known."""
+    """What the requests of one job cost together; `cost_usd` is None if no price is known."""
 
     job: str
     requests: int = 0
@@ -373,7 +373,7 @@ def title_from(text: str) -> str:
 
 
 def turn_of(conversation: Conversation, stored: StoredMessage) -> IndexItem | None:
-    """What a message is found by: its text with its date; None where it is not to be found.
+    """What a message is found by: its text with its date; None if it is not to be found.
 
     That are tools' results, calls, slash commands, everything of a run that
     has not ended, and everything of a temporary conversation: `conversation` is
@@ -397,7 +397,7 @@ def turn_of(conversation: Conversation, stored: StoredMessage) -> IndexItem | No
 
 
 def _told(stored: StoredMessage, text: str) -> str:
-    """The text with its date and, where it has a name, its speaker, in the form that embeds best."""
+    """The text with its date and, if it has a name, its speaker, in the form that embeds best."""
     date = f"{to_datetime(stored.at):%-d %B %Y}"
     return f'{stored.speaker} ({date}): "{text}"' if stored.speaker else f"{date}: {text}"
 

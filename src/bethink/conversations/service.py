@@ -117,7 +117,7 @@ class PastMessage:
 
 
 class ConversationStart(msgspec.Struct, frozen=True, kw_only=True):
-    """What a conversation begins with. `model` is `provider:name`; the settings' own where it is None."""
+    """What a conversation begins with. `model` is `provider:name`; the settings' own if it is None."""
 
     title: str | None = None
     project: str | None = None
@@ -294,7 +294,7 @@ class Conversations:
         return Page(tuple(items), str(first) if first and len(items) == limit else None)
 
     async def said(self, principal: Principal, ids: Sequence[str]) -> Sequence[StoredMessage | None]:
-        """The messages with these ids, in their order, None where there is none."""
+        """The messages with these ids, in their order, None if there is none."""
         found = await self.store.get(MESSAGES, principal.owner, ids)
         return [message and message.record for message in found]
 
