@@ -336,8 +336,8 @@ _BACKED: Final[tuple[tuple[str, _Kinds], ...]] = (
 def _backs(call: CompletedCall) -> _Kinds:
     if call.effect == "read":
         return _NONE
-    told = [kinds for words, kinds in _BACKED if re.search(words, call.name.lower())]
-    return _NONE.union(*told) if told else _EVERY
+    named = [kinds for words, kinds in _BACKED if re.search(words, call.name.lower())]
+    return _NONE.union(*named) if named else _EVERY
 
 
 # --- which part of an answer is its own word ---
@@ -469,20 +469,20 @@ def reports(answer: str, asked: str, known: Iterable[str]) -> bool:
     if not answer.strip():
         return True
     analyzer = Analyzer()
-    told = analyzer.words("\n".join((asked, *known)))
+    known_words = analyzer.words("\n".join((asked, *known)))
     sentences = [found.group().strip() for found in SENTENCE.finditer(answer)]
-    kinds = [_kind(sentence, told, analyzer) for sentence in sentences]
+    kinds = [_kind(sentence, known_words, analyzer) for sentence in sentences]
     return "new" not in kinds and ("known" in kinds or "negated" in kinds)
 
 
-def _kind(sentence: str, told: set[str], analyzer: Analyzer) -> str:
+def _kind(sentence: str, known_words: set[str], analyzer: Analyzer) -> str:
     """What a sentence tells: what is "known", that this is not ("negated"), nothing ("idle"), or "new"."""
     words = analyzer.words(sentence)
-    if words and len(words - told) <= _MOST_NEW * len(words):
+    if words and len(words - known_words) <= _MOST_NEW * len(words):
         return "known"
     if _NEGATED.search(sentence):
         return "negated"
     particulars = analyzer.words(" ".join(_PARTICULAR.findall(sentence)))
     if not particulars or MARK.search(sentence):
         return "idle"
-    return "known" if particulars <= told else "new"
+    return "known" if particulars <= known_words else "new"

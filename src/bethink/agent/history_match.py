@@ -466,10 +466,10 @@ class HistoryMatch:
                 position=position,
                 at=at,
                 run="",
-                message=UserMessage(told.text) if told.role == "user" else AssistantMessage(told.text),
+                message=UserMessage(one.text) if one.role == "user" else AssistantMessage(one.text),
                 aside=True,
             )
-            for position, told in enumerate(told for told in history if told.text.strip())
+            for position, one in enumerate(one for one in history if one.text.strip())
         ]
         now = appended(held, messages, at=at, active_run=None)
         puts = [Put(MESSAGES, message, if_version=0) for message in messages]
@@ -493,7 +493,7 @@ async def without_digests(store: Store, owner: str, conversation: str) -> list[C
 def said_by(history: Sequence[ClientMessage], more: str | None = None) -> str:
     """A hash of what the owner said in a history, and of what they say now; it is kept as a digest."""
     digest = hashlib.sha256()
-    texts = [told.text for told in history if told.role == "user"]
+    texts = [one.text for one in history if one.role == "user"]
     for text in (*texts, more) if more is not None else texts:
         digest.update(hashlib.sha256(_squeezed(text).encode("utf-8", "replace")).digest())
     return digest.hexdigest()
@@ -528,11 +528,11 @@ def is_repeated(answer: str, turn: Sequence[StoredMessage]) -> bool:
 def answers_in(history: Sequence[ClientMessage]) -> list[str]:
     """What was answered before the owner's first message, and to each of them."""
     answers: list[list[str]] = [[]]
-    for told in history:
-        if told.role == "user":
+    for one in history:
+        if one.role == "user":
             answers.append([])
-        elif told.role == "assistant":
-            answers[-1].append(told.text)
+        elif one.role == "assistant":
+            answers[-1].append(one.text)
     return [" ".join(texts) for texts in answers]
 
 

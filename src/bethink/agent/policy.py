@@ -359,19 +359,19 @@ def _of_sending(tool: Tool, arguments: dict[str, object], context: Evidence) -> 
     gives = [tool.name] if tool.gives is None else tool.gives(arguments)
     if not gives:
         return AUTO
-    deciding, told = _divided(tool, arguments, gives)
+    deciding, content = _divided(tool, arguments, gives)
     foreign = [text for text in deciding if not _was_given(text, context)]
     if deciding and tool.decisive is None and all(len(text) < _TELLING for text in deciding):
         # "Meet me on the 13th" is no word about file 13.
         foreign = [*deciding]
-    foreign += [] if tool.public else [link for link in _links(told) if not _was_given(link, context)]
+    foreign += [] if tool.public else [link for link in _links(content) if not _was_given(link, context)]
     if foreign:
         return Verdict("ask", _SENDS.format(_shown(foreign)))
     private = words_in((*context.recalled, *context.own)) - words_in((*context.said, *context.untrusted))
     if not tool.public and deciding and all(_was_said(text, context.said) for text in deciding):
         # Whom the owner named may be told of them; what they are known or pay by still asks.
         private = {word for word in private if any(char.isdigit() for char in word)}
-    if (word := hidden_in(told, private, context.sent)) is not None:
+    if (word := hidden_in(content, private, context.sent)) is not None:
         return Verdict("ask", _TELLS.format(_shown([word])))
     return AUTO
 

@@ -131,8 +131,8 @@ class Commands:
         reader = replace(request.principal, audience=request.principal.door)
         reader_filter = await self.toolbox.filter_for(reader) if command.name == "forget" else None
         async with aclosing(answer) as events:
-            async for told in events:
-                event = told if reader_filter is None else reader_filter.event(told)
+            async for raw in events:
+                event = raw if reader_filter is None else reader_filter.event(raw)
                 if isinstance(event, TextDelta):
                     said.append(event.text)
                 yield event

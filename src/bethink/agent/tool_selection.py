@@ -181,8 +181,8 @@ def found(tools: Sequence[Tool], query: str) -> list[Tool]:
 
 def _words_of(one: Tool) -> Counter[str]:
     parameters: Any = one.parameters.get("properties", {})
-    told = set(_words(f"{one.description} {json.dumps(list(parameters))}"))
-    return Counter(dict.fromkeys(_words(f"{one.source} {one.name}"), _NAME_WEIGHT)) + Counter(told)
+    described = set(_words(f"{one.description} {json.dumps(list(parameters))}"))
+    return Counter(dict.fromkeys(_words(f"{one.source} {one.name}"), _NAME_WEIGHT)) + Counter(described)
 
 
 def _words(text: str) -> list[str]:
