@@ -63,7 +63,7 @@ def test_files_are_taken_in_and_found(plain: CommandLine) -> None:
     (folder / "latin.md").write_bytes(b"caf\xe9")
     assert "2 changed files" in plain("doctor").out
     synced = plain("vault", "sync")
-    assert synced.out == snapshot("2 pages: 1 read anew, 0 moved, 0 gone\n")
+    assert synced.out == snapshot("2 pages: 1 read again, 0 moved, 0 removed\n")
     assert synced.err == snapshot("not read: latin.md: it is not UTF-8 text\n")
     assert "- hotel: Zembrovia" in plain("memory", "search", "Zembrovia", "hotel").out
     assert "latin.md is not read: it is not UTF-8 text" in plain("doctor").out

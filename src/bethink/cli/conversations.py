@@ -1,4 +1,4 @@
-"""`bethink conversations`: what was said: list, search, export."""
+"""`bethink conversations`: list, search and export conversations."""
 
 from __future__ import annotations
 

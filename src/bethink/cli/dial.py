@@ -1,4 +1,4 @@
-"""`bethink dial`: what helps to run Bethink as an application of DIAL."""
+"""`bethink dial`: help with running Bethink as an application of DIAL."""
 
 from __future__ import annotations
 

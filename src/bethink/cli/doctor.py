@@ -1,4 +1,4 @@
-"""`bethink doctor`: is everything that Bethink stands on well? `checks` looks."""
+"""`bethink doctor`: check the installation and print the results of `checks`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bethink import`: an export of another program, taken in, looked at first, or taken back."""
+"""`bethink import`: import data from another program, with preview and undo."""
 
 from __future__ import annotations
 

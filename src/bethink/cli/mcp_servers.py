@@ -1,4 +1,4 @@
-"""`bethink mcp-servers`: the configured servers of tools, looked at and looked after.
+"""`bethink mcp-servers`: list and manage the configured MCP servers.
 
 It connects from this process, beside a `serve` that may run: what is accepted or signed in here is
 kept, and the `serve` hears of it.

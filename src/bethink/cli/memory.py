@@ -1,4 +1,4 @@
-"""`bethink memory`: look into the memory and change it."""
+"""`bethink memory`: search, edit and manage memories."""
 
 from __future__ import annotations
 
@@ -435,7 +435,7 @@ def _import(session: Session, options: Namespace) -> Exit:
         def tell(report: RestoreReport, read: int) -> None:
             done = f" ({_PERCENT * min(read, size) // size} %)" if size else ""
             taken = report.restored + report.said + report.added
-            screen.status(f"… {report.lines:,} lines{done}, {taken:,} taken in")
+            screen.status(f"… {report.lines:,} lines{done}, {taken:,} imported")
 
         report = session.mine(
             session.app.portability.import_file,

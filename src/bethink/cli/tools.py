@@ -1,4 +1,4 @@
-"""`bethink tools`: which there are, what was decided about them, and which were called."""
+"""`bethink tools`: list tools, set their rules and list their calls."""
 
 from __future__ import annotations
 

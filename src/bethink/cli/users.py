@@ -1,4 +1,4 @@
-"""`bethink users`: who may come in, and with which keys. The operator is who can read the data directory.
+"""`bethink users`: manage users and their keys. Everybody who can read the data directory is an operator.
 
 A `serve` that runs beside it hears of each change at once.
 """

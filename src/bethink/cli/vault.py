@@ -1,4 +1,4 @@
-"""`bethink vault`: look into the vault of pages and change it."""
+"""`bethink vault`: search, edit and manage the vault of pages."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def _sync(options: Namespace) -> int:
         vault, owner, screen = session.app.vault, session.owner, session.screen
         synced = session.call(vault.sync, owner, rebuild=options.rebuild)
         session.app.background.ask_vectors(owner)
-        changes = f"{synced.taken:,} read anew, {synced.moved:,} moved, {synced.lost:,} gone"
+        changes = f"{synced.taken:,} read again, {synced.moved:,} moved, {synced.lost:,} removed"
         screen.result(synced, f"{counted(synced.pages, 'page')}: {changes}")
         for path, why in session.call(vault.state, owner).troubles:
             screen.remark(f"not read: {one_line(path)}: {why}", "yellow")
