@@ -74,7 +74,7 @@ def faults(bethink: Path, folder: Path) -> list[str]:
         text=True,
         check=False,
     )
-    said = [] if "measures recall alone" in told.stderr else [f"bethink bench said {told.stderr!r}"]
+    said = [] if "can measure only recall" in told.stderr else [f"bethink bench said {told.stderr!r}"]
     said += [] if health.get("status") else [f"/health has no status: {health}"]
     said += [] if "<script" in page else ["/ is not the interface: it is not in the wheel"]
     return said + ([f"it ended with exit code {server.returncode}"] if server.returncode else [])
