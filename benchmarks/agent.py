@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
-from bethink.app import App, Ports, open_app, open_ports
+from bethink.app import App, open_app
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.errors import EmbeddingsUnavailable
@@ -30,6 +30,7 @@ from bethink.events import RunDone, TextDelta
 from bethink.llm.models import connect_models
 from bethink.llm.scripted import Rule, ScriptedCall
 from bethink.maintenance.background import Vectors
+from bethink.ports import Ports, open_ports
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import load_settings
 from bethink.tool import ToolContext, tool

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.peers import PEERS, texts_left
-from bethink.app import Ports, open_app
+from bethink.app import open_app
 from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import EmbeddingsUnavailable
 from bethink.index import IndexQuery
 from bethink.memory import NewFact
 from bethink.memory.writer import text_of
+from bethink.ports import Ports
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import load_settings
 

@@ -6,11 +6,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bethink.app import App, Ports, open_app
+from bethink.app import App, open_app
 from bethink.clock import FakeClock, to_datetime
 from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
+from bethink.ports import Ports
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import Settings
 

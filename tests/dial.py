@@ -14,9 +14,9 @@ from aiohttp import web
 
 from benchmarks.stand_ins.dial_core import Application, Model, StandIn
 from benchmarks.stand_ins.scripted_server import ScriptedServer
-from bethink.app import Ports
 from bethink.dial.core import Core, CoreClient
 from bethink.llm.scripted import Rule, Rules
+from bethink.ports import Ports
 from bethink.tool import Tool
 from tests.door import served
 from tests.house import House, open_house, ports_of

@@ -12,8 +12,8 @@ import httpx2
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
-from bethink.app import Ports
 from bethink.llm import Llm
+from bethink.ports import Ports
 from bethink.tool import Tool
 from bethink.web import create_rooms, create_web
 from bethink.web.server import Limits, Server, configured, listening

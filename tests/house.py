@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from bethink.agent.records import NumberedEvent
-from bethink.app import App, Ports, open_app
+from bethink.app import App, open_app
 from bethink.blobs import Blobs
 from bethink.clock import FakeClock
 from bethink.conversations import StoredMessage
@@ -18,6 +18,7 @@ from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.events import Event, Place
 from bethink.internet import Internet
 from bethink.llm import Llm
+from bethink.ports import Ports
 from bethink.principal import Principal
 from bethink.settings import Settings
 from bethink.store import Store

@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from bethink.app import open_app, open_ports
+from bethink.app import open_app
 from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedLlm
+from bethink.ports import open_ports
 from bethink.redis_mirror.service import RedisMirror
 from bethink.settings import Settings
 from tests.house import House

@@ -15,8 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from bethink.app import open_app, open_ports
+from bethink.app import open_app
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.ports import open_ports
 from bethink.settings import Settings, VaultSettings
 from bethink.store import Change, Store
 

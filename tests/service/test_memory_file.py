@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bethink.app import App, open_app, open_ports
+from bethink.app import App, open_app
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.sqlite.schema import RESERVE_FILE
 from bethink.memory import NewFact
+from bethink.ports import open_ports
 from bethink.principal import Principal
 from bethink.settings import Settings
 from tests.traces import left_of

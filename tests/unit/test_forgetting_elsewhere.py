@@ -11,7 +11,6 @@ import pytest
 
 from bethink.agent.records import RUNS
 from bethink.agent.stored_runs import ApprovalChoice
-from bethink.app import Ports
 from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory import MemoryBus, MemoryHub, MemoryIndex, MemoryStore
@@ -22,6 +21,7 @@ from bethink.forgetting.selection import ForgetRequest
 from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
+from bethink.ports import Ports
 from bethink.store import Put, Scan
 from tests.house import House, open_house
 from tests.unit.test_forgetting import SECRET, everything, texts

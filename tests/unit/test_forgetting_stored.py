@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bethink.app import Ports
 from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory import MemoryBus, MemoryHub, MemoryIndex, MemoryStore
@@ -17,6 +16,7 @@ from bethink.index import Candidates, IndexQuery
 from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
+from bethink.ports import Ports
 from tests.house import open_house
 from tests.unit.test_forgetting import SECRET, everything
 

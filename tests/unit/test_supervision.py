@@ -14,11 +14,12 @@ import pytest
 
 import bethink
 from bethink.agent.records import JournalEntry, Run
-from bethink.app import open_app, open_ports
+from bethink.app import open_app
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.events import Place, RunDone, Warned
 from bethink.llm.scripted import ScriptedLlm
+from bethink.ports import open_ports
 from bethink.settings import DialDoor, Settings
 from bethink.store import Change, Put
 from bethink.telemetry import Supervisor

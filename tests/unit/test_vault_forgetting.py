@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bethink.app import App, open_app, open_ports
+from bethink.app import App, open_app
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import NotAllowed, UnknownId
 from bethink.forgetting.selection import ForgetRequest
 from bethink.memory import NewFact
 from bethink.memory.facts import mark_of
+from bethink.ports import open_ports
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings, VaultSettings
 from bethink.vault.filters.rules import Rule

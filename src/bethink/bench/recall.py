@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from bethink.app import App, Ports, open_app
+from bethink.app import App, open_app
 from bethink.clock import SystemClock, to_us
 from bethink.conversations import KIND, ConversationStart, PastMessage
 from bethink.engines.memory import MemoryBus
@@ -36,6 +36,7 @@ from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput
 from bethink.index import IndexQuery
 from bethink.maintenance.background import Vectors
+from bethink.ports import Ports
 from bethink.principal import Principal
 from bethink.settings import load_settings
 
