@@ -29,7 +29,7 @@ from aiohttp import web
 from bethink.llm.scripted import CHUNK_CHARACTERS, Asked, Reply, Rules
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Iterator, Sequence
 
 MODEL: Final = "scripted-demo"
 _KEPT_REQUESTS: Final = 1_000
@@ -317,7 +317,7 @@ def _error(status: int, message: str, code: str, *, headers: dict[str, str] | No
 
 
 @contextlib.asynccontextmanager
-async def listening(server: ScriptedServer, *, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
+async def listening(server: ScriptedServer, *, host: str = "127.0.0.1", port: int = 0) -> AsyncGenerator[str]:
     """Serve in this event loop while the context lasts; gives the origin, such as `http://127.0.0.1:4711`."""
     runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=1)
     await runner.setup()

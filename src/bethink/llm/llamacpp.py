@@ -276,7 +276,9 @@ class LlamaCppLlm:
         window = min(self.context_tokens, header.context_tokens or self.context_tokens)
         orders = Orders(str(self._weights), window, self._threads, key)
         process = await ChildProcess.start(
-            *(sys.executable, "-m", "bethink.llm.llamacpp_guest"),
+            sys.executable,
+            "-m",
+            "bethink.llm.llamacpp_guest",
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,

@@ -129,7 +129,8 @@ def connect(spec: str, connection: Connection | None = None) -> Llm:
     )
     window = given.context_tokens or provider.context_tokens
     return OpenAiWire(
-        *(name, endpoint),
+        name,
+        endpoint,
         context_tokens=window,
         limits=given.limits,
         sees=given.sees,
