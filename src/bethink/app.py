@@ -24,7 +24,7 @@ from bethink.agent.records import TOOL_USES, Audit
 from bethink.agent.removal import ForgettableRuns, TemporaryExpiry
 from bethink.agent.request import bounds_of
 from bethink.agent.runs import RunMetrics, Runs
-from bethink.agent.start import Commands, LoopFactory
+from bethink.agent.start import LoopFactory, SlashCommands
 from bethink.agent.subagent import MemoryQuestions, SubagentRunner
 from bethink.agent.tool_selection import search_tool
 from bethink.agent.toolbox import Toolbox
@@ -418,7 +418,7 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
         settings, shared.prompts.summarising, prices=bounds.prices, flush=post_turn.flush
     )
     loops = LoopFactory(shared.models, policy, features.of(Files), context, bounds, summaries)
-    commands = Commands(toolbox, forgetting)
+    commands = SlashCommands(toolbox, forgetting)
     runs = _runs(base, forgetting, loops, commands=commands, post_turn=post_turn, metrics=metrics)
     return _Agent(toolbox, subagents, extraction, post_turn, runs)
 
@@ -462,7 +462,7 @@ def _runs(
     forgetting: Forgetting,
     loops: LoopFactory,
     *,
-    commands: Commands,
+    commands: SlashCommands,
     post_turn: PostTurnQueue,
     metrics: RunMetrics,
 ) -> Runs:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bethink.agent.recorder import Recorder
     from bethink.agent.records import Audit, NumberedEvent
     from bethink.agent.request import RunOptions, RunRequest, RunResources, Watched
-    from bethink.agent.start import Commands, LoopFactory, StartedRun
+    from bethink.agent.start import LoopFactory, SlashCommands, StartedRun
     from bethink.bus import Bus
     from bethink.clock import Ids
     from bethink.conversations import Conversations
@@ -114,7 +114,7 @@ class Runs:
     conversations: Conversations
     announcements: Announcements
     bus: Bus
-    commands: Commands
+    commands: SlashCommands
     rules: ToolRules
     files: Files
     loops: LoopFactory

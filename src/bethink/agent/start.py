@@ -80,7 +80,7 @@ MODEL_HELP = (
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SlashCommand:
     """A command and what follows it."""
 
     name: str
@@ -88,43 +88,43 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
+class SlashCommands:
     """The slash commands, wired to what they use."""
 
     toolbox: Toolbox
     forgetting: Forgetting
 
-    def match(self, said: str) -> Command | None:
+    def match(self, said: str) -> SlashCommand | None:
         """The command that a message is; None if it is talk.
 
         A message with a slash and an unknown word is talk too: it may be a path.
         """
         first, _, rest = said.strip().partition(" ")
         if first in ("/remember", "/recall", "/forget", "/help") and "\n" not in first:
-            return Command(first[1:], rest.strip())
+            return SlashCommand(first[1:], rest.strip())
         return None
 
-    def match_words(self, said: str) -> Command | None:
+    def match_words(self, said: str) -> SlashCommand | None:
         """The command that a message asks for in words: for when no model can call its tool."""
-        return Command("forget", "everything") if asks_for_all(said) else None
+        return SlashCommand("forget", "everything") if asks_for_all(said) else None
 
-    async def run(self, request: RunRequest, command: Command) -> AsyncGenerator[Event, None]:
+    async def run(self, request: RunRequest, command: SlashCommand) -> AsyncGenerator[Event, None]:
         """The events of a command's run."""
         rights = request.principal.rights
         match command:
-            case Command("remember" | "forget") if "write" not in rights:
+            case SlashCommand("remember" | "forget") if "write" not in rights:
                 answer = _say(READ_ONLY if "read" in rights else NO_WRITE)
-            case Command("recall" | "forget") if "read" not in rights:
+            case SlashCommand("recall" | "forget") if "read" not in rights:
                 answer = _say(NO_READ)
-            case Command("remember", rest) if rest:
+            case SlashCommand("remember", rest) if rest:
                 answer = self._call(request, STORE, {"content": rest})
-            case Command("recall", rest) if rest:
+            case SlashCommand("recall", rest) if rest:
                 answer = self._call(request, SEARCH, {"query": rest})
-            case Command("forget", rest) if rest:
+            case SlashCommand("forget", rest) if rest:
                 answer = self._forget(request, rest)
-            case Command("help", _):
+            case SlashCommand("help", _):
                 answer = _say(HELP)
-            case Command(name, _):
+            case SlashCommand(name, _):
                 answer = _say(f"Write something after `/{name}`.\n\n{HELP}")
         said: list[str] = []
         # No model reads this: it is for those at the door alone. What tools answer was looked through.
@@ -259,7 +259,7 @@ class RunStarter:
     """
 
     stored: StoredRuns
-    commands: Commands
+    commands: SlashCommands
     loops: LoopFactory
     visibility: Visibility = field(repr=False)
 
@@ -355,7 +355,7 @@ class RunStarter:
         reader = await self.visibility.for_request(principal.reading())
         return reader, await self.visibility.filter_for(reader)
 
-    def _command(self, opening: RunOpening, earlier: Earlier, *, has_model: bool) -> Command | None:
+    def _command(self, opening: RunOpening, earlier: Earlier, *, has_model: bool) -> SlashCommand | None:
         first = opening.said[0] if opening.said else None
         if not isinstance(first, UserMessage):
             return None

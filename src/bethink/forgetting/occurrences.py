@@ -19,9 +19,10 @@ import msgspec
 
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, SUMMARIES, title_from, turn_of
 from bethink.feature import RecordCuts
+from bethink.forgettable import FORGOTTEN, Span, without
 from bethink.memory import FACTS
 from bethink.messages import UserMessage
-from bethink.redaction import FORGOTTEN, Redaction, Span, redaction_of, without
+from bethink.redaction import Redaction, redaction_of
 from bethink.store import Delete, DeleteAll, Put, Scan, items_of, pages_of, records_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bethink.errors import BadInput
-from bethink.redaction import Span, without
+from bethink.forgettable import without
+from bethink.redaction import Span
 from bethink.vault import USER_PAGE, title_of
 from bethink.vault.files.erasure import PageText
 from bethink.vault.files.records import CONTENTS

@@ -42,8 +42,7 @@ from bethink.store import Delete, Put, Scan, owners_of, retry_conflicts
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Collection as Some
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from bethink.clock import Clock, Ids
     from bethink.feature import Features
@@ -106,7 +105,7 @@ class RunRecords(Protocol):
 class FactLines(Protocol):
     """What shows facts outside memory, line by line; `app` wires the mirror's."""
 
-    async def of(self, owner: str, facts: Some[str]) -> Sequence[str]:
+    async def of(self, owner: str, facts: Collection[str]) -> Sequence[str]:
         """The ids of the lines that show these facts, or showed them last."""
         ...
 
@@ -444,7 +443,7 @@ def asks_for_all(said: str) -> bool:
     return found is not None and found["asked"] is not None
 
 
-def _doubted(changes: Sequence[Change], going: Some[str]) -> Iterator[str]:
+def _doubted(changes: Sequence[Change], going: Collection[str]) -> Iterator[str]:
     for change in changes:
         match change:
             case Put(record=Fact(id=id, doubts=doubts)):
