@@ -93,8 +93,8 @@ class Loop:
             used = answer.usage(request.messages)
             request.spent.add(answer.calls, used)
             yield used
-            asked = answer.message()
-            message = self.toolbox.discreet(asked)
+            raw = answer.message()
+            message = self.toolbox.discreet(raw)
             request.add(message)
             (saved,) = await request.save([message], durably=self.toolbox.may_change(message.tool_calls))
             yield MessageSaved(id=saved, role="assistant")
@@ -104,14 +104,14 @@ class Loop:
                 yield RunDone(reason=answer.stop_reason, message=saved)
                 return
             waiting: list[Prepared] = []
-            theirs = [call for call in asked.tool_calls if self.toolbox.is_of_client(call.name)]
-            mine = [call for call in asked.tool_calls if call not in theirs]
-            async with aclosing(self._calls(request, mine, waiting)) as events:
+            client_calls = [call for call in raw.tool_calls if self.toolbox.is_of_client(call.name)]
+            own_calls = [call for call in raw.tool_calls if call not in client_calls]
+            async with aclosing(self._calls(request, own_calls, waiting)) as events:
                 async for event in events:
                     yield event
-            async for event in self._hand_over(request, theirs, waiting):
+            async for event in self._hand_over(request, client_calls, waiting):
                 yield event
-            if waiting or theirs:
+            if waiting or client_calls:
                 yield RunDone(reason="awaiting_approval" if waiting else "client_tools", message=saved)
                 return
         async with aclosing(self._conclude(request, stop)) as events:
@@ -194,12 +194,13 @@ class Loop:
                     results[prepared.call.id] = refused(prepared.call, "denied", verdict.reason)
                     yield finished(results[prepared.call.id])
                 case "ask":
-                    asked, reason = await self.toolbox.foretold(prepared, request.principal, verdict.reason)
+                    call, reason = await self.toolbox.foretold(prepared, request.principal, verdict.reason)
                     if not reason:
-                        automatic.append(asked)
+                        # It would change nothing.
+                        automatic.append(call)
                         continue
-                    waiting.append(asked)
-                    yield await self._waits(request, asked, reason)
+                    waiting.append(call)
+                    yield await self._waits(request, call, reason)
         async with aclosing(self._run(request, automatic, results, waiting=waiting)) as events:
             async for event in events:
                 yield event
@@ -281,11 +282,11 @@ class Loop:
                             request.spent.charge(item)
                         yield item
 
-    async def _waits(self, request: RunRequest, asked: Prepared, reason: str) -> ApprovalNeeded:
+    async def _waits(self, request: RunRequest, prepared: Prepared, reason: str) -> ApprovalNeeded:
         """Keep a call for when its owner decides about it."""
-        if (sealed := await self.toolbox.sealed(asked)) is not None:
-            request.sealed[asked.call.id] = sealed
-        return approval(asked, reason)
+        if (sealed := await self.toolbox.sealed(prepared)) is not None:
+            request.sealed[prepared.call.id] = sealed
+        return approval(prepared, reason)
 
     async def _save(self, request: RunRequest, results: Sequence[ToolMessage]) -> AsyncGenerator[Event, None]:
         request.add(*results)
