@@ -10,7 +10,7 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -20,6 +20,7 @@ from bethink.conversations import CONVERSATIONS, MESSAGES
 from bethink.engines.sqlite import index as sqlite_index
 from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS
 from bethink.engines.sqlite.store import open_database
+from bethink.engines.sqlite.tables import definition, layout_of
 from bethink.errors import Conflict, CorruptDatabase, NewerSchema, StorageError
 from bethink.index import IndexItem, IndexQuery
 from bethink.memory import FACTS
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.anyio
 _WRITER = """
 import anyio, sys
 from pathlib import Path
-from bethink.errors import Conflict, Conflict, DiskFull
+from bethink.errors import Conflict, DiskFull
 from bethink.index import IndexItem
 from bethink.store import Expect, Put
 from bethink.engines.sqlite.store import open_database
@@ -399,3 +400,23 @@ async def test_every_scan_that_bethink_makes_is_answered_from_an_index(tmp_path:
             plan = " ".join(str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {query}"))
             assert "USING INDEX" in plan, (query, plan)
             assert "TEMP B-TREE" not in plan, (query, plan)
+
+
+def test_a_table_that_another_process_makes_between_two_looks_is_made_here_too(tmp_path: Path) -> None:
+    path = tmp_path / "bethink.sqlite3"
+    with closing(sqlite3.connect(path)) as other, closing(sqlite3.connect(path)) as connection:
+
+        class Meanwhile:
+            """The connection; behind its first question the other process makes the table."""
+
+            def execute(self, statement: str, values: tuple[str | None]) -> sqlite3.Cursor:
+                found = connection.execute(statement, values)
+                if "pragma_table_info" in statement:
+                    assert found.fetchall() == []
+                    other.execute(definition("meta", ()))
+                    other.commit()
+                return found
+
+        layouts = layout_of(cast("sqlite3.Connection", Meanwhile()))
+        assert layouts["meta"].columns == set()
+        assert ("owner", "id") in layouts["meta"].indexes.values()

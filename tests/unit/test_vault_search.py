@@ -151,8 +151,8 @@ async def test_filters_narrow_to_tags_and_sections(tmp_path: Path) -> None:
         (Search("x", filters=["type:pdf"]), "Markdown"),
         (Search("x", filters=["tag:"]), "empty"),
         (Search("x", filters=["a"] * 21), "20"),
-        (Search("(", regex=True), "no regular expression"),
-        (Search("a{99999999999}", regex=True), "no regular expression"),
+        (Search("(", regex=True), "not a regular expression"),
+        (Search("a{99999999999}", regex=True), "not a regular expression"),
     ],
 )
 async def test_what_cannot_be_searched_says_why(tmp_path: Path, search: Search, said: str) -> None:

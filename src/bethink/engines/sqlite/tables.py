@@ -162,7 +162,8 @@ def layout_of(connection: sqlite3.Connection, table: str | None = None) -> dict[
     for name, column in connection.execute(_COLUMNS, (table,)).fetchall():
         layouts.setdefault(name, Layout()).columns.add(column)
     for name, index, column in connection.execute(_INDEXES, (table,)).fetchall():
-        indexes = layouts[name].indexes
+        # A table that another process made between the two questions has indexes and no columns yet.
+        indexes = layouts.setdefault(name, Layout()).indexes
         indexes[index] = (*indexes.get(index, ()), column)
     return layouts
 
