@@ -1,6 +1,4 @@
 // Listens once for the whole page; parts of the page say what a binding does while they are shown.
-import { useEffect, useRef } from "react";
-import { useApp } from "../services/context";
 import { remember, remembered, Store } from "../services/store";
 import { bindings, isMac, type KeyId } from "./bindings";
 import { comboOf, countsWhileWriting, match, SEQUENCE_MS } from "./match";
@@ -63,12 +61,4 @@ export class KeysService {
     event.preventDefault();
     handler();
   };
-}
-
-/** While this part is shown, the binding does this. */
-export function useKey(id: KeyId, handler: Handler): void {
-  const { keys } = useApp();
-  const latest = useRef(handler);
-  latest.current = handler;
-  useEffect(() => keys.handle(id, () => latest.current()), [keys, id]);
 }

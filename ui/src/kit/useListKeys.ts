@@ -1,5 +1,5 @@
 import type { RefObject } from "react";
-import { useKey } from "../keys/keys";
+import { useKey } from "../services/useKey";
 
 /** j and k move the focus along the elements marked `data-row`; e, a and x act on the one that has it. */
 export function useListKeys(

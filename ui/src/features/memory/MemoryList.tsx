@@ -1,7 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { Memory } from "../../api/types";
-import { useKey } from "../../keys/keys";
+import { useKey } from "../../services/useKey";
 import { MemoryRow } from "./MemoryRow";
 import type { MemoryActions } from "./useMemoryActions";
 

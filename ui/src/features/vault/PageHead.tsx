@@ -3,10 +3,11 @@ import { type ReactNode, useState } from "react";
 import { Menu } from "../../kit/Popover";
 import { Link, PHONE, Segmented, useMedia } from "../../kit/pieces";
 import { type Draft, isUnsaved } from "./draft";
-import type { Mode } from "./PageView";
 import { PathDialog } from "./PathDialog";
 import { folderOf, titleOf } from "./treeRows";
 import type { PageActions } from "./usePageActions";
+
+export type Mode = "write" | "read" | "both";
 
 const modes = [
   { value: "write", label: "Write", icon: Pencil },

@@ -20,7 +20,7 @@ import { remember, remembered } from "../../services/store";
 import { Conflict } from "./Conflict";
 import type { Draft } from "./draft";
 import { Editor } from "./Editor";
-import { PageHead } from "./PageHead";
+import { type Mode, PageHead } from "./PageHead";
 import { Side } from "./Side";
 import { type Editing, useDraft } from "./useDraft";
 import type { PageActions } from "./usePageActions";
@@ -28,7 +28,6 @@ import type { Pages } from "./wikilinks";
 
 const Preview = lazy(() => import("./Preview"));
 
-export type Mode = "write" | "read" | "both";
 const KEY = "bethink.vault";
 const MISSING = 404;
 

@@ -2,8 +2,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronRight, FileText, Folder, FolderOpen, TriangleAlert } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
-import { useKey } from "../../keys/keys";
 import { useMedia } from "../../kit/pieces";
+import { useKey } from "../../services/useKey";
 import { above, folderOf, type Row, rowsOf, type treeOf } from "./treeRows";
 
 const ROW_PX = 32;
