@@ -28,6 +28,8 @@ unexport PYTHONDONTWRITEBYTECODE
 SERVES_ONLY := $(if $(filter serve,$(MAKECMDGOALS)),$(if $(wildcard .venv/packages.stamp),,yes))
 ENVIRONMENT := .venv/$(if $(SERVES_ONLY),serving,editable).stamp
 
+# How many files a chat turn may enter: it may only shrink (45 are wished).
+CHAT_TURN_FILES := 52
 CHECKS := check-format check-lint check-types check-layers check-budgets check-dead-code check-dependencies \
 	check-hosts check-requirements check-ui
 
@@ -233,6 +235,7 @@ check-layers: python
 check-budgets: python
 	@echo "== budgets"
 	@$(BIN)/python checks/budgets.py
+	@$(BIN)/python -m checks.chat_turn $(CHAT_TURN_FILES)
 
 check-dead-code: python
 	@echo "== dead code"

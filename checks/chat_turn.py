@@ -2,7 +2,7 @@
 
 Turns of one conversation are traced with the scripted model over SQLite, without filters. What every one of
 them enters counts, so that neither what is made once does nor what other tasks happen to do meanwhile.
-`python -m checks.chat_turn` prints the files, or with a number fails if there are more of them.
+`python -m checks.chat_turn` prints the files; with a number it only counts them, and fails if there are more.
 """
 
 from __future__ import annotations
@@ -81,8 +81,9 @@ def chat_turn() -> Counter[str]:
 def main() -> None:
     """Print the files with the number of functions that were entered in each."""
     entered = chat_turn()
-    for file, functions in sorted(entered.items()):
-        print(f"{functions:4} {file}")
+    if len(sys.argv) == 1:
+        for file, functions in sorted(entered.items()):
+            print(f"{functions:4} {file}")
     print(f"a chat turn enters {len(entered)} files, {entered.total()} functions")
     if len(sys.argv) > 1 and len(entered) > int(sys.argv[1]):
         sys.exit(f"more than {sys.argv[1]} files")
