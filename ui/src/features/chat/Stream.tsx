@@ -136,7 +136,7 @@ export function Stream({ session, view }: StreamProps) {
               <Unplug size={16} aria-hidden />
               {reachable
                 ? "Connection lost. The answer continues on the server and will appear here."
-                : "Bethink is not responding. The answer so far is kept; the rest is loaded when the server responds again."}
+                : "Bethink is not responding. The answer so far is kept; this page reconnects when the server responds again."}
             </p>
           )}
         </div>
