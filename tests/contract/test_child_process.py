@@ -16,7 +16,7 @@ import anyio.lowlevel
 import pytest
 
 from bethink.child_process import ChildProcess
-from bethink.documents.extraction import Extraction
+from bethink.documents.reading.extraction import Extraction
 from bethink.internet.pages import read_apart
 from bethink.internet.reading import Task
 from tests.contract.sandboxes import SMALL, sandbox_named

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bethink.documents import Extraction
-from bethink.documents.extraction import fault_of
+from bethink.documents.reading.extraction import fault_of
 from bethink.errors import DocumentError
 from bethink.sandbox import MIB, Limits
 from bethink.sandbox.choice import Walls
@@ -80,7 +80,7 @@ async def test_what_a_parser_says_is_believed_only_as_far_as_it_is_an_answer(
     path.write_text("What it says.")
     extraction = Extraction(20, walls=walls)
     assert (await extraction.read(path, "a.txt", "a/b")).pages == {1: "What it says."}
-    monkeypatch.setattr("bethink.documents.extraction._MODULE", "this")
+    monkeypatch.setattr("bethink.documents.reading.extraction._MODULE", "this")
     with pytest.raises(DocumentError, match="cannot be read"):
         await extraction.read(path, "a.txt", "a/b")
 

@@ -12,7 +12,7 @@ from inline_snapshot import snapshot
 from pypdf import PdfReader, PdfWriter
 
 from bethink.documents import Extracted, Extraction
-from bethink.documents.tables import PAGE_CHARS, paged, paragraphs
+from bethink.documents.reading.tables import PAGE_CHARS, paged, paragraphs
 from bethink.errors import DocumentError
 from tests.papers import letter, pdf, with_part
 

@@ -30,7 +30,7 @@ from bethink.agent.start import MODEL_HELP
 from bethink.app import open_app
 from bethink.cli.session import opened, settings_of
 from bethink.cli.terminal import counted
-from bethink.documents.messages import missing_readers
+from bethink.documents.reading.messages import missing_readers
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.embeddings.minilm_build import fetch_model

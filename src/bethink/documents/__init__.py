@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from bethink.documents.extraction import Extraction
-from bethink.documents.messages import Extracted
+from bethink.documents.reading import Extracted, Extraction
 
 __all__ = ["Extracted", "Extraction"]

@@ -18,7 +18,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.documents import Extraction
-from bethink.documents.extraction import fault_of
+from bethink.documents.reading.extraction import fault_of
 from bethink.embeddings.minilm import Windows
 from bethink.engines.memory import MemoryIndex
 from bethink.errors import BadInput, DocumentError, EmbeddingsUnavailable

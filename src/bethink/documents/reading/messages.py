@@ -87,11 +87,18 @@ Told = Opened | PageRead | Ended | Failed
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """Pages of a document by number, of `count` in all; `note` says what is missing."""
+    """Pages of a document by number, of `count` in all; `note` says what is missing.
+
+    `kind` says how it was read, `title` is what the document calls itself, `labels` are what a page is called
+    where that is more than its number: "Slide 3", "Sheet Costs", a chapter's title.
+    """
 
     count: int
     pages: Mapping[int, str] = field(default_factory=dict[int, str])
     note: str = ""
+    kind: Kind = "text"
+    title: str = ""
+    labels: Mapping[int, str] = field(default_factory=dict[int, str])
 
     @property
     def is_whole(self) -> bool:

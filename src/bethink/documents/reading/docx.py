@@ -1,4 +1,4 @@
-"""DOCX files as Markdown: headings, lists, tables, in the order in which they stand. `page_reader` calls it.
+"""DOCX files as Markdown: headings, lists, tables, in the order in which they stand. `reader` calls it.
 
 python-docx opens the package and knows its styles; the text itself is walked
 here, since the library passes over what stands in content controls and in
@@ -12,8 +12,8 @@ import re
 import zipfile
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.documents.messages import FOREIGN, MAX_CHARS, UnfitError
-from bethink.documents.tables import as_markdown
+from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, UnfitError
+from bethink.documents.reading.tables import as_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Final
 
-from bethink.documents.messages import MAX_CHARS
+from bethink.documents.reading.messages import MAX_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Has a file read by the process of `page_reader`, within time, memory and length. `recall/passages` asks.
+"""Has a file read by the process of `reader`, within time, memory and length. `recall/passages` asks.
 
 The process is one of a sandbox where one holds: a file that takes its parser over then reaches nothing.
 Elsewhere it is a child with the same limits and an environment of its own. What either says is not believed.
@@ -18,7 +18,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.child_process import ChildProcess
-from bethink.documents.messages import (
+from bethink.documents.reading.messages import (
     HEAD,
     MAX_CHARS,
     MAX_PAGES,
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from bethink.documents.messages import Kind
+    from bethink.documents.reading.messages import Kind
     from bethink.sandbox import Sandbox
     from bethink.sandbox.choice import Walls
 
 _MAX_ANSWER: Final = 8 * MAX_CHARS
 """Bytes; a character takes at most six in JSON."""
 _PART: Final = 2**16
-_MODULE: Final = "bethink.documents.reader"
+_MODULE: Final = "bethink.documents.reading.reader"
 _TRIED: Final = "Text that is read to see whether it is."
 _TRY_S, _TRY_BYTES = 20.0, 2**29
 _PATIENCE_S: Final = 2

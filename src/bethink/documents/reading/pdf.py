@@ -1,4 +1,4 @@
-"""A PDF's pages: text by PDFium, tables by pdfplumber where a page has ruled lines. `page_reader` calls it.
+"""A PDF's pages: text by PDFium, tables by pdfplumber where a page has ruled lines. `reader` calls it.
 
 Of the extra `documents`; without it pypdf of the extra `web` reads the text alone.
 """
@@ -12,14 +12,14 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from bethink.documents.messages import FOREIGN, Ended, Opened, PageRead, UnfitError
-from bethink.documents.tables import as_markdown
+from bethink.documents.reading.messages import FOREIGN, Ended, Opened, PageRead, UnfitError
+from bethink.documents.reading.tables import as_markdown
 from bethink.internet.decoding import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bethink.documents.messages import Task, Told
+    from bethink.documents.reading.messages import Task, Told
 
 LOCKED: Final = "This PDF is locked with a password: save it without one."
 DAMAGED: Final = "This PDF is damaged: it cannot be opened."

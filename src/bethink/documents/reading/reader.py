@@ -1,4 +1,4 @@
-"""Reads one document in a process of its own: `python -m bethink.documents.reader TASK < FILE`.
+"""Reads one document in a process of its own: `python -m bethink.documents.reading.reader TASK < FILE`.
 
 Strangers may have made the file: it is taken apart where memory and time end
 with the process, which has none of our environment's variables and may write no file.
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.documents.docx import docx_blocks
-from bethink.documents.messages import (
+from bethink.documents.reading.docx import docx_blocks
+from bethink.documents.reading.messages import (
     FOREIGN,
     HEAD,
     MAX_CHARS,
@@ -29,14 +29,14 @@ from bethink.documents.messages import (
     UnfitError,
     bare_utf16,
 )
-from bethink.documents.pdf import read_pdf
-from bethink.documents.tables import csv_pages, paged, paragraphs
+from bethink.documents.reading.pdf import read_pdf
+from bethink.documents.reading.tables import csv_pages, paged, paragraphs
 from bethink.internet.decoding import decoded, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bethink.documents.messages import Told
+    from bethink.documents.reading.messages import Told
 
 _CPU_SPARE_S: Final = 5
 _SAMPLE: Final = 65_536
