@@ -176,9 +176,15 @@ class Search(Protocol):
     """Recall, as a feature may ask it: its own items by their ids, best first, each with a score 0..1."""
 
     async def find(
-        self, principal: Principal, query: str, k: int, *, kind: str
+        self,
+        principal: Principal,
+        query: str,
+        k: int,
+        *,
+        kind: str,
+        part_of: frozenset[str] | None = None,
     ) -> Sequence[tuple[str, float]]:
-        """At most `k` pairs of an id and its score."""
+        """At most `k` pairs of an id and its score; `part_of` names the wholes to search, None all."""
         ...
 
 

@@ -166,6 +166,42 @@ async def test_what_held_at_a_moment_is_found_whenever_it_was_said(database: Dat
         assert found.searched == len(held)
 
 
+async def test_items_are_found_as_parts_of_the_wholes_that_are_asked_for(database: Database) -> None:
+    many = {f"x{n:03}": item("cat", 0, part_of="long", conversation="c") for n in range(60)}
+    short = {id: item("cat and many other words beside it", 1, part_of="short") for id in "ab"}
+    await keep(database, **many, **short, c=item("cat", 0), d=item("cat", 2, part_of="", project="p"))
+    query = IndexQuery("ann", "cat", axis(0), MODEL, limit=1)
+    for wholes, ids in (
+        ({"short"}, {"a", "b"}),
+        ({"short", "", "gone"}, {"a", "b", "d"}),
+        ({"long"}, set(many)),
+        ({"gone"}, set[str]()),
+        (set[str](), set[str]()),
+    ):
+        asked = replace(query, part_of=frozenset(wholes))
+        candidates = await database.index.search(replace(asked, limit=100))
+        assert {candidate.id for candidate in candidates.items} == ids
+        assert candidates.searched == len(ids)
+        nearest = await database.index.search(asked)
+        assert {candidate.id for candidate in nearest.items} <= ids
+        assert bool(nearest.items) is bool(ids)
+    of_both = replace(query, part_of=frozenset({"long", ""}), conversation="c", limit=100)
+    assert (await database.index.search(of_both)).searched == 60
+
+
+async def test_an_items_whole_changes_with_its_put_and_goes_with_its_items(database: Database) -> None:
+    old = {f"x{n:03}": item("cat", 0, part_of=f"old {n % 2}") for n in range(600)}
+    await keep(database, **old, a=item("cat", 1, part_of="old 0"), b=item("cat", 1))
+    both = IndexQuery("ann", "cat", axis(1), MODEL, part_of=frozenset({"old 0", "new"}), limit=999)
+    assert (await database.index.search(both)).searched == 301
+    await keep(database, a=item("cat", 1, part_of="new"))
+    await database.store.commit("ann", [Delete(NOTES, id) for id in old])
+    assert set(await found(database.index, both)) == {"a"}
+    await keep(database, b=item("cat", 1, part_of="new"), c=item("cat", part_of="old 0"))
+    assert set(await found(database.index, both)) == {"a", "b", "c"}
+    assert (await database.index.search(replace(both, part_of=frozenset({"old 1"})))).searched == 0
+
+
 async def test_no_owner_finds_another_ones_items(database: Database) -> None:
     await keep(database, a=item("secret", 0))
     await keep_for(database, "bob", {"a": item("public", 1), "b": item("secret too", 1)})

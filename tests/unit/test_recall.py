@@ -24,7 +24,7 @@ from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.ports import Ports
 from bethink.principal import Principal
-from bethink.recall.service import MAX_K, Recall
+from bethink.recall.service import MAX_K, Recall, RecallQuestion
 from tests.fakes import NoEmbeddings
 from tests.house import House, open_house, ports_of
 
@@ -187,6 +187,15 @@ async def test_what_held_then_is_asked_of_the_index_too() -> None:
     await recall_over(index).search(ME, "question", as_of=moment)
     (asked,) = index.asked
     assert (asked.as_of, asked.until) == (1_767_225_600_000_000, None)
+
+
+async def test_the_wholes_of_which_parts_are_sought_reach_the_index() -> None:
+    index = Found(candidate("a", 1.0, 1.0))
+    ids = await recall_over(index).find(ME, "question", 5, kind="fact", part_of=frozenset({"content"}))
+    assert [id for id, _ in ids] == ["a"]
+    await recall_over(index).find(ME, "question", 5, kind="fact")
+    assert [asked.part_of for asked in index.asked] == [{"content"}, None]
+    assert not RecallQuestion("who am I", part_of=frozenset()).is_unbounded
 
 
 @pytest.mark.parametrize("query", ["", "  \n"])

@@ -34,7 +34,8 @@ class IndexItem:
 
     Words are English-aware (stems, stop words) for words in Latin letters,
     plain otherwise (`analysis`); those behind the first million characters
-    are not searched.
+    are not searched. `part_of` is the id of the whole that the item is a part
+    of, such as a document's content.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class IndexItem:
     speaker: str | None = None
     held_from: int | None = None
     held_until: int | None = None
+    part_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,10 @@ class IndexQuery:
     """What is sought, in one owner's items only.
 
     A leg without input stays empty: no `vector`, no dense candidates. `kinds`,
-    `conversation`, `project`, `since` (inclusive) and `until` (exclusive, both
-    microseconds UTC, of an item's `at`) and `as_of` (what held then) are
-    enforced inside the search, before `limit` is applied.
+    `conversation`, `project`, `part_of` (items of one of these wholes), `since`
+    (inclusive) and `until` (exclusive, both microseconds UTC, of an item's `at`)
+    and `as_of` (what held then) are enforced inside the search, before `limit`
+    is applied.
     """
 
     owner: str
@@ -66,6 +69,7 @@ class IndexQuery:
     kinds: frozenset[str] | None = None
     conversation: str | None = None
     project: str | None = None
+    part_of: frozenset[str] | None = None
     since: int | None = None
     until: int | None = None
     as_of: int | None = None

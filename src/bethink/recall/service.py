@@ -79,7 +79,8 @@ class RecallQuestion:
     asks what held at that moment, whenever it was said: from its `valid_from`
     (or, where nobody gave one, from when it was said) until its `valid_until`;
     the text's own "now" is that moment then. `conversation` and `project` leave
-    out what belongs to another or to none. All texts together take at most
+    out what belongs to another or to none, `part_of` what is no part of one of
+    these wholes (`IndexItem.part_of`). All texts together take at most
     `budget` tokens: the best that fit. `lookups` ranks what only looked something
     up like all else, as a question about what was asked or answered does.
     """
@@ -92,13 +93,15 @@ class RecallQuestion:
     as_of: datetime | None = None
     conversation: str | None = None
     project: str | None = None
+    part_of: frozenset[str] | None = None
     budget: int | None = None
     lookups: bool = False
 
     @property
     def is_unbounded(self) -> bool:
         """Whether all that the owner has of these kinds is asked."""
-        return self.since is self.until is self.as_of is self.conversation is self.project is None
+        bounds = (self.since, self.until, self.as_of, self.conversation, self.project, self.part_of)
+        return all(bound is None for bound in bounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +146,18 @@ class Recall:
         for name in filter(None, (kind.name, kind.past, kind.lookups, kind.own)):
             self.kinds[name] = kind
 
-    async def find(self, principal: Principal, query: str, k: int, *, kind: str) -> list[tuple[str, float]]:
-        """The ids of what `search` finds of one kind, each with its score."""
-        return [(hit.id, hit.score) for hit in await self.search(principal, query, k, kinds={kind})]
+    async def find(
+        self,
+        principal: Principal,
+        query: str,
+        k: int,
+        *,
+        kind: str,
+        part_of: frozenset[str] | None = None,
+    ) -> list[tuple[str, float]]:
+        """The ids of what `ask` finds of one kind (and of these wholes), each with its score."""
+        question = RecallQuestion(query, k, kinds={kind}, part_of=part_of)
+        return [(hit.id, hit.score) for hit in (await self.ask(principal, question)).hits]
 
     @property
     def warning(self) -> str | None:
@@ -200,6 +212,7 @@ class Recall:
             kinds=wanted,
             conversation=question.conversation,
             project=question.project,
+            part_of=question.part_of,
             since=_us(question.since),
             until=_us(question.until),
             as_of=moment,

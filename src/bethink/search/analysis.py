@@ -231,6 +231,7 @@ class Names(NamedTuple):
     speaker: str | None = None
     held_from: int | None = None
     held_until: int | None = None
+    part_of: str | None = None
 
 
 class Entry(NamedTuple):
@@ -275,7 +276,7 @@ def entry_of(id: str, item: IndexItem, analyzer: Analyzer) -> Entry:
         id,
         item.kind,
         item.at,
-        Names(item.conversation, item.project, item.speaker, item.held_from, item.held_until),
+        Names(item.conversation, item.project, item.speaker, item.held_from, item.held_until, item.part_of),
         analyzer.document_digests(item.text),
         None if not vector or item.model is None else model_key(item.model),
         vector,

@@ -547,6 +547,14 @@ class Shard:
             column.keep(alive)
         self._ids = list(compress(self._ids, alive))
         self._numbers = {id: number for number, id in enumerate(self._ids)}
+        self._drop_unused_names()
+
+    def _drop_unused_names(self) -> None:
+        """Let go of the names of what is gone: a file that is often changed is a new whole each time."""
+        is_used = np.bincount(self._of_names.values, minlength=len(self._names)) > 0
+        self._of_names.values[:] = (np.cumsum(is_used) - 1)[self._of_names.values]
+        self._names = list(compress(self._names, is_used))
+        self._name_codes = {names: code for code, names in enumerate(self._names)}
 
     def search(self, query: IndexQuery, terms: bytes, model: str | None) -> Candidates:
         """The best of both legs. `terms` are the question's digests, `model` names the vectors to compare."""
@@ -624,11 +632,13 @@ class Shard:
         conditions: list[NDArray[np.bool_]] = [self._alive.values] if self._gone else []
         if of_kinds is not None:
             conditions.append(of_kinds)
-        if query.conversation is not None or query.project is not None:
+        if query.conversation is not None or query.project is not None or query.part_of is not None:
             codes = [
                 code
                 for code, names in enumerate(self._names)
-                if query.conversation in {None, names.conversation} and query.project in {None, names.project}
+                if query.conversation in {None, names.conversation}
+                and query.project in {None, names.project}
+                and (query.part_of is None or names.part_of in query.part_of)
             ]
             conditions.append(_is_one_of(self._of_names.values, codes))
         if query.since is not None:

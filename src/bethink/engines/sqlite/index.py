@@ -108,8 +108,11 @@ def names_of(body: bytes) -> Names:
 
 def body_of(entry: Entry) -> bytes:
     """What of an item a search reads: its vector, its terms, and names if there are any."""
-    names = b"" if entry.names == _NO_NAMES else msgspec.json.encode(entry.names)
-    return entry.vector + entry.terms + names
+    *names, part_of = entry.names
+    if part_of is not None:
+        names.append(part_of)
+    kept = b"" if entry.names == _NO_NAMES else msgspec.json.encode(names)
+    return entry.vector + entry.terms + kept
 
 
 def state_of(connection: sqlite3.Connection, owner: str) -> tuple[int, int]:
