@@ -1,0 +1,159 @@
+"""What is kept of documents: their names and versions, what their contents say, passage by passage.
+
+A `Document` is a name and a place; a `Content` is what was read, once for the same bytes however many
+documents have them. The pages of a content are the truth of what it says: passages are spans of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from bethink.store import Collection, Record
+
+KIND: Final = "passage"
+"""The kind of a passage's index item."""
+
+Stage = Literal["waiting", "reading", "indexing", "ready", "failed", "cancelled"]
+"""How far a content is. It ends as one of the last three; `ready` is searched."""
+
+WORKING: Final[tuple[Stage, ...]] = ("waiting", "reading", "indexing")
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a document came from; `place` is its address, its path, or the id of a text.
+
+    `folder` is the id of the watched folder whose file it is.
+    """
+
+    kind: Literal["upload", "url", "folder", "text", "import"] = "upload"
+    place: str = ""
+    folder: str | None = None
+
+
+class DocumentVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """One content of a document, from when on it was, microseconds UTC."""
+
+    content: str
+    at: int
+
+
+class Document(Record, frozen=True, kw_only=True):
+    """A document. `content` is what it says now; `pending` is read meanwhile, and takes its place when ready.
+
+    `versions` are those of before and the current one, the oldest first. Times are microseconds UTC.
+    """
+
+    name: str
+    media_type: str
+    size: int
+    content: str
+    pending: str | None = None
+    versions: tuple[DocumentVersion, ...] = ()
+    collection: str | None = None
+    project: str | None = None
+    tags: tuple[str, ...] = ()
+    origin: Origin = Origin()
+    folder: str | None = None
+    created_at: int
+    updated_at: int
+
+    @property
+    def newest(self) -> str:
+        """The content that it has, or will have when that was read."""
+        return self.pending or self.content
+
+
+class Content(Record, frozen=True, kw_only=True):
+    """What was read of a file: `id` is the hex SHA-256 of its bytes, `name` and `media_type` how it came.
+
+    `kind` is its format, `note` what of it could not be read, `error` why nothing could. `passages` counts
+    those that are searched. Without an `original` its bytes are not kept: it came as text, or from an
+    archive, or a part of it was forgotten.
+    """
+
+    name: str
+    media_type: str
+    size: int
+    stage: Stage = "waiting"
+    kind: str = ""
+    title: str = ""
+    pages: int = 0
+    passages: int = 0
+    note: str = ""
+    error: str = ""
+    original: bool = True
+    at: int
+
+
+class PageText(Record, frozen=True, kw_only=True):
+    """What a page of a content says, as Markdown; `label` names it where it has a name."""
+
+    content: str
+    number: int
+    text: str
+    label: str = ""
+
+
+class Passage(Record, frozen=True, kw_only=True):
+    """A part of a page: characters `begin` to `end` of its text, below a `heading`."""
+
+    content: str
+    number: int
+    page: int
+    begin: int
+    end: int
+    heading: str = ""
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """Who else sees a collection; `writes` who may add to it."""
+
+    user: str
+    writes: bool = False
+
+
+class DocumentCollection(Record, frozen=True, kw_only=True):
+    """Documents that belong together; a knowledge base is one with a name that commands use."""
+
+    name: str
+    description: str = ""
+    shares: tuple[Share, ...] = ()
+    created_at: int
+
+
+DOCUMENTS: Final = Collection(
+    "documents",
+    Document,
+    ("collection", "content", "pending", "folder", "created_at", "updated_at"),
+    scans=(
+        ("created_at",),
+        ("updated_at",),
+        ("collection", "created_at"),
+        ("content",),
+        ("pending",),
+        ("folder",),
+    ),
+    searchable=False,
+)
+CONTENTS: Final = Collection("document_contents", Content, ("stage",), scans=(("stage",),), searchable=False)
+PAGES: Final = Collection(
+    "document_pages", PageText, ("content", "number"), scans=(("content", "number"),), searchable=False
+)
+PASSAGES: Final = Collection(
+    "document_passages", Passage, ("content", "number"), scans=(("content", "number"),)
+)
+COLLECTIONS: Final = Collection(
+    "document_collections", DocumentCollection, ("created_at",), scans=(("created_at",),), searchable=False
+)
+
+
+def page_id(content: str, number: int) -> str:
+    """The id of a page's record."""
+    return f"{content}:{number:06}"
+
+
+def passage_id(content: str, number: int) -> str:
+    """The id of a passage's record, and of its index item."""
+    return f"{content}:p{number:06}"
