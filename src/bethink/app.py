@@ -31,6 +31,7 @@ from bethink.agent.toolbox import Toolbox
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
 from bethink.conversations import CONVERSATIONS, Conversations
+from bethink.documents.service import Documents
 from bethink.export import Portability
 from bethink.feature import Features, OpenFeature, RetentionRule, Surroundings
 from bethink.features import AGENT, FEATURES, FORGETTING, IMPORTING, RECALL, VAULT
@@ -65,6 +66,7 @@ from bethink.visibility.service import Visibility
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
+    from bethink.documents.library import Library
     from bethink.llm.models import OfferedModels
     from bethink.mcp_client.servers import Servers
     from bethink.ports import SharedResources
@@ -117,6 +119,11 @@ class App:
     def conversations(self) -> Conversations:
         """What is said."""
         return self.features.of(Conversations)
+
+    @property
+    def library(self) -> Library:
+        """The documents."""
+        return self.features.of(Documents).library
 
     @property
     def files(self) -> Files:
@@ -177,6 +184,8 @@ async def open_app(
         tasks.start_soon(supervise, "traces of what was deleted", background.scrub_always)
         tasks.start_soon(supervise, "tidying", app.housekeeping.keep_tidy)
         tasks.start_soon(supervise, "pages by their filters", app.visibility.indexing.keep_up)
+        for task in app.features.tasks(served=False):
+            tasks.start_soon(supervise, task.name, task.run)
         await stack.enter_async_context(sharing(app.sharing, supervise))
         await stack.enter_async_context(app.mirror.opened(supervise))
         await stack.enter_async_context(app.post_turn.opened())
@@ -292,6 +301,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         filter_for=visibility.filter_for,
         features=features,
         forget=lambda principal, facts: features.of(Forgetting).forget(principal, facts),
+        ask_vectors=background.ask_vectors,
     )
     made = {VAULT.name: visibility.opened, RECALL.name: OpenFeature(service=recall)}
     for feature in FEATURES:
@@ -313,7 +323,11 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         visibility=visibility,
         recall=recall,
         passages=passages_of(
-            settings, ports.embeddings, ports.clock, reader_filters=visibility.reader_filters
+            settings,
+            ports.embeddings,
+            ports.clock,
+            extraction=features.of(Documents).ingest.extraction,
+            reader_filters=visibility.reader_filters,
         ),
         sharing=sharing_of(
             features.of(Conversations),

@@ -197,7 +197,7 @@ class Surroundings:
     """What a feature may stand on when it is opened.
 
     `features` are those that stand before it in the list. `forget` takes facts out for good, once all
-    are open.
+    are open. `ask_vectors` has an owner's items embedded that lack a vector, soon.
     """
 
     settings: Settings
@@ -212,6 +212,16 @@ class Surroundings:
     filter_for: FilterFor
     features: Features
     forget: Callable[[Principal, Sequence[str]], Awaitable[object]]
+    ask_vectors: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundTask:
+    """Work of a feature that runs for ever; what is only wanted while others are `served` waits for that."""
+
+    name: str
+    run: Callable[[], Awaitable[None]]
+    served: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,8 +232,8 @@ class OpenFeature:
     (kind, id). `forgettable` is how all of it goes, and what holds the words of a question. `cut` takes what
     is forgotten out of its records, wherever that was first found, and shows it; `redact` does so with what
     takes too long for a preview. `clean` removes what no record names any more. `documents` are its lines in
-    an export file. `retention` is what goes by itself, `check` what needs a look, and `statistics` are
-    numbers by their names.
+    an export file. `tasks` run beside everything else. `retention` is what goes by itself, `check` what
+    needs a look, and `statistics` are numbers by their names.
     """
 
     service: object
@@ -234,6 +244,7 @@ class OpenFeature:
     redact: Callable[[str, Redaction], Awaitable[Sequence[Change]]] | None = None
     clean: Callable[[str], Awaitable[None]] | None = None
     documents: Sequence[DocumentForm] = ()
+    tasks: Sequence[BackgroundTask] = ()
     retention: Sequence[RetentionRule] = ()
     check: Callable[[Principal], Awaitable[Sequence[HealthFinding]]] | None = None
     statistics: Callable[[Principal], Awaitable[Mapping[str, Any]]] | None = None
@@ -319,6 +330,10 @@ class Features:
     def forgettables(self) -> tuple[Forgettable, ...]:
         """The kinds of things that an owner may let go as a whole."""
         return tuple(one.forgettable for one in self if one.forgettable is not None)
+
+    def tasks(self, *, served: bool) -> list[BackgroundTask]:
+        """What runs for ever, or what runs only while others are served."""
+        return [task for one in self for task in one.tasks if task.served is served]
 
     @property
     def documents(self) -> dict[str, DocumentForm]:

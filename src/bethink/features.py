@@ -13,6 +13,7 @@ from bethink import conversations, memory, people
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, RUNS, THREADS, TOOL_USES
 from bethink.conversations import Conversations
+from bethink.documents.service import FEATURE as DOCUMENTS
 from bethink.feature import Feature, OpenFeature
 from bethink.files import FILES, Files
 from bethink.forgetting.announcements import INTENTS
@@ -74,6 +75,7 @@ FEATURES: Final = (
         counted={"files": ("file", FILES)},
         routes=("bethink.web.files",),
     ),
+    DOCUMENTS,
     people.FEATURE,
     Feature(
         name="web",

@@ -509,6 +509,12 @@ class Settings(BaseModel):
     documents_enabled: bool = _setting(True, "Whether the model may read and search a conversation's files.")
     documents_timeout_s: float = _setting(30, "Longest reading of one file, in seconds.", gt=0)
     documents_memory_mb: int = _setting(1024, "Memory of the process that reads a file.", ge=256)
+    documents_max_bytes: int = _setting(
+        500_000_000, "Largest file that the library of documents takes, in bytes.", ge=1000
+    )
+    documents_quota_mb: int | None = _setting(
+        None, "Room of one user's documents in MB; unlimited if unset.", ge=1
+    )
     documents_search_timeout_s: float = _setting(
         60, "Longest search of files, in seconds; the answer says what was not read by then.", gt=0
     )

@@ -11,7 +11,7 @@ import pytest
 from inline_snapshot import snapshot
 from pypdf import PdfReader, PdfWriter
 
-from bethink.documents import Extracted, Extraction
+from bethink.documents.reading import Extracted, Extraction
 from bethink.documents.reading.tables import PAGE_CHARS, paged, paragraphs
 from bethink.errors import DocumentError
 from tests.papers import letter, pdf, with_part

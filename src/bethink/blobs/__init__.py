@@ -21,6 +21,19 @@ class Blobs(Protocol):
         """
         ...
 
+    async def keep(self, owner: str, id: str, content: bytes | Path, *, move: bool = False) -> None:
+        """Keep a content that may lie in a file of this machine, which is moved away if it may be.
+
+        Raises:
+            DiskFull: there is no room; nothing was written.
+            StorageError: it cannot be read or written.
+        """
+        ...
+
+    def area(self, name: str) -> Blobs:
+        """Contents of another kind, whose ids are their own."""
+        ...
+
     def path(self, owner: str, id: str) -> Path:
         """Where the content is read, and never changed; there may be none."""
         ...

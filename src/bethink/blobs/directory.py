@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
 _PARTIAL = ".part"
+_PART = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,17 @@ class DirectoryBlobs:
 
     async def write(self, owner: str, id: str, content: bytes) -> None:
         """Keep a content; durable when it returns."""
+        await self.keep(owner, id, content)
+
+    async def keep(self, owner: str, id: str, content: bytes | Path, *, move: bool = False) -> None:
+        """Keep a content, or what a file holds; durable when it returns."""
         await self._in_thread(partial(_write, self.path(owner, id), content))
+        if move and isinstance(content, Path):
+            await self._in_thread(partial(content.unlink, missing_ok=True))
+
+    def area(self, name: str) -> DirectoryBlobs:
+        """Contents of another kind, in a directory beside those of owners."""
+        return DirectoryBlobs(self.root / name)
 
     def path(self, owner: str, id: str) -> Path:
         """Where the content is read."""
@@ -75,13 +86,17 @@ async def temporary_blobs(below: Path | None = None) -> AsyncGenerator[Directory
             await anyio.to_thread.run_sync(partial(shutil.rmtree, root, ignore_errors=True))
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes | Path) -> None:
     for directory in (path.parent.parent, path.parent):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial_path = path.with_name(f"{path.name}{_PARTIAL}")
     try:
         with _held(partial_path) as file:
-            file.write(content)
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                with content.open("rb") as source:
+                    shutil.copyfileobj(source, file, _PART)
             file.flush()
             os.fsync(file.fileno())
             partial_path.replace(path)

@@ -1,10 +1,5 @@
-"""What people upload, read: a file's text and tables, page by page, and the passages in it.
+"""What people read, read: a library that outlives conversations, in passages that recall finds by page.
 
-`recall/passages` keeps for a while what was read, and searches it; `tools/documents` shows it.
+`reading` takes files apart in a process of its own, which imports this package: it holds nothing else.
+`library` keeps them and `ingest` has them read; `recall/passages` has those of conversations read.
 """
-
-from __future__ import annotations
-
-from bethink.documents.reading import Extracted, Extraction
-
-__all__ = ["Extracted", "Extraction"]

@@ -22,14 +22,10 @@ WORKING: Final[tuple[Stage, ...]] = ("waiting", "reading", "indexing")
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a document came from; `place` is its address, its path, or the id of a text.
-
-    `folder` is the id of the watched folder whose file it is.
-    """
+    """Where a document came from; `place` is its address, its path, or the id of a text."""
 
     kind: Literal["upload", "url", "folder", "text", "import"] = "upload"
     place: str = ""
-    folder: str | None = None
 
 
 class DocumentVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,19 +38,18 @@ class DocumentVersion(msgspec.Struct, frozen=True, kw_only=True):
 class Document(Record, frozen=True, kw_only=True):
     """A document. `content` is what it says now; `pending` is read meanwhile, and takes its place when ready.
 
-    `versions` are those of before and the current one, the oldest first. Times are microseconds UTC.
+    `versions` are those of before and the current one, the oldest first. `folder` is the id of the watched
+    folder whose file it is. Times are microseconds UTC.
     """
 
     name: str
-    media_type: str
-    size: int
     content: str
     pending: str | None = None
     versions: tuple[DocumentVersion, ...] = ()
     collection: str | None = None
     project: str | None = None
     tags: tuple[str, ...] = ()
-    origin: Origin = Origin()
+    origin: Origin = msgspec.field(default_factory=Origin)
     folder: str | None = None
     created_at: int
     updated_at: int
@@ -68,9 +63,9 @@ class Document(Record, frozen=True, kw_only=True):
 class Content(Record, frozen=True, kw_only=True):
     """What was read of a file: `id` is the hex SHA-256 of its bytes, `name` and `media_type` how it came.
 
-    `kind` is its format, `note` what of it could not be read, `error` why nothing could. `passages` counts
-    those that are searched. Without an `original` its bytes are not kept: it came as text, or from an
-    archive, or a part of it was forgotten.
+    `kind` is its format, `note` what of it could not be read, `error` why nothing could. `done` of its
+    `pages` are read, `passages` counts those that are searched. Without an `original` its bytes are not
+    kept: it came as text, or from an archive, or a part of it was forgotten.
     """
 
     name: str
@@ -80,11 +75,19 @@ class Content(Record, frozen=True, kw_only=True):
     kind: str = ""
     title: str = ""
     pages: int = 0
+    done: int = 0
     passages: int = 0
     note: str = ""
     error: str = ""
     original: bool = True
     at: int
+
+
+class Use(Record, frozen=True, kw_only=True):
+    """That a document has, or had, a content."""
+
+    content: str
+    document: str
 
 
 class PageText(Record, frozen=True, kw_only=True):
@@ -126,16 +129,12 @@ class DocumentCollection(Record, frozen=True, kw_only=True):
 DOCUMENTS: Final = Collection(
     "documents",
     Document,
-    ("collection", "content", "pending", "folder", "created_at", "updated_at"),
-    scans=(
-        ("created_at",),
-        ("updated_at",),
-        ("collection", "created_at"),
-        ("content",),
-        ("pending",),
-        ("folder",),
-    ),
+    ("collection", "folder", "updated_at"),
+    scans=(("updated_at",), ("collection", "updated_at"), ("folder", "updated_at")),
     searchable=False,
+)
+USES: Final = Collection(
+    "document_uses", Use, ("content", "document"), scans=(("content",), ("document",)), searchable=False
 )
 CONTENTS: Final = Collection("document_contents", Content, ("stage",), scans=(("stage",),), searchable=False)
 PAGES: Final = Collection(
@@ -157,3 +156,8 @@ def page_id(content: str, number: int) -> str:
 def passage_id(content: str, number: int) -> str:
     """The id of a passage's record, and of its index item."""
     return f"{content}:p{number:06}"
+
+
+def use_id(content: str, document: str) -> str:
+    """The id of a use's record."""
+    return f"{content}:{document}"

@@ -56,6 +56,8 @@ async def _serve(settings: Settings, only: Sequence[str]) -> None:
         supervise = app.ports.supervisor.supervise
         tasks.start_soon(supervise, "the embedding model", app.background.ready_embedder)
         tasks.start_soon(supervise, "watching of vaults", app.watching.watch)
+        for task in app.features.tasks(served=True):
+            tasks.start_soon(supervise, task.name, task.run)
         source, sink = _Lines(reads, loop), _Output(writes)
         async with stdio_server(source, sink) as (read, write):  # pyright: ignore[reportArgumentType] - iterates and writes only
             await server.run(read, write, server.create_initialization_options())

@@ -17,15 +17,12 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.to_thread
 
-from bethink.documents import Extraction
-from bethink.documents.reading.extraction import fault_of
 from bethink.embeddings.minilm import Windows
 from bethink.engines.memory import MemoryIndex
 from bethink.errors import BadInput, DocumentError, EmbeddingsUnavailable
 from bethink.feature import Recallable, RecallKind
 from bethink.index import IndexItem
 from bethink.recall.service import Recall, RecallQuestion
-from bethink.sandbox.choice import Walls
 from bethink.search.analysis import model_key, quantized
 
 if TYPE_CHECKING:
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bethink.clock import Clock
-    from bethink.documents import Extracted
+    from bethink.documents.reading import Extracted, Extraction
     from bethink.embeddings import Embeddings
     from bethink.principal import Principal
     from bethink.search.analysis import Entry
@@ -324,11 +321,14 @@ class Passages:
 
 
 def passages_of(
-    settings: Settings, embeddings: Embeddings, clock: Clock, *, reader_filters: ReaderFilters
+    settings: Settings,
+    embeddings: Embeddings,
+    clock: Clock,
+    *,
+    extraction: Extraction,
+    reader_filters: ReaderFilters,
 ) -> Passages:
     """The files' passages, within the times and the memory that the settings name."""
-    walls = Walls(settings.code_sandbox, settings.data_dir, fault_of)
-    extraction = Extraction(settings.documents_timeout_s, settings.documents_memory_mb * 2**20, walls)
     return Passages(
         extraction,
         embeddings,

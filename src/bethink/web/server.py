@@ -135,6 +135,8 @@ async def _serve(
             supervise = app.ports.supervisor.supervise
             tasks.start_soon(supervise, "the embedding model", app.background.ready_embedder)
             tasks.start_soon(supervise, "watching of vaults", app.watching.watch)
+            for task in app.features.tasks(served=True):
+                tasks.start_soon(supervise, task.name, task.run)
 
         def stop() -> None:
             app.runs.interrupt()
