@@ -262,10 +262,34 @@ async def test_vectors_come_back_as_they_were_kept(database: Database) -> None:
     await keep(database, a=item("apple", 0), b=item("pear", 0, model=OTHER), c=item("plum"), d=item("fig", 2))
     vectors = await database.index.vectors("ann", MODEL, ["d", "c", "b", "a", "nobody"])
     assert {id: vector.tolist() for id, vector in vectors.items()} == {
-        "a": axis(0).tolist(),
-        "d": axis(2).tolist(),
+        "a": [axis(0).tolist()],
+        "d": [axis(2).tolist()],
     }
     assert await database.index.vectors("bob", MODEL, ["a"]) == {}
+
+
+async def test_an_item_with_several_vectors_is_found_once_by_the_nearest(database: Database) -> None:
+    await keep(
+        database,
+        a=item("apple", 0),
+        b=item("pear", 0, vector=np.stack([axis(2), axis(1), axis(2)])),
+        c=item("plum"),
+        d=item("fig", 0, vector=np.stack([axis(1), axis(2)])),
+    )
+    query = IndexQuery("ann", "", axis(1), MODEL, limit=2)
+    candidates = await database.index.search(query)
+    assert {one.id: one.dense for one in candidates.items} == {"b": 1.0, "d": 1.0}
+    assert (candidates.searched, candidates.without_vector) == (4, 1)
+    every = await found(database.index, replace(query, text="plum", limit=9))
+    assert {id: one.dense for id, one in every.items()} == {"a": 0.0, "b": 1.0, "c": None, "d": 1.0}
+    vectors = await database.index.vectors("ann", MODEL, ["b", "d"])
+    assert vectors["b"].tolist() == np.stack([axis(2), axis(1), axis(2)]).tolist()
+    await database.store.commit("ann", [SetVector("c", "plum", np.stack([axis(0), axis(1)]), MODEL)])
+    await database.store.commit("ann", [SetVector("b", "pear", axis(3), MODEL)])
+    await database.store.commit("ann", [Delete(NOTES, "a")])
+    every = await found(database.index, replace(query, limit=9))
+    assert {id: one.dense for id, one in every.items()} == {"b": 0.0, "c": 1.0, "d": 1.0}
+    assert (await database.index.search(query)).without_vector == 0
 
 
 async def test_missing_vectors_are_named_with_their_texts_and_filled_in(database: Database) -> None:
@@ -305,6 +329,9 @@ async def test_a_late_vector_of_an_older_text_is_dropped(database: Database) -> 
         item("x", 0, model=None),
         item("x", 0, vector=np.zeros(3, np.float32)),
         item("x", 0, vector=np.zeros(4, np.float64)),
+        item("x", 0, vector=np.zeros((0, 4), np.float32)),
+        item("x", 0, vector=np.zeros((2, 3), np.float32)),
+        item("x", 0, vector=np.zeros((1, 2, 4), np.float32)),
     ],
 )
 async def test_a_vector_that_is_not_of_its_model_is_a_mistake_of_the_program(

@@ -117,3 +117,42 @@ async def test_the_best_ten_by_meaning_are_those_of_a_full_comparison(database: 
     turns = IndexQuery("ann", "", vectors[0], model, kinds=frozenset({"turn"}), limit=10)
     best = {int(candidate.id) for candidate in (await database.index.search(turns)).items}
     assert best == set((2 * np.argsort(-(vectors[::2] @ vectors[0]))[:10]).tolist())
+
+
+async def test_of_several_vectors_the_nearest_counts_and_no_item_comes_twice(database: Database) -> None:
+    random = np.random.default_rng(13)
+    counts = random.integers(1, 5, 2_200)
+    starts = np.cumsum(counts) - counts
+    topics = random.standard_normal((200, DIMENSIONS), dtype=np.float32)
+    rows = np.repeat(topics[random.integers(0, 200, len(counts))], counts, axis=0)
+    rows += 0.8 * random.standard_normal(rows.shape, dtype=np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    puts = [
+        Put(
+            NOTES,
+            Note(id=str(n)),
+            index=IndexItem("fact", "", 0, rows[start : start + count], MODEL, part_of=str(n % 3)),
+        )
+        for n, (start, count) in enumerate(zip(starts.tolist(), counts.tolist(), strict=True))
+    ]
+    await database.store.commit("ann", puts)
+    wholes = {None: range(len(counts)), frozenset({"0", "2"}): [n for n in range(len(counts)) if n % 3 != 1]}
+    for part_of, among in wholes.items():
+        hits = 0
+        for _ in range(20):
+            question = topics[random.integers(0, 200)] + random.standard_normal(DIMENSIONS, dtype=np.float32)
+            question /= np.linalg.norm(question)
+            exact = np.maximum.reduceat(rows @ question, starts)
+            query = IndexQuery("ann", "", question, MODEL, limit=40, part_of=part_of)
+            candidates = await database.index.search(query)
+            assert (candidates.searched, candidates.without_vector) == (len(among), 0)
+            scores = {int(one.id): one.dense for one in candidates.items}
+            assert len(candidates.items) == len(scores) == 40
+            assert scores == pytest.approx({n: float(exact[n]) for n in scores}, abs=2e-4)
+            hits += len(set(sorted(among, key=lambda n: -exact[n])[:10]) & scores.keys())
+        assert hits >= 0.98 * 200
+    await database.store.commit("ann", [Delete(NOTES, str(n)) for n in range(0, len(counts), 2)])
+    candidates = await database.index.search(IndexQuery("ann", "", rows[-1], MODEL, limit=1_000))
+    exact = np.maximum.reduceat(rows @ rows[-1], starts)
+    best = sorted(range(1, len(counts), 2), key=lambda n: -exact[n])[:1_000]
+    assert {int(one.id) for one in candidates.items} == set(best)

@@ -69,7 +69,7 @@ async def test_a_memory_keeps_its_vector_and_is_embedded_once(tmp_path: Path) ->
         added = await app.memory.add_many(ME, lives(20))
         ids = [change.fact.id for change in added]
         kept = await app.ports.index.vectors(ME.owner, first.model, ids)
-        assert {vector.shape for vector in kept.values()} == {(384,)}
+        assert {vector.shape for vector in kept.values()} == {(1, 384)}
         assert first.texts == 20
     async with opened(tmp_path, later) as app:
         (hit, *_) = await app.recall.search(ME, "Who took up botany in the year 1503?")

@@ -175,7 +175,7 @@ class ForgettableRuns:
         self,
         held: Conversation,
         one: Versioned[StoredMessage],
-        vector: NDArray[np.float32] | None,
+        vectors: NDArray[np.float32] | None,
         *,
         keep: bool,
     ) -> Put[StoredMessage]:
@@ -183,8 +183,8 @@ class ForgettableRuns:
         if not keep:
             now, _ = redacted(now, redaction_of_everything(), close=True)
         item = indexed(held, now)
-        if item is not None and vector is not None:
-            item = replace(item, vector=vector, model=self.embeddings.model)
+        if item is not None and vectors is not None:
+            item = replace(item, vector=vectors, model=self.embeddings.model)
         return Put(MESSAGES, now, one.version, item)
 
     async def scrub(self, owner: str) -> None:

@@ -405,7 +405,8 @@ class BucketMemory:
         ids = [fact.id for fact in facts if fact.state == "active" and not bare]
         model = self.memory.embeddings.model
         vectors = await self.memory.index.vectors(self.principal.owner, model, ids)
-        return {fact.id: Entry(fact, vector=vectors.get(fact.id)) for fact in facts}
+        firsts = {id: of_fact[0] for id, of_fact in vectors.items()}
+        return {fact.id: Entry(fact, vector=firsts.get(fact.id)) for fact in facts}
 
     async def _merge_duplicates(self) -> bool:
         """Once a day, where there are more than ten facts (spec 000): while the key still lives."""

@@ -14,7 +14,7 @@ from bethink.bus import Mailboxes, Notice
 from bethink.clock import SystemClock
 from bethink.errors import Conflict
 from bethink.index import Candidates
-from bethink.search.analysis import Analyzer, Entries, Entry, entry_of, model_key, vector_bytes, vector_of
+from bethink.search.analysis import Analyzer, Entries, Entry, entry_of, model_key, vector_bytes, vectors_of
 from bethink.store import (
     Change,
     Delete,
@@ -158,7 +158,7 @@ class MemoryIndex:
         """The vectors of those of these items that have one of `model`, by id."""
         kept, wanted = self._kept.get(owner, {}), model_key(model)
         entries = [kept[id][1] for id in ids if id in kept]
-        return {entry.id: vector_of(entry.vector) for entry in entries if entry.model == wanted}
+        return {entry.id: vectors_of(entry.vector, model) for entry in entries if entry.model == wanted}
 
     def entry(self, id: str, item: IndexItem) -> Entry:
         """What `put` keeps of an item.

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 class IndexItem:
     """What the index keeps of one record.
 
-    `text` is what its words are taken from; `vector` is float32, shape (d,),
-    L2-normalised, made by `model`, or None while no embedding model is there
-    (the item is then found by words only until a `SetVector` brings it). `at`
+    `text` is what its words are taken from; `vector` is float32, shape (d,) or
+    (m, d) with one row for each part of a text that is longer than the model's
+    window, L2-normalised, made by `model`, or None while no embedding model is
+    there (the item is then found by words only until a `SetVector` brings it).
+    `at`
     is microseconds UTC. An item's id is its record's id, so the ids of an
     owner's searchable records differ between collections too. `held_from`
     (None: `at`) and `held_until` (None: it still does) bound when it was true.
@@ -81,8 +83,9 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
 
     `lexical` is BM25 (k1 0.9, b 0.4; Robertson et al., Okapi at TREC-3), None
     where the item holds no word of the question; `dense` the cosine of the two
-    vectors, None if there is nothing to compare. `met` is the share of the
-    question's words that it holds, 0..1, each counted by its idf.
+    vectors (the best, if the item has several), None if there is nothing to
+    compare. `met` is the share of the question's words that it holds, 0..1,
+    each counted by its idf.
     """
 
     id: str
@@ -137,5 +140,8 @@ class Index(Protocol):
     async def vectors(
         self, owner: str, model: EmbeddingModel, ids: Sequence[str]
     ) -> dict[str, NDArray[np.float32]]:
-        """The vectors, float32 (d,), of those of these items that have one of `model`, by id."""
+        """The vectors of those of these items that have any of `model`, float32 (m, d), by id.
+
+        A row for each part of its text, in order: mostly one.
+        """
         ...

@@ -388,7 +388,8 @@ class Consolidation:
         model = self.writing.embeddings.model
         found: dict[str, Vector] = {}
         for start in range(0, len(ids), _PAGE):
-            found |= await self.writing.index.vectors(owner, model, ids[start : start + _PAGE])
+            some = await self.writing.index.vectors(owner, model, ids[start : start + _PAGE])
+            found |= {id: vectors[0] for id, vectors in some.items()}
         return found
 
 

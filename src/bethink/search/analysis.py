@@ -238,8 +238,8 @@ class Entry(NamedTuple):
     """What a shard needs of an item.
 
     `terms` are the digests of its words, in reading order (`Analyzer.digests`);
-    `vector` is `quantized`, and `model` the `model_key` of what made it: both
-    empty or neither.
+    `vector` is `quantized`, one or several, and `model` the `model_key` of what
+    made it: both empty or neither.
     """
 
     id: str
@@ -298,13 +298,13 @@ def check_text(text: str) -> None:
             ) from error
 
 
-def vector_of(body: bytes) -> NDArray[np.float32]:
-    """The vector of `vector_bytes`."""
+def vectors_of(body: bytes, model: EmbeddingModel) -> NDArray[np.float32]:
+    """The vectors of `vector_bytes`, shape (m, d)."""
     import numpy as np  # heavy: whoever asks for vectors works with them
 
-    vector = np.frombuffer(body, "<i2").astype(np.float32)
-    vector /= SCALE
-    return vector
+    vectors = np.frombuffer(body, "<i2").reshape(-1, model.dimensions).astype(np.float32)
+    vectors /= SCALE
+    return vectors
 
 
 def model_key(model: EmbeddingModel) -> str:
@@ -312,13 +312,25 @@ def model_key(model: EmbeddingModel) -> str:
     return f"{model.id}|{model.tokenizer}|{model.dimensions}"
 
 
+def dimensions_of(key: str) -> int:
+    """How long the vectors of the model of this `model_key` are."""
+    return int(key.rpartition("|")[2])
+
+
 def vector_bytes(vector: NDArray[np.float32], model: EmbeddingModel | None) -> bytes:
-    """The vector as it is kept.
+    """The vector as it is kept, or several one after the other.
 
     Raises:
         ValueError: it is not float32 of the model's length, or has no model.
     """
-    if model is None or vector.dtype.str != "<f4" or vector.shape != (model.dimensions,):
+    is_one_of = (
+        model is not None
+        and vector.dtype.str == "<f4"
+        and vector.ndim in {1, 2}
+        and vector.size
+        and vector.shape[-1] == model.dimensions
+    )
+    if not is_one_of:
         raise ValueError(f"a vector {vector.dtype} {vector.shape} is not one of {model}")
     return quantized(vector)
 

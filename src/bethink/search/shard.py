@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from bethink.index import Candidate, Candidates
-from bethink.search.analysis import SCALE, TERM_BYTES
+from bethink.search.analysis import SCALE, TERM_BYTES, dimensions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -292,7 +292,7 @@ def _documents(keys: NDArray[np.uint64]) -> NDArray[np.int32]:
     return (keys & _DOCUMENTS).astype(np.int32)
 
 
-def _firsts(values: NDArray[np.uint64]) -> NDArray[np.intp]:
+def _firsts(values: NDArray[np.uint64] | NDArray[np.int32]) -> NDArray[np.intp]:
     """Where each new value of a sorted array begins."""
     differs = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=differs[1:])
@@ -338,6 +338,9 @@ _WORD_BITS = 64
 class Dense:
     """Cosines over vectors of one model, each belonging to a document number, in the order of their adding.
 
+    A document's vectors lie beside one another, and documents in the order of their numbers. Its cosine is
+    that of the nearest of its vectors.
+
     Vectors are kept as 16-bit integers (`entry.quantized`), which moves a cosine by some
     hundred-thousandths. Up to `SCAN_ROWS` rows every vector is compared. Above, one bit per dimension (its
     sign; Charikar 2002) picks candidates by Hamming distance, and those are compared: the choice is nearly
@@ -349,6 +352,8 @@ class Dense:
         self._documents = Column(np.int32)
         # One column per 64 dimensions, so that each is read in one run; made when first needed.
         self._signs = [Column(np.uint64) for _ in range(-(-dimensions // _WORD_BITS))]
+        # The row of each document's first vector; None while every document has one only.
+        self._firsts: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
         return len(self._documents)
@@ -367,8 +372,26 @@ class Dense:
         """Add rows: document numbers, shape (n,), and their vectors, shape (n, d); so many are to come."""
         for column in (self._documents, self._vectors):
             column.reserve(len(column) + expected)
+        start = len(self)
         self._documents.extend(documents)
         self._vectors.extend(vectors)
+        firsts = _firsts(self.documents[start:])
+        if self._firsts is not None:
+            self._firsts = np.concatenate((self._firsts, firsts + start))
+        elif len(firsts) < len(vectors):
+            self._firsts = np.concatenate((np.arange(start), firsts + start))
+
+    def rows_of(self, documents: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The rows of those documents that a mask names, as a mask."""
+        # Where each document has one vector, its row has its number.
+        is_aligned = self._firsts is None and len(self) == len(documents)
+        return documents if is_aligned else documents[self.documents]
+
+    def count(self, rows: NDArray[np.bool_] | None) -> int:
+        """How many documents have the rows of a mask that `rows_of` gave; of all, if it is None."""
+        if rows is None:
+            return len(self) if self._firsts is None else len(self._firsts)
+        return int(np.count_nonzero(rows if self._firsts is None else rows[self._firsts]))
 
     def best(
         self, query: NDArray[np.float32], passing: NDArray[np.bool_] | None, limit: int
@@ -377,7 +400,8 @@ class Dense:
         rows = None if passing is None else np.flatnonzero(passing)
         count = len(self._vectors) if rows is None else len(rows)
         if count > SCAN_ROWS:
-            wanted = min(count, max(round(_CANDIDATES * count**_CANDIDATES_POWER), limit))
+            least = limit if self._firsts is None else limit * len(self) // len(self._firsts)
+            wanted = min(count, max(round(_CANDIDATES * count**_CANDIDATES_POWER), least))
             if passing is None or rows is None:
                 rows = _nearest(self._distances(query, None), wanted)
             elif count < len(passing) // _FEW:
@@ -390,6 +414,9 @@ class Dense:
         if rows is not None:
             vectors, documents = vectors.take(rows, axis=0), documents[rows]
         scores = _cosines(vectors, query)
+        if self._firsts is not None and len(scores):
+            firsts = _firsts(documents)
+            scores, documents = np.maximum.reduceat(scores, firsts), documents[firsts]
         if len(scores) > limit:
             chosen = np.argpartition(scores, -limit)[-limit:]
             documents = documents[chosen]
@@ -407,11 +434,18 @@ class Dense:
         return distances
 
     def cosines(self, query: NDArray[np.float32], documents: NDArray[np.intp]) -> list[float | None]:
-        """The cosine of each document; None of those that have no vector."""
+        """The cosine of each document, in their order; None of those that have no vector."""
         rows = np.minimum(np.searchsorted(self.documents, documents), len(self) - 1)
-        cosines = _cosines(self._vectors.values.take(rows, axis=0), query).tolist()
         has_vector = (self.documents[rows] == documents).tolist()
-        return [one if has else None for one, has in zip(cosines, has_vector, strict=True)]
+        if self._firsts is None:
+            cosines = _cosines(self._vectors.values.take(rows, axis=0), query)
+        else:
+            ends = np.searchsorted(self.documents, documents, "right")
+            counts: NDArray[np.intp] = np.maximum(ends - rows, 1)
+            starts = counts.cumsum() - counts
+            every: NDArray[np.intp] = (rows - starts).repeat(counts) + np.arange(counts.sum())
+            cosines = np.maximum.reduceat(_cosines(self._vectors.values.take(every, axis=0), query), starts)
+        return [one if has else None for one, has in zip(cosines.tolist(), has_vector, strict=True)]
 
     def merge(self, places: NDArray[np.int32]) -> None:
         """Renumber documents (`places[i]` is the new number of document i) and drop those that become -1."""
@@ -423,6 +457,9 @@ class Dense:
             for signs in self._signs:
                 signs.keep(kept[: len(signs)])
         self.documents[:] = moved[kept]
+        if self._firsts is not None:
+            firsts = _firsts(self.documents)
+            self._firsts = firsts if len(firsts) < len(self) else None
 
 
 def _nearest(distances: NDArray[np.uint16], count: int) -> NDArray[np.intp]:
@@ -514,12 +551,16 @@ class Shard:
 
     def _add_vectors(self, entries: Entries, model: str, start: int, *, expected: int) -> None:
         numbers = [number for number, of_item in enumerate(entries.models) if of_item == model]
-        vectors = b"".join([entries.vectors[number] for number in numbers])
-        rows = np.frombuffer(vectors, "<i2").reshape(len(numbers), -1)
+        vectors = [entries.vectors[number] for number in numbers]
+        rows = np.frombuffer(b"".join(vectors), "<i2").reshape(-1, dimensions_of(model))
         dense = self._dense.get(model)
         if dense is None:
             dense = self._dense[model] = Dense(rows.shape[1])
-        dense.add(np.array(numbers) + start, rows, expected=expected)
+        documents = np.array(numbers) + start
+        if len(rows) > len(documents):
+            row_bytes = rows.shape[1] * rows.itemsize
+            documents = np.repeat(documents, [len(vector) // row_bytes for vector in vectors])
+        dense.add(documents, rows, expected=expected)
 
     def remove(self, id: str) -> None:
         """Remove an item; nothing happens if it is not there."""
@@ -574,9 +615,8 @@ class Shard:
         with_vector = 0
         cosines: Sequence[float | None] | None = None
         if dense is not None:
-            # Documents lie in order: where each has a vector, its row has its number.
-            rows = passing if passing is None or len(dense) == len(passing) else passing[dense.documents]
-            with_vector = len(dense) if rows is None else int(np.count_nonzero(rows))
+            rows = None if passing is None else dense.rows_of(passing)
+            with_vector = dense.count(rows)
             if query.vector is not None and with_vector:
                 vector = np.asarray(query.vector, np.float32)
                 near = dense.best(vector, rows, query.limit)

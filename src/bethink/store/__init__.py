@@ -113,7 +113,7 @@ class SetVector:
     """Give an index item its vector, if its text is still `text`, the one embedded.
 
     Otherwise nothing happens: a newer put brings its own. `vector` is float32,
-    shape (d,), L2-normalised, made by `model`.
+    shape (d,) or (m, d), L2-normalised, made by `model`.
     """
 
     id: str

@@ -21,7 +21,7 @@ import msgspec
 
 from bethink.engines.sqlite.tables import blank, keep_padded
 from bethink.errors import CorruptDatabase
-from bethink.search.analysis import ANALYSIS, Analyzer, Entries, Names, model_key, vector_of
+from bethink.search.analysis import ANALYSIS, Analyzer, Entries, Names, model_key, vectors_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -324,7 +324,7 @@ class SqliteIndex:
         def read(connection: sqlite3.Connection) -> dict[str, NDArray[np.float32]]:
             key = model_key(model)
             rows = {id: connection.execute(_VECTOR, (owner, id, key)).fetchone() for id in ids}
-            return {id: vector_of(row[0]) for id, row in rows.items() if row is not None}
+            return {id: vectors_of(row[0], model) for id, row in rows.items() if row is not None}
 
         return await self._read(read)
 
