@@ -18,7 +18,7 @@ import msgspec
 from pydantic import BaseModel, SecretStr
 
 from bethink import errors, events
-from bethink.documents import Extraction
+from bethink.documents.reading import Extraction
 from bethink.images.factory import Exchange, OpenAiImages
 from bethink.internet.connect import connect_internet
 from bethink.messages import Attachment

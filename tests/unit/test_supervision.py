@@ -55,6 +55,7 @@ SERVED_ELSEWHERE = {
 """Tasks that need more than this house has; each has a test of its own."""
 
 BOUNDED = {
+    ("documents/ingest.py", "self._renew"): "ends with the supervised task that it is part of",
     ("importing/jobs.py", "partial"): "one import, whose outcome is recorded",
     ("recall/passages.py", "one"): "one file of a request",
     ("redis_mirror/service.py", "listen"): "ends with the supervised task that it is part of",
@@ -102,7 +103,9 @@ def started() -> tuple[set[str], set[tuple[str, str]]]:
         place = file.relative_to(root).as_posix()
         if place.startswith("bench/"):
             continue
-        for node in ast.walk(ast.parse(file.read_text())):
+        tree = ast.parse(file.read_text())
+        names |= _always_at_work(tree)
+        for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             if node.func.attr not in {"start_soon", "create_task", "start"} or not node.args:
@@ -117,6 +120,17 @@ def started() -> tuple[set[str], set[tuple[str, str]]]:
             elif isinstance(arguments[0], ast.Constant):
                 names.add(str(arguments[0].value))
     return names, others
+
+
+def _always_at_work(tree: ast.Module) -> set[str]:
+    """The names of features' own tasks that run not only while others are served."""
+    made = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    tasks = [
+        {word.arg: word.value for word in node.keywords}
+        for node in made
+        if ast.unparse(node.func) == "BackgroundTask"
+    ]
+    return {ast.literal_eval(task["name"]) for task in tasks if "served" not in task}
 
 
 async def test_every_task_that_is_started_is_supervised_or_ends_by_itself() -> None:
