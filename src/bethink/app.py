@@ -51,7 +51,7 @@ from bethink.mirror.service import MirrorLines
 from bethink.people import People
 from bethink.ports import Ports, open_ports, shared_resources_of
 from bethink.recall.message_search import MessageSearch
-from bethink.recall.passages import passages_of
+from bethink.recall.passages import Passages
 from bethink.recall.service import Recall
 from bethink.redis_mirror.service import sharing, sharing_of
 from bethink.tools.code import code_source
@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from bethink.llm.models import OfferedModels
     from bethink.mcp_client.servers import Servers
     from bethink.ports import SharedResources
-    from bethink.recall.passages import Passages
     from bethink.redis_mirror.service import RedisMirror
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
@@ -303,14 +302,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         forget=lambda principal, facts: features.of(Forgetting).forget(principal, facts),
         ask_vectors=background.ask_vectors,
     )
-    made = {VAULT.name: visibility.opened, RECALL.name: OpenFeature(service=recall)}
-    for feature in FEATURES:
-        if feature in _MADE_LATER:
-            continue
-        opened = made.get(feature.name) or feature.open(surroundings)
-        features.add(feature, opened)
-        for kind in opened.recall:
-            recall.show(visibility.filtered(kind))
+    _open_features(surroundings, visibility, recall)
     return _Base(
         settings=settings,
         ports=ports,
@@ -322,11 +314,11 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         features=features,
         visibility=visibility,
         recall=recall,
-        passages=passages_of(
-            settings,
+        passages=Passages(
+            features.of(Documents).ingest.extraction,
             ports.embeddings,
             ports.clock,
-            extraction=features.of(Documents).ingest.extraction,
+            search_s=settings.documents_search_timeout_s,
             reader_filters=visibility.reader_filters,
         ),
         sharing=sharing_of(
@@ -339,6 +331,17 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         rules=ToolRules(ports.store, ports.clock),
         audit=Audit(ports.store, ports.clock, settings.tool_uses_days),
     )
+
+
+def _open_features(surroundings: Surroundings, visibility: Visibility, recall: Recall) -> None:
+    made = {VAULT.name: visibility.opened, RECALL.name: OpenFeature(service=recall)}
+    for feature in FEATURES:
+        if feature in _MADE_LATER:
+            continue
+        opened = made.get(feature.name) or feature.open(surroundings)
+        surroundings.features.add(feature, opened)
+        for kind in opened.recall:
+            recall.show(visibility.filtered(kind))
 
 
 def _importing(base: _Base, runs: Callable[[], Runs]) -> Imports:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from bethink.embeddings import Embeddings
     from bethink.principal import Principal
     from bethink.search.analysis import Entry
-    from bethink.settings import Settings
     from bethink.tool import HeldFile
     from bethink.visibility.reader_filter import ReaderFilter
     from bethink.visibility.service import ReaderFilters
@@ -318,24 +317,6 @@ class Passages:
         if self._held:
             oldest = min(held.used for held in self._held.values())
             self._sweeping = loop.call_at(oldest + _KEPT_S, self._sweep)
-
-
-def passages_of(
-    settings: Settings,
-    embeddings: Embeddings,
-    clock: Clock,
-    *,
-    extraction: Extraction,
-    reader_filters: ReaderFilters,
-) -> Passages:
-    """The files' passages, within the times and the memory that the settings name."""
-    return Passages(
-        extraction,
-        embeddings,
-        clock,
-        search_s=settings.documents_search_timeout_s,
-        reader_filters=reader_filters,
-    )
 
 
 class _Searched:
