@@ -32,6 +32,7 @@ from bethink.documents.records import (
     DocumentVersion,
     Origin,
     PageText,
+    Stage,
     Use,
     page_id,
     use_id,
@@ -39,7 +40,18 @@ from bethink.documents.records import (
 from bethink.errors import BadInput, Conflict, TooLarge, UnknownId
 from bethink.feature import Recallable
 from bethink.principal import PerKey
-from bethink.store import Delete, DeleteAll, Expect, Put, Scan, records_of, retry_conflicts
+from bethink.store import (
+    Delete,
+    DeleteAll,
+    Expect,
+    Position,
+    Put,
+    Scan,
+    pages_of,
+    records_of,
+    retry_conflicts,
+)
+from bethink.store import cursor as cursor_behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -141,6 +153,35 @@ class DocumentState:
     next: Content | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentQuery:
+    """Which documents are listed: `text` stands in their name or title; what is None bounds nothing."""
+
+    text: str | None = None
+    collection: str | None = None
+    project: str | None = None
+    tag: str | None = None
+    kind: str | None = None
+    stage: Stage | None = None
+
+    @property
+    def is_by_content(self) -> bool:
+        """Whether many may have to be looked at for each that fits."""
+        return replace(self, collection=None) != DocumentQuery()
+
+    def fits(self, state: DocumentState) -> bool:
+        """Whether a document is one of these."""
+        document, read = state.document, state.content
+        stages = {one.stage for one in (read, state.next) if one is not None}
+        return (
+            (self.text is None or self.text.casefold() in f"{document.name}\n{read.title}".casefold())
+            and (self.project is None or document.project == self.project)
+            and (self.tag is None or self.tag in document.tags)
+            and (self.kind is None or read.kind == self.kind)
+            and (self.stage is None or self.stage in stages)
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentPage:
     """Some documents, the one that changed last first; `cursor` continues behind them."""
@@ -228,9 +269,7 @@ class Library:
         if not size:
             raise BadInput(f"{new.name} is empty: there is nothing to read in it.")
         if size > self.max_bytes:
-            raise TooLarge(
-                f"{new.name} is larger than {self.max_bytes // 1_000_000:,} MB (BETHINK_DOCUMENTS_MAX_BYTES)."
-            )
+            raise TooLarge(self.too_large(new.name))
         content = Content(id=id, name=new.name, media_type=new.media_type, size=size, at=self.clock.now_us())
         # What is swept meanwhile must not be these bytes, which no record names yet.
         async with self._sweeping[owner]:
@@ -241,6 +280,20 @@ class Library:
                 with suppress(Conflict):  # another process kept the same bytes meanwhile
                     await self.store.commit(owner, [Put(CONTENTS, content, if_version=0)])
         return id
+
+    async def check_room(self, principal: Principal, size: int, name: str) -> None:
+        """Nothing, if a file of this size may be added.
+
+        Raises:
+            TooLarge: it is longer than a file may be, or the owner has no room left.
+        """
+        if size > self.max_bytes:
+            raise TooLarge(self.too_large(name))
+        await self._check_quota(principal.owner, size, name)
+
+    def too_large(self, name: str) -> str:
+        """What is said of a file that is longer than one may be."""
+        return f"{name} is larger than {self.max_bytes // 1_000_000:,} MB (BETHINK_DOCUMENTS_MAX_BYTES)."
 
     async def _check_quota(self, owner: str, size: int, name: str) -> None:
         if self.quota_bytes is None:
@@ -336,20 +389,44 @@ class Library:
             raise UnknownId("This version of the document is not kept any more.")
         return found.record
 
+    async def version(self, principal: Principal, id: str, content: str | None = None) -> Content:
+        """What was read of a version of a document; of the current one if none is named.
+
+        Raises:
+            UnknownId: the document has no such version.
+        """
+        document = await self.get(principal, id)
+        if content not in {None, document.content, *(one.content for one in document.versions)}:
+            raise UnknownId("This document has no such version.")
+        return await self.content(principal, content or document.content)
+
+    async def count(self, principal: Principal, collection: str) -> int:
+        """How many documents a collection has."""
+        return await self.store.count(principal.owner, DOCUMENTS, {"collection": collection})
+
     async def list(
         self,
         principal: Principal,
+        wanted: DocumentQuery | None = None,
         *,
-        collection: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
     ) -> DocumentPage:
-        """Documents, of a collection if one is named, the one that changed last first."""
-        where = {} if collection is None else {"collection": collection}
-        scan = Scan(DOCUMENTS, where, order="updated_at", reverse=True, limit=limit, after=cursor)
-        (page,) = await self.store.scan(principal.owner, scan)
-        states = await self._states(principal.owner, [item.record for item in page.items])
-        return DocumentPage(states, page.cursor)
+        """The documents that fit all that is asked, or all, the one that changed last first."""
+        wanted = wanted or DocumentQuery()
+        where = {} if wanted.collection is None else {"collection": wanted.collection}
+        scan = Scan(DOCUMENTS, where, order="updated_at", reverse=True, limit=limit + 1, after=cursor)
+        if wanted.is_by_content:
+            scan = replace(scan, limit=_MANY)
+        found: list[DocumentState] = []
+        async for page in pages_of(self.store, principal.owner, scan):
+            for state in await self._states(principal.owner, [item.record for item in page]):
+                if len(found) == limit:
+                    last = found[-1].document
+                    return DocumentPage(found, cursor_behind(scan, Position(last.updated_at, last.id)))
+                if wanted.fits(state):
+                    found.append(state)
+        return DocumentPage(found)
 
     async def in_scope(self, principal: Principal, scope: Scope) -> list[Document]:
         """All documents of a scope."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from bethink.documents.ingest import Ingest
 from bethink.documents.library import Library
@@ -11,19 +14,77 @@ from bethink.documents.passages import PassageLimits
 from bethink.documents.reading import Extraction
 from bethink.documents.reading.extraction import fault_of
 from bethink.documents.records import COLLECTIONS, CONTENTS, DOCUMENTS, KIND, PAGES, PASSAGES, USES
-from bethink.feature import BackgroundTask, Feature, OpenFeature, RecallKind
+from bethink.documents.uploads import UPLOADS, Uploads
+from bethink.feature import BackgroundTask, Feature, OpenFeature, RecallKind, RetentionRule
+from bethink.index import IndexQuery
 from bethink.sandbox.choice import Walls
+from bethink.store import Scan, records_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bethink.feature import Surroundings
+    from bethink.principal import Principal
+    from bethink.redaction import Redaction
+    from bethink.store import Change
+
+_PAGE: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibraryStatus:
+    """How many contents of an owner are how far, how many `bytes` they take, and how they are found.
+
+    `passages` are those that are searched, `without_vector` those of them that only words find as yet.
+    `reader` says as a sentence where files are read.
+    """
+
+    waiting: int
+    reading: int
+    indexing: int
+    ready: int
+    failed: int
+    bytes: int
+    quota_bytes: int | None
+    passages: int
+    without_vector: int
+    reader: str
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """What is kept, and what is read of it."""
+    """What is kept, what is read of it, and what is on its way there."""
 
     library: Library
     ingest: Ingest
+    uploads: Uploads
+
+    async def status(self, principal: Principal) -> LibraryStatus:
+        """How far an owner's documents are."""
+        ingest, library, owner = self.ingest, self.library, principal.owner
+        stages: Counter[str] = Counter()
+        size = 0
+        async for content in records_of(library.store, owner, Scan(CONTENTS, limit=_PAGE)):
+            stages[content.stage] += 1
+            size += content.size * content.original
+        model = ingest.embeddings.model
+        # What the index counts on its way to the nearest of any vector.
+        vector = np.eye(1, model.dimensions, dtype=np.float32)[0]
+        found = await ingest.index.search(
+            IndexQuery(owner, vector=vector, model=model, kinds=frozenset({KIND}), limit=1)
+        )
+        return LibraryStatus(
+            waiting=stages["waiting"],
+            reading=stages["reading"],
+            indexing=stages["indexing"],
+            ready=stages["ready"],
+            failed=stages["failed"],
+            bytes=size,
+            quota_bytes=library.quota_bytes,
+            passages=found.searched,
+            without_vector=found.without_vector,
+            reader=ingest.extraction.state,
+        )
 
 
 def _open(at: Surroundings) -> OpenFeature:
@@ -49,14 +110,28 @@ def _open(at: Surroundings) -> OpenFeature:
         ask_vectors=at.ask_vectors,
     )
 
+    uploads = Uploads(library, settings.data_dir / "uploads")
+
+    async def redact(owner: str, gone: Redaction) -> Sequence[Change]:
+        del gone  # nobody can say what an upload holds
+        return await uploads.forgotten(owner)
+
+    async def clean(owner: str) -> None:
+        await library.sweep(owner)
+        await uploads.clean(owner)
+
     async def take_up() -> None:
         """What an earlier process did not end."""
         library.added.set()
 
     return OpenFeature(
-        service=Documents(library, ingest),
+        service=Documents(library, ingest, uploads),
         recall=[RecallKind(name=KIND, resolve=library.recallables)],
-        clean=library.sweep,
+        redact=redact,
+        clean=clean,
+        retention=[
+            RetentionRule(of=(UPLOADS,), log="uploads that were not ended are removed", drop=uploads.expire)
+        ],
         tasks=[
             BackgroundTask(name="reading of documents", run=ingest.run),
             BackgroundTask(name="documents left unread", run=take_up, served=True),
@@ -67,6 +142,7 @@ def _open(at: Surroundings) -> OpenFeature:
 FEATURE = Feature(
     name="documents",
     open=_open,
-    collections=(DOCUMENTS, USES, CONTENTS, PAGES, PASSAGES, COLLECTIONS),
+    collections=(DOCUMENTS, USES, CONTENTS, PAGES, PASSAGES, COLLECTIONS, UPLOADS),
+    routes=("bethink.web.documents",),
     counted={"documents": ("document", DOCUMENTS)},
 )

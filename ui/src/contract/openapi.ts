@@ -40,6 +40,18 @@ export type ChoiceBody = { path: string; target?: string; to?: string; way: "lea
 
 export type ClaimUnbacked = { claim: "changed" | "deleted" | "saved" | "scheduled" | "sent"; kind: "claim_unbacked"; text: string };
 
+export type CollectionDraft = { description?: string; name: string };
+
+export type CollectionList = { items: readonly CollectionShown[] };
+
+export type CollectionName = { id: string; name: string };
+
+export type CollectionPatch = { description?: string | null; name?: string | null };
+
+export type CollectionShare = { user: string; writes: boolean };
+
+export type CollectionShown = { created_at: string; description: string; documents: number; id: string; name: string; owner: string | null; shares: readonly CollectionShare[]; writes: boolean };
+
 export type Completion = { max_completion_tokens?: number | null; max_tokens?: number | null; messages: readonly ChatMessage[]; metadata?: Metadata | null; model: string; n?: number | null; parallel_tool_calls?: boolean | null; reasoning_effort?: string | null; response_format?: Format | null; seed?: number | null; stop?: readonly string[] | null; stream?: boolean | null; stream_options?: StreamOptions | null; temperature?: number | null; tool_choice?: unknown; tools?: readonly Offered[] | null; top_p?: number | null };
 
 export type Consolidation = { facts: number; merges: readonly MemoryMerge[]; undo: string | null; waiting: number };
@@ -61,6 +73,24 @@ export type ConversationShown = { active_run: string | null; archived: boolean; 
 export type Decided = { goes_on: boolean; run: string };
 
 export type DecisionBody = { always?: boolean; arguments?: Record<string, unknown> | null; decision: "approve" | "reject" | "edit" };
+
+export type DocumentList = { cursor: string | null; items: readonly DocumentShown[] };
+
+export type DocumentNamed = { id: string; kind: string; name: string };
+
+export type DocumentOrigin = { kind: "upload" | "url" | "folder" | "text" | "import"; place: string };
+
+export type DocumentPageShown = { label: string; number: number; text: string };
+
+export type DocumentPages = { count: number; items: readonly DocumentPageShown[] };
+
+export type DocumentPatch = { collection?: string | null; name?: string | null; project?: string | null; tags?: readonly string[] | null };
+
+export type DocumentShown = { collection: CollectionName | null; content: string; created_at: string; done: number; error: string; folder: string | null; has_original: boolean; id: string; kind: string; media_type: string; name: string; note: string; origin: DocumentOrigin; pages: number; passages: number; pending: PendingContent | null; project: string | null; size: number; stage: "waiting" | "reading" | "indexing" | "ready" | "failed" | "cancelled"; tags: readonly string[]; title: string; updated_at: string; versions: readonly DocumentVersionShown[] };
+
+export type DocumentText = { collection?: string | null; name: string; project?: string | null; tags?: readonly string[]; text: string };
+
+export type DocumentVersionShown = { at: string; content: string };
 
 export type EmbeddingsBody = { dimensions?: number | null; encoding_format?: "float" | "base64"; input: string | readonly string[] | readonly number[] | readonly (readonly number[])[]; model: string };
 
@@ -127,6 +157,8 @@ export type KeyList = { items: readonly KeyShown[] };
 export type KeyMade = { created_at: string; expires_at: string | null; hint: string; id: string; key: string; last_used_at: string | null; name: string; scopes: readonly string[]; state: "live" | "expired" | "revoked" };
 
 export type KeyShown = { created_at: string; expires_at: string | null; hint: string; id: string; last_used_at: string | null; name: string; scopes: readonly string[]; state: "live" | "expired" | "revoked" };
+
+export type LibraryStatus = { bytes: number; failed: number; indexing: number; passages: number; quota_bytes: number | null; reader: string; reading: number; ready: number; waiting: number; without_vector: number };
 
 export type Mark = { after: number; id: string };
 
@@ -213,6 +245,12 @@ export type Part = { file?: Record<string, unknown> | null; file_data?: string |
 export type PartHealth = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
 export type Parts = { background: PartHealth; bus: PartHealth; documents: PartHealth; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; store: PartHealth; vault: VaultPart; web: PartHealth };
+
+export type PassageList = { items: readonly PassageShown[]; note: string };
+
+export type PassageShown = { begin: number; content: string; document: DocumentNamed; end: number; heading: string; id: string; label: string; marks: readonly [number, number][]; page: number; pages: number; score: number; source: string; text: string };
+
+export type PendingContent = { content: string; done: number; error: string; note: string; pages: number; stage: "waiting" | "reading" | "indexing" | "ready" | "failed" | "cancelled" };
 
 export type Person = { admin: boolean; id: string; name: string };
 

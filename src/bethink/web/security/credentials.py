@@ -38,6 +38,8 @@ _RULES: Sequence[_Rule] = (
     _rule("*", r"/users(/.*)?", ADMIN),
     _rule("*", r"/metrics", ADMIN),
     _rule("POST", r"/mcp-servers/.*", ADMIN),
+    # A folder of this machine is read with the rights of the server.
+    _rule("POST", r"/documents/folders", ADMIN),
     # Each call of a tool is judged by its own effect.
     _rule("*", r"/mcp", *_ANY),
     _rule("*", r"/session", *_ANY),

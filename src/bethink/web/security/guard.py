@@ -55,10 +55,12 @@ _MAX_MEDIA_TYPE_BYTES: Final = 1_000
 """Its parameters are taken apart in time that grows with the square of its length."""
 
 _SIGNING_IN: Final = re.compile(r"/(?:session|users|keys)(?:/.*)?")
-_TEXTS: Final = re.compile(r"/conversations/[^/]+/chat|/v1/.*|/mcp|/vault(?:/.*)?")
+_TEXTS: Final = re.compile(r"/conversations/[^/]+/chat|/v1/.*|/mcp|/vault(?:/.*)?|/documents/text")
 """What takes a whole text of its owner's."""
 _TURNS: Final = re.compile(r"/v1/.*|/openai/.*")
-_UNBOUNDED: Final = frozenset({"/memories/import", "/import"})
+_UNBOUNDED: Final = re.compile(
+    r"/memories/import|/import|/kb/import|/documents|/documents/(?:[^/]+/file|uploads/[^/]+)"
+)
 """The routes that read a file as it comes, and count it by a setting."""
 _FILES: Final = re.compile(r"/conversations/[^/]+/files")
 """The route that takes files, as large as a setting says."""
@@ -281,7 +283,7 @@ def body_bounds(scope: Scope, *, is_dial: bool, is_stranger: bool) -> BodyBounds
         return BodyBounds(_DIAL_BYTES, MAX_TURN_VALUES)
     if is_stranger or _SIGNING_IN.fullmatch(path):
         return BodyBounds(STRANGER_BYTES)
-    if path in _UNBOUNDED:
+    if _UNBOUNDED.fullmatch(path):
         return BodyBounds(None)
     if _FILES.fullmatch(path) and "app" in scope.get("state", {}):
         return BodyBounds(scope["state"]["app"].settings.max_file_bytes + _FORM_BYTES, values=None)

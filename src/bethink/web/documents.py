@@ -1,0 +1,603 @@
+"""`/documents`: the library of what its owner reads; added, listed, searched, shown page by page."""
+
+from __future__ import annotations
+
+import re
+from typing import IO, TYPE_CHECKING, Annotated, Final, Literal
+from urllib.parse import quote
+
+import anyio.to_thread
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import FileResponse
+from pydantic import BaseModel, Field
+
+from bethink.clock import to_datetime
+from bethink.documents.library import DocumentEdit, DocumentQuery, NewDocument, Scope
+from bethink.documents.records import Origin, Stage
+from bethink.documents.service import Documents
+from bethink.web.deps import (
+    SEES_ALL,
+    Body,
+    Caller,
+    CallerFilter,
+    Cursor,
+    Limit,
+    ResponseModel,
+    Served,
+    Timestamp,
+)
+from bethink.web.problems import documented
+from bethink.web.uploads import file_body, receive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from bethink.app import App
+    from bethink.documents.library import DocumentState, PassageHit
+    from bethink.documents.records import DocumentCollection
+    from bethink.principal import Principal
+    from bethink.visibility.reader_filter import ReaderFilter
+
+router = APIRouter(prefix="/documents", tags=["documents"], responses=documented(404))
+
+_SHOWN_INLINE: Final = {
+    "application/pdf": re.compile(rb"%PDF-"),
+    "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/gif": re.compile(rb"GIF8[79]a"),
+    "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
+}
+"""What a browser may show, by its first bytes; all else is downloaded, since it could carry a script."""
+_HEAD: Final = 16
+_SAFE: Final = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+_MOST_PAGES: Final = 100
+_NOTHING: Final = "Nothing in your documents answers this."
+_FORM: Final = {
+    "collection": "Id or name of the collection to put it into.",
+    "project": "Project that it belongs to.",
+    "tags": "Tags with commas between them.",
+}
+_IdOrName = Annotated[str | None, Query(max_length=300, description="Id or name of a collection.")]
+_Project = Annotated[str | None, Query(max_length=200, description="Only what belongs to this project.")]
+_Tags = Annotated[str | None, Query(max_length=2_000, description="Tags with commas between them.")]
+_Kind = Annotated[str | None, Query(max_length=40, description="Only files of this format, such as `pdf`.")]
+_Version = Annotated[
+    str | None, Query(max_length=64, description="A version, by the id of its content; else the current one.")
+]
+
+
+class PendingContent(ResponseModel):
+    """The newer version of a document, which is read now."""
+
+    content: str = Field(validation_alias="id")
+    stage: Stage
+    pages: int
+    done: int
+    note: str
+    error: str
+
+
+class DocumentVersionShown(ResponseModel):
+    """One version of a document, and since when it is one."""
+
+    content: str
+    at: Timestamp
+
+
+class DocumentOrigin(ResponseModel):
+    """Where a document came from; `place` is its address or path."""
+
+    kind: Literal["upload", "url", "folder", "text", "import"]
+    place: str
+
+
+class CollectionName(ResponseModel):
+    """A collection, named."""
+
+    id: str
+    name: str
+
+
+class DocumentShown(BaseModel):
+    """A document with what was read of it: `done` of its `pages` are read, `passages` are searched."""
+
+    id: str
+    name: str
+    title: str
+    kind: str = Field(description="The format that was found in the file; empty before it was read.")
+    media_type: str
+    size: int
+    stage: Stage
+    pages: int
+    done: int
+    passages: int
+    note: str = Field(description="What of it could not be read.")
+    error: str = Field(description="Why it could not be read.")
+    content: str = Field(description="The current version: the hash of its bytes.")
+    has_original: bool
+    pending: PendingContent | None = Field(description="The newer version, while it is read.")
+    versions: list[DocumentVersionShown] = Field(description="The oldest first.")
+    collection: CollectionName | None
+    project: str | None
+    tags: list[str]
+    origin: DocumentOrigin
+    folder: str | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class DocumentList(BaseModel):
+    """Some documents, the one that changed last first."""
+
+    items: list[DocumentShown]
+    cursor: str | None = Field(description="Leads to the next page; null at the end.")
+
+
+class DocumentPatch(Body):
+    """What to change; what is left out stays, null takes it out of its collection or project."""
+
+    name: str | None = None
+    collection: str | None = Field(default=None, description="Its id or name.")
+    project: str | None = None
+    tags: list[str] | None = Field(default=None, max_length=100)
+
+
+class DocumentText(Body):
+    """A text to keep as a document."""
+
+    name: str
+    text: str
+    collection: str | None = Field(default=None, description="Its id or name.")
+    project: str | None = None
+    tags: list[str] = Field(default=[], max_length=100)
+
+
+class DocumentPageShown(ResponseModel):
+    """What a page says, as Markdown; `label` names it if it has a name."""
+
+    number: int
+    label: str
+    text: str
+
+
+class DocumentPages(BaseModel):
+    """Some pages of `count`."""
+
+    count: int
+    items: list[DocumentPageShown]
+
+
+class DocumentNamed(BaseModel):
+    """The document that a passage is of."""
+
+    id: str
+    name: str
+    kind: str
+
+
+class PassageShown(BaseModel):
+    """A passage that answers: characters `begin` to `end` of the text of its page."""
+
+    id: str
+    document: DocumentNamed
+    content: str
+    page: int
+    pages: int
+    label: str
+    heading: str
+    begin: int
+    end: int
+    text: str
+    marks: list[tuple[int, int]] = Field(description="Where words of the question stand in `text`.")
+    score: float
+    source: str = Field(description="What names the place in citations.")
+
+
+class PassageList(BaseModel):
+    """Passages, best first; `note` says what was not searched, or that nothing answers."""
+
+    items: list[PassageShown]
+    note: str
+
+
+class CollectionShare(ResponseModel):
+    """Somebody who sees a collection, too; `writes` if they may add to it."""
+
+    user: str
+    writes: bool
+
+
+class CollectionShown(BaseModel):
+    """A collection of documents; `owner` is whose it is, null for the caller's own."""
+
+    id: str
+    name: str
+    description: str
+    documents: int
+    shares: list[CollectionShare]
+    owner: str | None
+    writes: bool = Field(description="Whether the caller may change what is in it.")
+    created_at: Timestamp
+
+
+class CollectionList(BaseModel):
+    """Collections, in the order in which they were made."""
+
+    items: list[CollectionShown]
+
+
+class CollectionDraft(Body):
+    """A collection to make."""
+
+    name: str
+    description: str = ""
+
+
+class CollectionPatch(Body):
+    """What to change of a collection."""
+
+    name: str | None = None
+    description: str | None = None
+
+
+class LibraryStatus(ResponseModel):
+    """How much there is, and how far it is read."""
+
+    waiting: int
+    reading: int
+    indexing: int
+    ready: int
+    failed: int
+    bytes: int
+    quota_bytes: int | None
+    passages: int
+    without_vector: int = Field(description="Passages that are found by words only as yet.")
+    reader: str = Field(description="What files are read by, and within which limits.")
+
+
+@router.get("")
+async def list_documents(
+    app: Served,
+    caller: Caller,
+    hidden: CallerFilter,
+    *,
+    query: Annotated[str | None, Query(max_length=300, description="Found in names and titles.")] = None,
+    collection: _IdOrName = None,
+    tag: Annotated[str | None, Query(max_length=100)] = None,
+    kind: _Kind = None,
+    stage: Stage | None = None,
+    project: _Project = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> DocumentList:
+    """The documents that fit all that is asked, or all of them."""
+    inside = collection and (await app.library.collection(caller, collection)).id
+    wanted = DocumentQuery(text=query, collection=inside, project=project, tag=tag, kind=kind, stage=stage)
+    found = await app.library.list(caller, wanted, limit=limit, cursor=cursor)
+    return DocumentList(items=await _all_shown(app, caller, found.items, hidden), cursor=found.cursor)
+
+
+@router.post("", status_code=202, responses=documented(507), openapi_extra=file_body(**_FORM))
+async def add_document(
+    request: Request,
+    app: Served,
+    caller: Caller,
+    hidden: CallerFilter,
+    *,
+    name: Annotated[
+        str, Query(max_length=300, description="The name of the file, if the body is the file.")
+    ] = "document",
+    collection: _IdOrName = None,
+    project: _Project = None,
+    tags: _Tags = None,
+) -> DocumentShown:
+    """Keep a file; it is read soon. The same bytes under the same name are kept once."""
+    given = {"collection": collection, "project": project, "tags": tags}
+    async with app.features.of(Documents).uploads.staged(caller.owner) as path:
+        new = await _received(request, app, path, name=name, given=given)
+        document = await app.library.add(caller, new)
+    return await _shown(app, caller, document.id, hidden)
+
+
+@router.post("/text", status_code=202, responses=documented(507))
+async def add_text(body: DocumentText, app: Served, caller: Caller, hidden: CallerFilter) -> DocumentShown:
+    """Keep a text as a document."""
+    new = NewDocument(
+        name=body.name,
+        content=body.text.encode("utf-8", "replace"),
+        media_type="text/markdown",
+        collection=body.collection,
+        project=body.project,
+        tags=tuple(body.tags),
+        origin=Origin(kind="text"),
+    )
+    return await _shown(app, caller, (await app.library.add(caller, new)).id, hidden)
+
+
+@router.get("/search")
+async def search_documents(
+    app: Served,
+    caller: Caller,
+    hidden: CallerFilter,
+    query: Annotated[str, Query(max_length=2000, description="A question or words.")],
+    *,
+    k: Annotated[int, Query(ge=1, le=100, description="At most so many passages.")] = 10,
+    collection: _IdOrName = None,
+    tag: Annotated[str | None, Query(max_length=100)] = None,
+    kind: _Kind = None,
+    document: Annotated[str | None, Query(max_length=100, description="Only this document.")] = None,
+    project: _Project = None,
+) -> PassageList:
+    """The passages that answer a question, best first, each with its page."""
+    scope = Scope(
+        collection=collection and (await app.library.collection(caller, collection)).id,
+        project=project,
+        tags=(tag,) if tag else (),
+        kinds=(kind,) if kind else (),
+        documents=(document,) if document else None,
+    )
+    hits = await app.library.search(caller, query, k, scope=scope)
+    notes = [app.recall.warning or "", "" if hits else _NOTHING]
+    terms = frozenset(app.message_search.analyzer.question(query))
+
+    def shown() -> list[PassageShown]:
+        return [_passage(hit, app.message_search.marks(hit.text, terms), hidden) for hit in hits]
+
+    items = await anyio.to_thread.run_sync(shown)
+    return PassageList(items=items, note=" ".join(filter(None, notes)))
+
+
+@router.get("/status")
+async def get_status(app: Served, caller: Caller) -> LibraryStatus:
+    """How much there is, and how far it is read."""
+    status = await app.features.of(Documents).status(caller)
+    return LibraryStatus.of(status)
+
+
+@router.get("/collections")
+async def list_collections(app: Served, caller: Caller, hidden: CallerFilter) -> CollectionList:
+    """The collections."""
+    found = await app.library.collections(caller)
+    return CollectionList(items=[await _collection(app, caller, one, hidden) for one in found])
+
+
+@router.post("/collections", status_code=201)
+async def add_collection(
+    body: CollectionDraft, app: Served, caller: Caller, hidden: CallerFilter
+) -> CollectionShown:
+    """Make a collection; no two have the same name."""
+    made = await app.library.create_collection(caller, body.name, body.description)
+    return await _collection(app, caller, made, hidden)
+
+
+@router.patch("/collections/{collection}")
+async def edit_collection(
+    collection: str, body: CollectionPatch, app: Served, caller: Caller, hidden: CallerFilter
+) -> CollectionShown:
+    """Rename or describe a collection."""
+    held = await app.library.collection(caller, collection)
+    after = await app.library.change_collection(caller, held.id, name=body.name, description=body.description)
+    return await _collection(app, caller, after, hidden)
+
+
+@router.delete("/collections/{collection}", status_code=204)
+async def delete_collection(
+    collection: str,
+    app: Served,
+    caller: Caller,
+    *,
+    documents: Annotated[bool, Query(description="Remove its documents, too.")] = False,
+) -> None:
+    """Remove a collection; its documents stay unless you say otherwise."""
+    held = await app.library.collection(caller, collection)
+    await app.library.remove_collection(caller, held.id, documents=documents)
+
+
+@router.get("/{document}")
+async def get_document(document: str, app: Served, caller: Caller, hidden: CallerFilter) -> DocumentShown:
+    """A document; ask again while it is `waiting`, `reading` or `indexing`."""
+    return await _shown(app, caller, document, hidden)
+
+
+@router.patch("/{document}", responses=documented(409))
+async def edit_document(
+    document: str, body: DocumentPatch, app: Served, caller: Caller, hidden: CallerFilter
+) -> DocumentShown:
+    """Rename a document, or put it elsewhere."""
+    given = body.model_dump(exclude_unset=True)
+    for name in ("name", "tags"):
+        if given.get(name, "") is None:
+            del given[name]
+    if "tags" in given:
+        given["tags"] = tuple(given["tags"])
+    await app.library.change(caller, document, DocumentEdit(**given))
+    return await _shown(app, caller, document, hidden)
+
+
+@router.delete("/{document}", status_code=204)
+async def delete_document(document: str, app: Served, caller: Caller) -> None:
+    """Remove a document for good, with what was read of it."""
+    await app.library.remove(caller, document)
+
+
+@router.put("/{document}/file", status_code=202, responses=documented(507), openapi_extra=file_body())
+async def replace_document(
+    request: Request,
+    document: str,
+    app: Served,
+    caller: Caller,
+    hidden: CallerFilter,
+    *,
+    name: Annotated[str, Query(max_length=300, description="Its new name, if the body is the file.")] = "",
+) -> DocumentShown:
+    """Give a document a new version; the one of before is searched until that was read, and is kept."""
+    held = await app.library.get(caller, document)
+    async with app.features.of(Documents).uploads.staged(caller.owner) as path:
+        new = await _received(request, app, path, name=name or held.name, given={})
+        await app.library.replace(caller, document, new)
+    return await _shown(app, caller, document, hidden)
+
+
+@router.get(
+    "/{document}/file",
+    dependencies=[SEES_ALL],
+    response_class=Response,
+    responses={200: {"description": "The file.", "content": {"application/octet-stream": {}}}},
+)
+async def get_original(document: str, app: Served, caller: Caller, *, content: _Version = None) -> Response:
+    """The file as it came: PDFs and pictures to be shown, everything else as a download."""
+    version = await app.library.version(caller, document, content)
+    path = await app.library.original(caller, version.id)
+    name = (await app.library.get(caller, document)).name
+    media_type = await anyio.to_thread.run_sync(_media_type, path)
+    way = "inline" if media_type else "attachment"
+    return FileResponse(
+        path,
+        media_type=media_type or "application/octet-stream",
+        headers=_SAFE | {"content-disposition": f"{way}; filename*=utf-8''{quote(name, safe='')}"},
+    )
+
+
+@router.get("/{document}/pages")
+async def get_pages(
+    document: str,
+    app: Served,
+    caller: Caller,
+    *,
+    content: _Version = None,
+    first: Annotated[int, Query(ge=1)] = 1,
+    last: Annotated[int | None, Query(ge=1)] = None,
+) -> DocumentPages:
+    """What pages `first` to `last` say, at most 100 at once."""
+    version = await app.library.version(caller, document, content)
+    end = min(last or first, first + _MOST_PAGES - 1)
+    pages = await app.library.pages(caller, version.id, first=first, last=end)
+    return DocumentPages(count=version.pages, items=[DocumentPageShown.of(page) for page in pages])
+
+
+@router.post("/{document}/cancel", status_code=202, responses=documented(409))
+async def cancel_reading(document: str, app: Served, caller: Caller, hidden: CallerFilter) -> DocumentShown:
+    """Stop the reading of a document, or of its newer version."""
+    held = await app.library.get(caller, document)
+    await app.features.of(Documents).ingest.cancel(caller, held.newest)
+    return await _shown(app, caller, document, hidden)
+
+
+@router.post("/{document}/retry", status_code=202, responses=documented(409))
+async def retry_reading(document: str, app: Served, caller: Caller, hidden: CallerFilter) -> DocumentShown:
+    """Read a document again that could not be read, or whose reading was cancelled."""
+    held = await app.library.get(caller, document)
+    await app.features.of(Documents).ingest.retry(caller, held.newest)
+    return await _shown(app, caller, document, hidden)
+
+
+async def _received(
+    request: Request, app: App, path: Path, *, name: str, given: Mapping[str, str | None]
+) -> NewDocument:
+    """The request's file, written to `path`, with what is `given` beside it, here or in the form."""
+
+    def make(_: str) -> IO[bytes]:
+        return path.open("wb")
+
+    library = app.library
+    too_large = library.too_large("The file")
+    came = await receive(request, make, limit=library.max_bytes, name=name, too_large=too_large)
+    said = {field: value for field in _FORM if (value := given.get(field) or came.fields.get(field))}
+    return NewDocument(
+        name=came.name,
+        content=path,
+        media_type=came.media_type.partition(";")[0].strip() or "application/octet-stream",
+        collection=said.get("collection"),
+        project=said.get("project"),
+        tags=tuple(said.get("tags", "").split(",")),
+        taken=True,
+    )
+
+
+async def _shown(app: App, caller: Principal, id: str, hidden: ReaderFilter | None) -> DocumentShown:
+    (shown,) = await _all_shown(app, caller, [await app.library.state(caller, id)], hidden)
+    return shown
+
+
+async def _all_shown(
+    app: App, caller: Principal, states: Sequence[DocumentState], hidden: ReaderFilter | None
+) -> list[DocumentShown]:
+    named = {one.id: one for one in await app.library.collections(caller)}
+
+    def seen(text: str) -> str:
+        return text if hidden is None else hidden.text(text)
+
+    def shown(state: DocumentState) -> DocumentShown:
+        document, read = state.document, state.content
+        inside = named.get(document.collection or "")
+        return DocumentShown(
+            id=document.id,
+            name=seen(document.name),
+            title=seen(read.title),
+            kind=read.kind,
+            media_type=read.media_type,
+            size=read.size,
+            stage=read.stage,
+            pages=read.pages,
+            done=read.done,
+            passages=read.passages,
+            note=seen(read.note),
+            error=seen(read.error),
+            content=read.id,
+            has_original=read.original and hidden is None,
+            pending=state.next and PendingContent.model_validate(state.next),
+            versions=[DocumentVersionShown.of(one) for one in document.versions],
+            collection=inside and CollectionName(id=inside.id, name=seen(inside.name)),
+            project=document.project,
+            tags=[seen(tag) for tag in document.tags],
+            origin=DocumentOrigin(kind=document.origin.kind, place=seen(document.origin.place)),
+            folder=document.folder,
+            created_at=to_datetime(document.created_at),
+            updated_at=to_datetime(document.updated_at),
+        )
+
+    return [shown(state) for state in states]
+
+
+def _passage(hit: PassageHit, marks: Sequence[tuple[int, int]], hidden: ReaderFilter | None) -> PassageShown:
+    def seen(text: str) -> str:
+        return text if hidden is None else hidden.text(text)
+
+    return PassageShown(
+        id=hit.id,
+        document=DocumentNamed(id=hit.document.id, name=seen(hit.document.name), kind=hit.content.kind),
+        content=hit.content.id,
+        page=hit.page,
+        pages=hit.content.pages,
+        label=hit.label,
+        heading=seen(hit.heading),
+        begin=hit.begin,
+        end=hit.end,
+        text=hit.text,
+        marks=list(marks),
+        score=hit.score,
+        source=hit.source,
+    )
+
+
+async def _collection(
+    app: App, caller: Principal, one: DocumentCollection, hidden: ReaderFilter | None
+) -> CollectionShown:
+    return CollectionShown(
+        id=one.id,
+        name=one.name if hidden is None else hidden.text(one.name),
+        description=one.description if hidden is None else hidden.text(one.description),
+        documents=await app.library.count(caller, one.id),
+        shares=[CollectionShare.of(share) for share in one.shares],
+        owner=None,
+        writes=True,
+        created_at=to_datetime(one.created_at),
+    )
+
+
+def _media_type(path: Path) -> str | None:
+    """The type of a file that a browser may show by itself, by its first bytes; None for any other."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return next((kind for kind, first in _SHOWN_INLINE.items() if first.match(head)), None)
