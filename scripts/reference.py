@@ -18,6 +18,7 @@ import msgspec
 from pydantic import BaseModel, SecretStr
 
 from bethink import errors, events
+from bethink.documents.passages import PassageLimits
 from bethink.documents.reading import Extraction
 from bethink.images.factory import Exchange, OpenAiImages
 from bethink.internet.connect import connect_internet
@@ -184,7 +185,7 @@ def tools() -> Sequence[Tool]:
     """The tools that an app has of itself; none of them is called here."""
     unused: Any = None
     own = [*memory_tools(unused, unused, 0), *forgetting_tools(unused), *people_tools(unused)]
-    files = document_tools(Passages(Extraction(), unused, unused))
+    files = document_tools(Passages(Extraction(), unused, unused, limits=PassageLimits()))
     pictures = image_tools(OpenAiImages(Exchange(""), ""), 0)
     web = web_tools(connect_internet(Settings()), 0, 0)
     pages = [*vault_tools(unused), search_tool(unused), backlinks_tool(unused), code_tool(unused, 0)]

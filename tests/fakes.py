@@ -24,6 +24,13 @@ class NoEmbeddings:
     def model(self) -> EmbeddingModel:
         return self._inner.model
 
+    @property
+    def window(self) -> int:
+        return self._inner.window
+
+    def pieces(self, word: str) -> int:
+        return self._inner.pieces(word)
+
     def arrive(self) -> None:
         self.unavailable = None
 

@@ -318,6 +318,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
             features.of(Documents).ingest.extraction,
             ports.embeddings,
             ports.clock,
+            limits=features.of(Documents).ingest.limits,
             search_s=settings.documents_search_timeout_s,
             reader_filters=visibility.reader_filters,
         ),

@@ -515,6 +515,12 @@ class Settings(BaseModel):
     documents_quota_mb: int | None = _setting(
         None, "Room of one user's documents in MB; unlimited if unset.", ge=1
     )
+    documents_passage_tokens: int = _setting(
+        500, "Longest passage that documents are cut into to be searched, in tokens.", ge=50, le=5_000
+    )
+    documents_passage_overlap: int = _setting(
+        50, "Tokens that a passage may repeat of the one before it; at most half of a passage.", ge=0, le=500
+    )
     documents_search_timeout_s: float = _setting(
         60, "Longest search of files, in seconds; the answer says what was not read by then.", gt=0
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 from bethink.embeddings import Embeddings
 from bethink.embeddings.minilm import MODEL_FILE
+from bethink.embeddings.windows import MOST_CHARS, MOST_WINDOWS, embed_windows, windows_of
 
 FACTS = [
     "My name is Alice and I live in Paris.",
@@ -33,6 +36,11 @@ def models_directory() -> Path:
     if os.environ.get("CI") == "true":
         pytest.fail("the embedding model is missing: BETHINK_MODELS_DIR names no directory that holds it")
     pytest.skip("needs the embedding model: run `make model`, and set BETHINK_MODELS_DIR")
+
+
+async def parts_of(embeddings: Embeddings, text: str) -> list[tuple[int, int]]:
+    """Where a text is cut for an embedder."""
+    return await anyio.to_thread.run_sync(windows_of, text, embeddings.window, embeddings.pieces)
 
 
 class EmbeddingsSuite:
@@ -117,6 +125,35 @@ class EmbeddingsSuite:
         long = "the harbour in the morning fog " * 1_000
         one, other = await embeddings.embed([long + "salmon", long + "quince"])
         assert np.array_equal(one, other)
+
+    async def test_parts_of_a_long_text_are_read_whole(self, embeddings: Embeddings) -> None:
+        words = [f"the harbour in the morning fog, day {number}." for number in range(300)]
+        text = " ".join(words)
+        spans = await parts_of(embeddings, text)
+        assert 1 < len(spans) <= MOST_WINDOWS
+        assert "".join(text[begin:end] for begin, end in spans).replace(" ", "") in text.replace(" ", "")
+        for begin, end in spans:
+            part = text[begin:end]
+            whole, shorter, other = await embeddings.embed(
+                [part, part.rpartition(" day")[0], part.rpartition(" day")[0] + " salmon"]
+            )
+            assert not np.array_equal(whole, shorter)
+            assert not np.array_equal(shorter, other)
+        vectors, short = await embed_windows(embeddings, [text, "a walk"])
+        assert vectors.shape == (len(spans), embeddings.model.dimensions)
+        assert np.array_equal(short, await embeddings.embed(["a walk"]))
+        assert np.array_equal(vectors[1:2], await embeddings.embed([text[slice(*spans[1])]]))
+
+    @pytest.mark.parametrize(
+        "text", ["", " \n ", "…", "x" * 50_000, "東京" * 4_000, "\ud800" * 9_000, "_" * 9_000]
+    )
+    async def test_odd_text_has_parts_too(self, embeddings: Embeddings, text: str) -> None:
+        spans = await parts_of(embeddings, text)
+        assert 1 <= len(spans) <= MOST_WINDOWS
+        assert spans[0][0] == 0
+        assert all(0 <= end - begin <= MOST_CHARS for begin, end in spans)
+        assert all(before[1] <= after[0] for before, after in pairwise(spans))
+        assert len(await embed_windows(embeddings, [text])) == 1
 
     @pytest.mark.requirement("R166", "P1c")
     async def test_calls_at_the_same_time_get_their_own_rows(self, embeddings: Embeddings) -> None:

@@ -13,7 +13,7 @@ import pytest
 from bethink.engines.sqlite.schema import FILE_NAME, open_writer
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.messages import AssistantMessage
-from bethink.search.shard import SCAN_ROWS, Dense
+from bethink.search.legs import SCAN_ROWS, Dense
 from bethink.tool import ToolContext, tool
 from tests.house import House, open_house
 

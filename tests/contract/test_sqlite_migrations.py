@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import anyio.to_thread
@@ -14,7 +15,13 @@ import pytest
 from bethink.agent.records import JOURNAL, THREADS, JournalEntry, NumberedEvent, Thread
 from bethink.embeddings import EmbeddingModel
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS, journal_in_order, without_unkeyed_digests
+from bethink.engines.sqlite.schema import (
+    FILE_NAME,
+    MIGRATIONS,
+    journal_in_order,
+    long_texts_anew,
+    without_unkeyed_digests,
+)
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import StorageError
 from bethink.events import Place, TextDelta
@@ -229,6 +236,28 @@ async def test_a_journal_of_before_is_read_in_the_order_it_was_written(tmp_path:
     assert [item.record.events[-1].place for item in after] == places
     assert [item.record for item in after] == [JournalEntry.of("a:run", item.record.events) for item in after]
     assert found == after
+
+
+async def test_a_long_text_of_before_is_embedded_anew_and_all_else_stays(tmp_path: Path) -> None:
+    long, short = " ".join(f"walnut{n}" for n in range(200)), "a walnut tree"
+    ones, vector = dict.fromkeys("ab", short) | {"c": long}, np.eye(4, dtype=np.float32)[1]
+    async with open_database(tmp_path) as database:
+        puts = [
+            Put(NOTES, Note(id=id), index=IndexItem("fact", text, 0, vector, MODEL, project=id))
+            for id, text in ones.items()
+        ]
+        await database.store.commit("ann", puts)
+    await anyio.to_thread.run_sync(migrated_again, tmp_path / FILE_NAME, long_texts_anew)
+    async with open_database(tmp_path) as database:
+        assert await database.index.missing_vectors("ann", MODEL, 9) == (("c", long),)
+        query = IndexQuery("ann", "walnut199", vector, MODEL)
+        found = await database.index.search(query)
+        assert {one.id: one.dense for one in found.items} == {"a": 1.0, "b": 1.0, "c": None}
+        assert found.without_vector == 1
+        both = np.stack([np.eye(4, dtype=np.float32)[0], vector])
+        await database.store.commit("ann", [SetVector("c", long, both, MODEL)])
+        (one,) = (await database.index.search(replace(query, project="c"))).items
+        assert (one.id, one.dense, one.lexical is None) == ("c", 1.0, False)
 
 
 async def test_a_directory_of_the_release_before_keeps_all_and_goes_on(tmp_path: Path) -> None:

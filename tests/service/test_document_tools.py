@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
-from itertools import pairwise
 
 import anyio
 import anyio.lowlevel
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 
 from bethink.agent.toolbox import CallResult
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.embeddings.minilm import Windows
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import ToolCall, ToolMessage
@@ -229,15 +227,6 @@ async def test_what_was_read_is_not_held_long_behind_its_last_use(monkeypatch: p
         with anyio.fail_after(20):
             while house.app.passages.count:
                 await anyio.lowlevel.checkpoint()
-
-
-@pytest.mark.requirement("R89")
-def test_parts_of_a_long_text_overlap_by_a_tenth_and_leave_nothing_out() -> None:
-    text = "river " * 1_000
-    spans = Windows().cut(text)
-    assert (spans[0][0], spans[-1][1]) == (0, len(text.rstrip()))
-    assert {len(text[begin:end].split()) for begin, end in spans[:-1]} <= {252, 253, 254}
-    assert {len(text[begin:end].split()) for (_, end), (begin, _) in pairwise(spans)} <= {24, 25}
 
 
 @pytest.mark.requirement("R90")

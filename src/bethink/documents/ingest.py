@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.documents.passages import passages_of
+from bethink.documents.passages import above, passages_of
 from bethink.documents.records import (
     CONTENTS,
     DOCUMENTS,
@@ -350,8 +350,9 @@ class _ContentIngest:
 
 def searched_text(content: Content, span: PassageSpan | Passage, pages: Mapping[int, str]) -> str:
     """What a passage is found by: the document's name, its heading, and what it says."""
-    said = pages[span.page][span.begin : span.end]
-    return "\n".join(filter(None, (content.name, span.heading, said)))
+    page = pages[span.page]
+    said = page[span.begin : span.end]
+    return "\n".join(filter(None, (content.name, above(page, span.begin, span.heading), said)))
 
 
 def _title(pages: Mapping[int, str]) -> str:

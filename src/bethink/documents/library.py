@@ -18,6 +18,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+from bethink.documents.passages import above
 from bethink.documents.records import (
     COLLECTIONS,
     CONTENTS,
@@ -732,7 +733,7 @@ def _recallable(one: _ShownPassage) -> Recallable:
         _IMPORTANCE,
         source=place,
         untrusted=True,
-        below=f"{document.name}\n{passage.heading}".strip(),
+        below="\n".join(filter(None, (document.name, above(one.page.text, passage.begin, passage.heading)))),
     )
 
 

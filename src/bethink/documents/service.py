@@ -106,7 +106,9 @@ def _open(at: Surroundings) -> OpenFeature:
         embeddings=at.embeddings,
         index=at.index,
         bus=at.bus,
-        limits=PassageLimits(),
+        limits=PassageLimits(
+            settings.documents_passage_tokens, settings.documents_passage_overlap, at.embeddings.pieces
+        ),
         ask_vectors=at.ask_vectors,
     )
 

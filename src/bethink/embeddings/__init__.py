@@ -38,6 +38,18 @@ class Embeddings(Protocol):
         """Why texts cannot be embedded now, as a sentence; None when they can."""
         ...
 
+    @property
+    def window(self) -> int:
+        """How many tokens of a text count; `windows.windows_of` cuts longer ones."""
+        ...
+
+    def pieces(self, word: str) -> int:
+        """How many tokens a word (`windows.WORD`) takes.
+
+        Call it on a thread: the first call may take a tenth of a second.
+        """
+        ...
+
     async def load(self) -> None:
         """Make `embed` ready ahead of its first use; idempotent.
 

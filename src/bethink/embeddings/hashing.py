@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.embeddings import EmbeddingModel
+from bethink.embeddings.windows import estimated_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\w+")
 _WINDOW_CHARACTERS = 4_096
+_WINDOW_TOKENS = 1_000
 _GRAM = 3
 # Equal words give 1, "travel" and "travelled" about 0.5, unrelated words about 0.
 _WORD_WEIGHT = 1.0
@@ -54,6 +56,15 @@ class HashingEmbeddings:
     def unavailable(self) -> str | None:
         """None: nothing has to be fetched or loaded."""
         return None
+
+    @property
+    def window(self) -> int:
+        """How many tokens of a text count."""
+        return _WINDOW_TOKENS
+
+    def pieces(self, word: str) -> int:
+        """About how many tokens a word takes in other models."""
+        return estimated_pieces(word)
 
     async def load(self) -> None:
         """See that numpy is imported, on a thread: the event loop must not wait for it."""

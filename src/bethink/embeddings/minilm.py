@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import bisect
 import hashlib
 import itertools
 import lzma
-import re
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,18 +41,10 @@ _TOKENS_A_BATCH = 256
 
 _REPAIR = "Search uses words only. Run `make setup` or `bethink doctor --fix` to fetch it"
 
-MOST_TOKENS: Final = WINDOW_TOKENS - 2
-OVERLAP_TOKENS: Final = 25
-"""A tenth, as in spec 002 ("RAG Tool": 50 of 500): what a cut goes through stands whole in one part."""
-_MOST_CHARS: Final = 4_000
-"""A word of a hundred thousand letters is one piece to the tokenizer."""
-_ENDS: Final = (re.compile(r"\n\s*\n"), re.compile(r"[.!?。！？]['\")\]]*\s|[。！？]|\n"), re.compile(r"\s"))
-"""Where a text is cut best: between paragraphs, else sentences, else words."""
-_PIECE_CHARS: Final = 200_000
-"""Characters that are tokenized at once."""
-
-Span = tuple[int, int]
-
+_MARKS: Final = 2
+"""Tokens that stand before and behind each text."""
+_WORDS_KEPT: Final = 1 << 15
+"""Words whose number of pieces is known: most of a text came lately."""
 
 _MODEL = EmbeddingModel(
     id="all-minilm-l6-v2-int8-1", tokenizer=f"wordpiece-{TOKENIZER_SHA256[:12]}", dimensions=DIMENSIONS
@@ -87,6 +78,27 @@ class MiniLmEmbeddings:
     def unavailable(self) -> str | None:
         """What the last `load` found, as a sentence; None once it has succeeded."""
         return self._unavailable
+
+    @property
+    def window(self) -> int:
+        """How many tokens of a text count."""
+        return WINDOW_TOKENS - _MARKS
+
+    def pieces(self, word: str) -> int:
+        """How many tokens a word takes. The first call loads the tokenizer."""
+        return self._pieces(word)
+
+    @cached_property
+    def _pieces(self) -> Callable[[str], int]:
+        tokenizer: Any = open_tokenizer()
+
+        @lru_cache(_WORDS_KEPT)
+        def pieces(word: str) -> int:
+            # Half a surrogate pair cannot leave Python; what it becomes is as long.
+            whole = word if word.isalnum() else word.encode("utf-8", "replace").decode()
+            return len(tokenizer.encode(whole, add_special_tokens=False).ids)
+
+        return pieces
 
     async def load(self) -> None:
         """Open the model's file; calls at the same time share one attempt, a failed one is repeated.
@@ -255,57 +267,3 @@ def open_tokenizer() -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.enable_truncation(WINDOW_TOKENS)
     return tokenizer
-
-
-class Windows:
-    """Cuts long texts into parts that the model reads whole; `recall/passages` embeds them.
-
-    Call it in a thread: it loads the tokenizer when it is first used.
-    """
-
-    def __init__(self) -> None:
-        self._tokenizer: Any = None
-
-    def cut(self, text: str) -> list[Span]:
-        """Where the parts of a text begin and end, in characters, in order; each overlaps the one before."""
-        if self._tokenizer is None:
-            tokenizer: Any = open_tokenizer()
-            tokenizer.no_truncation()
-            self._tokenizer = tokenizer
-        spans: list[Span] = []
-        for start in range(0, len(text), _PIECE_CHARS):
-            part = text[start : start + _PIECE_CHARS]
-            # Half a surrogate pair cannot leave Python; what it becomes is as long.
-            encoded = self._tokenizer.encode(
-                part.encode("utf-8", "replace").decode(), add_special_tokens=False
-            )
-            spans += ((start + begin, start + end) for begin, end in _windows(part, encoded.offsets))
-        return spans
-
-
-def _windows(text: str, offsets: Sequence[Span]) -> Iterator[Span]:
-    first = 0
-    while first < len(offsets):
-        begin = offsets[first][0]
-        last = min(first + MOST_TOKENS, len(offsets))
-        end = min(offsets[last - 1][1], begin + _MOST_CHARS)
-        if last < len(offsets):
-            end = _end(text, begin + (end - begin) // 2, end)
-        yield begin, end
-        following = bisect.bisect_left(offsets, end, key=lambda span: span[0])
-        if following >= len(offsets):
-            return
-        # Not within a word, and never back to where this one began.
-        back = max(following - OVERLAP_TOKENS, first + 1)
-        while back < following and offsets[back][0] == offsets[back - 1][1]:
-            back += 1
-        first = back
-
-
-def _end(text: str, least: int, most: int) -> int:
-    """The best place to cut within these two."""
-    for pattern in _ENDS:
-        found = [match.end() for match in pattern.finditer(text, least, most)]
-        if found:
-            return found[-1]
-    return most

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from bethink.embeddings.windows import embed_windows
 from bethink.errors import BethinkError, EmbeddingsUnavailable
 from bethink.store import SetVector, owners_of
 from bethink.telemetry import log, recorded
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from bethink.store import Collection, Store
 
 
-_BATCH = 64
+_BATCH = 32
+"""Items that get their vectors in one commit; the embedder itself lets a question in between its steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,13 @@ class Vectors:
         model = self.embeddings.model
         done = 0
         while missing := await self.index.missing_vectors(owner, model, _BATCH):
-            vectors = await self.embeddings.embed([text for _, text in missing])
+            vectors = await embed_windows(self.embeddings, [text for _, text in missing])
             await self.store.commit(
                 owner,
-                [SetVector(id, text, vectors[row], model) for row, (id, text) in enumerate(missing)],
+                [
+                    SetVector(id, text, of_text, model)
+                    for (id, text), of_text in zip(missing, vectors, strict=True)
+                ],
             )
             done += len(missing)
         return done

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.to_thread
 
-from bethink.embeddings.minilm import Windows
+from bethink.documents.passages import PassageLimits, above, passages_of
+from bethink.embeddings.windows import embed_windows
 from bethink.engines.memory import MemoryIndex
 from bethink.errors import BadInput, DocumentError, EmbeddingsUnavailable
 from bethink.feature import Recallable, RecallKind
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bethink.clock import Clock
+    from bethink.documents.passages import PassageSpan
     from bethink.documents.reading import Extracted, Extraction
     from bethink.embeddings import Embeddings
     from bethink.principal import Principal
@@ -83,15 +85,6 @@ class PassageHits:
     notes: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a passage stands: a part of a page."""
-
-    page: int
-    begin: int
-    end: int
-
-
 @dataclass(slots=True)
 class _Held:
     """What is known of one content, and the conversations in which it was asked for."""
@@ -102,7 +95,7 @@ class _Held:
     count: int = 0
     note: str = ""
     is_read: bool = False
-    places: list[_Place] = field(default_factory=list[_Place])
+    places: list[PassageSpan] = field(default_factory=list["PassageSpan"])
     entries: list[Entry] = field(default_factory=list["Entry"])
     used: float = 0
     chars: int = 0
@@ -112,8 +105,16 @@ class _Held:
         self.count, self.note = read.count, read.note
         self.chars = sum(map(len, self.pages.values()))
 
-    def text(self, place: _Place) -> str:
+    def text(self, place: PassageSpan) -> str:
         return self.pages[place.page][place.begin : place.end]
+
+    def below(self, place: PassageSpan) -> str:
+        """What stands above a passage."""
+        return above(self.pages[place.page], place.begin, place.heading)
+
+    def searched(self, place: PassageSpan) -> str:
+        """What a passage is found by."""
+        return "\n".join(filter(None, (self.below(place), self.text(place))))
 
 
 class Passages:
@@ -125,6 +126,7 @@ class Passages:
         embeddings: Embeddings,
         clock: Clock,
         *,
+        limits: PassageLimits,
         search_s: float = 60,
         reader_filters: ReaderFilters | None = None,
     ) -> None:
@@ -133,7 +135,7 @@ class Passages:
         self.search_s = search_s
         self._embeddings = embeddings
         self._clock = clock
-        self._windows = Windows()
+        self._limits = limits
         self._held: OrderedDict[tuple[str, str], _Held] = OrderedDict()
         self._digests: dict[tuple[str, str], str] = {}
         self._sweeping: asyncio.TimerHandle | None = None
@@ -266,17 +268,13 @@ class Passages:
         held.places, held.entries = await anyio.to_thread.run_sync(self._cut, held)
         held.is_read = True
 
-    def _cut(self, held: _Held) -> tuple[list[_Place], list[Entry]]:
+    def _cut(self, held: _Held) -> tuple[list[PassageSpan], list[Entry]]:
         index = MemoryIndex()
-        places: list[_Place] = []
-        entries: list[Entry] = []
-        for number in sorted(held.pages):
-            text = held.pages[number]
-            for begin, end in self._windows.cut(text):
-                places.append(_Place(number, begin, end))
-                item = IndexItem(KIND, text[begin:end].encode("utf-8", "replace").decode(), at=0)
-                entries.append(index.entry(str(len(entries)), item))
-        return places, entries
+        places = passages_of(held.pages, self._limits)
+        texts = (held.searched(place).encode("utf-8", "replace").decode() for place in places)
+        return places, [
+            index.entry(str(number), IndexItem(KIND, text, at=0)) for number, text in enumerate(texts)
+        ]
 
     async def _embed(self, held: Sequence[_Held], end: float) -> str | None:
         """Give passages their vectors until the time is over; what is to be said of those without."""
@@ -288,8 +286,8 @@ class Passages:
         try:
             while done < len(wanted) and anyio.current_time() < end:
                 batch = wanted[done : done + _BATCH]
-                vectors = await self._embeddings.embed(
-                    [one.text(one.places[number]) for one, number in batch]
+                vectors = await embed_windows(
+                    self._embeddings, [one.searched(one.places[number]) for one, number in batch]
                 )
                 for (one, number), vector in zip(batch, vectors, strict=True):
                     one.entries[number] = one.entries[number]._replace(model=key, vector=quantized(vector))
@@ -335,9 +333,12 @@ class _Searched:
     async def recallables(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
         """What is shown of these passages."""
         del principal
-        texts = [held.text(place) for _, held, place in map(self._found, ids)]
+        found = [(held.text(place), held.below(place)) for _, held, place in map(self._found, ids)]
         return [
-            Recallable(seen := self._seen(text), 0, _IMPORTANCE, None, is_part=seen != text) for text in texts
+            Recallable(
+                seen := self._seen(text), 0, _IMPORTANCE, None, is_part=seen != text, below=self._seen(below)
+            )
+            for text, below in found
         ]
 
     def _seen(self, text: str) -> str:
@@ -349,7 +350,7 @@ class _Searched:
         page = place.page if held.count > 1 else None
         return Passage(name, page, self._seen(held.text(place)), score)
 
-    def _found(self, id: str) -> tuple[str, _Held, _Place]:
+    def _found(self, id: str) -> tuple[str, _Held, PassageSpan]:
         file, _, number = id.partition(":")
         name, held = self._named[int(file)]
         return name, held, held.places[int(number)]
