@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bethink.documents.context import surroundings
 from bethink.documents.passages import PassageLimits, PassageSpan, above, passages_of
 from bethink.embeddings.windows import estimated_pieces, tokens_in
 
@@ -165,3 +166,22 @@ def test_text_without_shape_is_cut_all_the_same(text: str) -> None:
     assert all(tokens(text[span.begin : span.end]) <= LIMITS.tokens for span in spans)
     assert spans[-1].end == len(text.rstrip())
     assert sum(span.end - span.begin for span in spans) >= len(text.strip()) * 0.9
+
+
+def test_around_a_hit_stands_its_section_then_what_is_beside_it() -> None:
+    sections = [f"## Part {n}\n\n{prose(100 * n, 12)}" for n in range(3)]
+    pages = {1: "\n\n".join(sections), 2: f"{prose(700, 12)}\n\n## Last\n\n{prose(900, 12)}"}
+    spans = passages_of(pages, LIMITS)
+    place = next(number for number, span in enumerate(spans) if span.heading == "Part 1")
+    own = [span for span in spans if span.heading == "Part 1"]
+    (section,) = surroundings(pages, spans, place, budget=100 * len(own))
+    assert (section.begin, section.end) == (own[0].begin, own[-1].end)
+    assert (section.page, section.heading) == (1, "Part 1")
+    (alone,) = surroundings(pages, spans, place, budget=1)
+    assert alone == spans[place]
+    more = surroundings(pages, spans, len(spans) - 1, budget=500)
+    assert [span.page for span in more] == [1, 2]
+    assert sum(tokens(text) for text in said(pages, more)) <= 500
+    whole = surroundings(pages, spans, place, budget=5_000)
+    assert said(pages, whole) == [pages[1], pages[2]]
+    assert [span.heading for span in whole] == ["Part 0", "Part 2"]
