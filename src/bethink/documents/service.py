@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bethink.documents.ingest import Ingest
+from bethink.documents.knowledge_bases import ARCHIVE_IMPORTS, KnowledgeBases
 from bethink.documents.library import Library
 from bethink.documents.passages import PassageLimits
 from bethink.documents.reading import Extraction
@@ -58,6 +59,7 @@ class Documents:
     library: Library
     ingest: Ingest
     uploads: Uploads
+    bases: KnowledgeBases
 
     async def status(self, principal: Principal) -> LibraryStatus:
         """How far an owner's documents are."""
@@ -114,6 +116,14 @@ def _open(at: Surroundings) -> OpenFeature:
 
     uploads = Uploads(library, settings.data_dir / "uploads")
 
+    bases = KnowledgeBases(
+        library=library,
+        embeddings=at.embeddings,
+        index=at.index,
+        bus=at.bus,
+        ask_vectors=at.ask_vectors,
+    )
+
     async def redact(owner: str, gone: Redaction) -> Sequence[Change]:
         del gone  # nobody can say what an upload holds
         return await uploads.forgotten(owner)
@@ -125,9 +135,10 @@ def _open(at: Surroundings) -> OpenFeature:
     async def take_up() -> None:
         """What an earlier process did not end."""
         library.added.set()
+        await bases.finish_earlier()
 
     return OpenFeature(
-        service=Documents(library, ingest, uploads),
+        service=Documents(library, ingest, uploads, bases),
         recall=[RecallKind(name=KIND, resolve=library.recallables)],
         redact=redact,
         clean=clean,
@@ -144,7 +155,7 @@ def _open(at: Surroundings) -> OpenFeature:
 FEATURE = Feature(
     name="documents",
     open=_open,
-    collections=(DOCUMENTS, USES, CONTENTS, PAGES, PASSAGES, COLLECTIONS, UPLOADS),
+    collections=(DOCUMENTS, USES, CONTENTS, PAGES, PASSAGES, COLLECTIONS, UPLOADS, ARCHIVE_IMPORTS),
     routes=("bethink.web.documents",),
     counted={"documents": ("document", DOCUMENTS)},
 )

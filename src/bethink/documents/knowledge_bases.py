@@ -1,0 +1,529 @@
+"""Knowledge bases: collections of documents that commands and programs use by name, and that travel.
+
+A base is built from files (`build`), searched, exported as an archive and imported on another machine. What
+an import did not end, because its process did, `finish_earlier` removes: a base is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, TypeVar
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from bethink.documents.archive import (
+    SCALE,
+    ArchiveContent,
+    ArchiveWriter,
+    ContentLine,
+    DocumentLine,
+    PageLine,
+    PassageLine,
+    unpacked,
+)
+from bethink.documents.ingest import searched_text
+from bethink.documents.library import Scope, fit_name, fit_tags
+from bethink.documents.records import (
+    COLLECTIONS,
+    CONTENTS,
+    DOCUMENTS,
+    KIND,
+    PAGES,
+    PASSAGES,
+    USES,
+    WORKING,
+    Content,
+    Document,
+    DocumentCollection,
+    PageText,
+    Passage,
+    Use,
+    page_id,
+    passage_id,
+    use_id,
+)
+from bethink.errors import BadInput, NotAllowed, TooLarge
+from bethink.index import IndexItem
+from bethink.store import Collection, Delete, DeleteAll, Expect, Put, Record, Scan, owners_of, records_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bethink.bus import Bus
+    from bethink.documents.archive import Counts, Manifest, Unpacked
+    from bethink.documents.library import Library
+    from bethink.embeddings import EmbeddingModel, Embeddings
+    from bethink.index import Index
+    from bethink.principal import Principal
+    from bethink.store import Change, Versioned
+
+T = TypeVar("T")
+
+_LEASE: Final = "kb-import-"
+_LEASE_S: Final = 60.0
+_BATCH: Final = 200
+"""Records of one commit, or a whole content's if it has more pages."""
+_UNREAD: Final = frozenset({"failed", "cancelled"})
+_ALL: Final = 1_000_000_000
+_HIDDEN: Final = (
+    "Filters hide a part of your data from this client: an export would be incomplete. "
+    "Export on the command line or the page, or remove the filters."
+)
+
+
+class ArchiveImport(Record, frozen=True, kw_only=True):
+    """That an archive is being imported: these contents go again if that does not end well."""
+
+    contents: tuple[str, ...]
+    at: int
+
+
+ARCHIVE_IMPORTS: Final = Collection("document_imports", ArchiveImport, searchable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BaseSummary:
+    """A knowledge base, and how much it holds; `waiting` of its documents are still being read."""
+
+    base: DocumentCollection
+    documents: int
+    waiting: int
+    failed: int
+    pages: int
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveReport:
+    """What an archive holds, or what was imported; `note` says what is missing, and why."""
+
+    name: str
+    counts: Counts
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeBases:
+    """The knowledge bases of all owners; every call acts for one principal.
+
+    Raises:
+        UnknownId: the owner has no such base.
+    """
+
+    library: Library
+    embeddings: Embeddings
+    index: Index
+    bus: Bus
+    ask_vectors: Callable[[str], None]
+    _running: set[str] = field(default_factory=set[str], repr=False)
+
+    # --- what there is
+
+    async def list(self, principal: Principal) -> list[BaseSummary]:
+        """All bases, in the order in which they were made."""
+        return [await self._summary(principal, one) for one in await self.library.collections(principal)]
+
+    async def get(self, principal: Principal, name: str) -> BaseSummary:
+        """The base with this name or id."""
+        return await self._summary(principal, await self.library.collection(principal, name))
+
+    async def _summary(self, principal: Principal, base: DocumentCollection) -> BaseSummary:
+        documents = await self.library.in_scope(principal, Scope(collection=base.id))
+        contents = await self._contents(principal.owner, {one.content for one in documents})
+        stages = [contents[one.content].stage for one in documents if one.content in contents]
+        return BaseSummary(
+            base,
+            documents=len(documents),
+            waiting=sum(stage in WORKING for stage in stages),
+            failed=sum(stage in _UNREAD for stage in stages),
+            pages=sum(one.pages for one in contents.values()),
+            passages=sum(one.passages for one in contents.values()),
+        )
+
+    async def _contents(self, owner: str, ids: set[str]) -> dict[str, Content]:
+        found = await self.library.store.get(CONTENTS, owner, sorted(ids)) if ids else ()
+        return {item.record.id: item.record for item in found if item is not None}
+
+    async def remove(self, principal: Principal, name: str) -> int:
+        """Remove a base with its documents; how many those were."""
+        base = await self.library.collection(principal, name)
+        return await self.library.remove_collection(principal, base.id, documents=True)
+
+    # --- export
+
+    async def export(
+        self, principal: Principal, name: str, target: IO[bytes], *, originals: bool = False
+    ) -> ArchiveReport:
+        """Write a base as an archive, with the files themselves if they are asked for.
+
+        What is not read yet, or cannot be, is left out: the note of the report says so.
+
+        Raises:
+            NotAllowed: something is hidden from this reader.
+        """
+        if await self.library.filter_for(principal) is not None:
+            raise NotAllowed(_HIDDEN)
+        base = await self.library.collection(principal, name)
+        documents = await self.library.in_scope(principal, Scope(collection=base.id))
+        documents.sort(key=lambda one: (one.name, one.created_at, one.content, one.id))
+        contents = await self._contents(principal.owner, {id for one in documents for id in _versions(one)})
+        ready = {id for id, content in contents.items() if content.stage == "ready"}
+        kept = [one for one in documents if one.content in ready]
+        async with _in_thread(_folder()) as folder:
+            writer = ArchiveWriter(Path(folder))
+            lines = [_document_line(one, ready) for one in kept]
+            await anyio.to_thread.run_sync(writer.add_documents, lines)
+            current = {one.content for one in kept}
+            for id in sorted({version.content for line in lines for version in line.versions}):
+                await self._export_content(principal, writer, contents[id], is_current=id in current)
+                if originals and contents[id].original:
+                    writer.originals[id] = await self.library.original(principal, id)
+            write = partial(writer.write, target, base.name, base.description, model=self.embeddings.model)
+            manifest = await anyio.to_thread.run_sync(write)
+        left = len(documents) - len(kept)
+        note = (
+            f"{left:,} of {len(documents):,} documents were not read (yet): they are left out."
+            if left
+            else ""
+        )
+        return ArchiveReport(base.name, manifest.counts, note)
+
+    async def _export_content(
+        self, principal: Principal, writer: ArchiveWriter, content: Content, *, is_current: bool
+    ) -> None:
+        pages = await self.library.pages(principal, content.id, first=1, last=_ALL)
+        scan = Scan(PASSAGES, {"content": content.id}, order="number", limit=_BATCH)
+        passages = (
+            [one async for one in records_of(self.library.store, principal.owner, scan)] if is_current else []
+        )
+        vectors = await self._vectors(principal.owner, passages)
+        some = ArchiveContent(
+            ContentLine(**{name: getattr(content, name) for name in ContentLine.__struct_fields__}),
+            [PageLine(number=page.number, text=page.text, label=page.label) for page in pages],
+            [
+                PassageLine(
+                    page=one.page,
+                    begin=one.begin,
+                    end=one.end,
+                    heading=one.heading,
+                    vectors=len(vectors.get(one.id, ())),
+                )
+                for one in passages
+            ],
+        )
+        rows = b"".join(_packed(vectors[one.id]) for one in passages if one.id in vectors)
+        await anyio.to_thread.run_sync(writer.add, some, rows)
+
+    async def _vectors(self, owner: str, passages: Sequence[Passage]) -> dict[str, NDArray[np.float32]]:
+        vectors: dict[str, NDArray[np.float32]] = {}
+        for start in range(0, len(passages), _BATCH):
+            ids = [one.id for one in passages[start : start + _BATCH]]
+            vectors |= await self.index.vectors(owner, self.embeddings.model, ids)
+        return vectors
+
+    # --- import
+
+    async def import_archive(
+        self, principal: Principal, path: Path, *, name: str | None = None
+    ) -> ArchiveReport:
+        """Take in an archive as a new base, under its own name or another one: all of it, or nothing.
+
+        Its vectors are taken over if they are of this machine's model; otherwise they are made soon.
+
+        Raises:
+            BadInput: the archive is not valid, or there is a base of that name.
+            TooLarge: it is too large, or the owner has no room left.
+            Conflict: somebody changed one of its documents meanwhile.
+        """
+        await self.finish_earlier()
+        async with _in_thread(unpacked(path)) as archive:
+            manifest = archive.manifest
+            name = fit_name(name or manifest.name)
+            taken = {one.name.casefold() for one in await self.library.collections(principal)}
+            if name.casefold() in taken:
+                raise BadInput(f"There is a knowledge base {name!r} already: import it under another name.")
+            is_same = _is_of(manifest, self.embeddings.model)
+            work = _ArchiveImport(self, principal.owner, archive, is_same)
+            await work.run(self._collection_of(manifest, name))
+        self.ask_vectors(principal.owner)
+        self.library.added.set()
+        note = (
+            "Its vectors are of another model: they are made anew, and until then words alone are searched."
+            if manifest.model is not None and not work.has_vectors
+            else ""
+        )
+        return ArchiveReport(name, manifest.counts, note)
+
+    def _collection_of(self, manifest: Manifest, name: str) -> DocumentCollection:
+        return DocumentCollection(
+            id=self.library.new_id(),
+            name=name,
+            description=manifest.description[:2_000],
+            created_at=self.library.clock.now_us(),
+        )
+
+    async def finish_earlier(self) -> None:
+        """Remove what imports have left that ended with their process."""
+        async for owner in owners_of(self.library.store, ARCHIVE_IMPORTS):
+            scan = Scan(ARCHIVE_IMPORTS, limit=_BATCH)
+            for begun in [one async for one in records_of(self.library.store, owner, scan)]:
+                if begun.id not in self._running and await self.claim(begun.id):
+                    await self.undo_import(owner, begun)
+                    await self.bus.release(_LEASE + begun.id)
+
+    async def undo_import(self, owner: str, begun: ArchiveImport) -> None:
+        """Remove what an import has kept so far, but for what documents have meanwhile."""
+        await self.library.drop_unused(owner, begun.contents)
+        await self.library.store.commit(owner, [Delete(ARCHIVE_IMPORTS, begun.id)])
+        await self.library.store.scrub()
+
+    @asynccontextmanager
+    async def importing(self, owner: str, begun: ArchiveImport) -> AsyncGenerator[None]:
+        """A block in which an import keeps contents: if it does not end well, they go again."""
+        self._running.add(begun.id)
+        try:
+            await self.claim(begun.id)
+            await self.library.store.commit(owner, [Put(ARCHIVE_IMPORTS, begun, 0)])
+            yield
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.undo_import(owner, begun)
+            raise
+        finally:
+            self._running.discard(begun.id)
+            with anyio.CancelScope(shield=True):
+                await self.bus.release(_LEASE + begun.id)
+
+    async def claim(self, id: str) -> bool:
+        """Hold an import, for a while, against those who would take it for one of a process that ended."""
+        return await self.bus.claim(_LEASE + id, _LEASE_S)
+
+
+@dataclass(slots=True)
+class _ArchiveImport:
+    """The way of one verified archive into the library."""
+
+    bases: KnowledgeBases
+    owner: str
+    archive: Unpacked
+    has_vectors: bool
+    _held: dict[str, Versioned[Content]] = field(default_factory=dict[str, "Versioned[Content]"])
+    """The archive's contents that are here already, by id."""
+    _ready: dict[str, tuple[Content, int]] = field(default_factory=dict[str, tuple[Content, int]])
+    """How the contents that it keeps will be, and the versions of their records now."""
+
+    @property
+    def library(self) -> Library:
+        return self.bases.library
+
+    async def run(self, collection: DocumentCollection) -> None:
+        lines = await anyio.to_thread.run_sync(lambda: [*self.archive.documents()])
+        contents = sorted({version.content for line in lines for version in line.versions})
+        held = await self.library.store.get(CONTENTS, self.owner, contents)
+        self._held = {item.record.id: item for item in held if item is not None}
+        new = tuple(id for id in contents if id not in self._held)
+        begun = ArchiveImport(id=self.library.new_id(), contents=new, at=self.library.clock.now_us())
+        await self._check_room(new)
+        async with self.bases.importing(self.owner, begun):
+            await self._keep_contents(begun)
+            await self._keep_documents(collection, lines, begun)
+
+    async def _check_room(self, new: Sequence[str]) -> None:
+        quota = self.library.quota_bytes
+        if quota is None:
+            return
+        members = self.archive.manifest.members
+        size = sum(members[f"originals/{id}"].size for id in new if f"originals/{id}" in members)
+        used = await self.library.used_bytes(self.owner)
+        if used + size > quota:
+            raise TooLarge(
+                f"There is no room for the archive's files: your documents take {used / 1e6:,.0f} of "
+                f"{quota / 1e6:,.0f} MB (BETHINK_DOCUMENTS_QUOTA_MB). Remove some first."
+            )
+
+    async def _keep_contents(self, begun: ArchiveImport) -> None:
+        contents = self.archive.contents()
+        rows = self.archive.vectors() if self.archive.manifest.counts.vectors else None
+        try:
+            while (some := await anyio.to_thread.run_sync(next, contents, None)) is not None:
+                vectors = await anyio.to_thread.run_sync(self._read_vectors, rows, some) if rows else [None]
+                await self.bases.claim(begun.id)
+                held = self._held.get(some.content.id)
+                if held is None or held.record.stage in _UNREAD:
+                    await self._keep_content(some, vectors)
+        finally:
+            if rows is not None:
+                await anyio.to_thread.run_sync(rows.close)
+
+    def _read_vectors(self, rows: IO[bytes], some: ArchiveContent) -> list[NDArray[np.float32] | None]:
+        """The vectors of each passage; None for one that has none, or only another model's."""
+        import numpy as np  # heavy: only who imports vectors works with them
+
+        model = self.archive.manifest.model
+        dimensions = 0 if model is None else model.dimensions
+        found: list[NDArray[np.float32] | None] = []
+        for passage in some.passages:
+            content = rows.read(passage.vectors * dimensions * 2)
+            if not passage.vectors or not self.has_vectors:
+                found.append(None)
+                continue
+            vectors = np.frombuffer(content, "<i2").reshape(-1, dimensions).astype(np.float32)
+            found.append(vectors / np.float32(SCALE))
+        return found
+
+    async def _keep_content(
+        self, some: ArchiveContent, vectors: Sequence[NDArray[np.float32] | None]
+    ) -> None:
+        line, held = some.content, self._held.pop(some.content.id, None)
+        original = self.archive.original(line.id)
+        ready = Content(
+            **msgspec.structs.asdict(line),
+            stage="ready",
+            pages=len(some.pages),
+            done=len(some.pages),
+            passages=len(some.passages),
+            original=original is not None or (held is not None and held.record.original),
+        )
+        # Inert until its documents are there: nothing reads it, nothing shows it.
+        waiting = msgspec.structs.replace(ready, stage="cancelled", error="It is being imported.")
+        version = 0 if held is None else held.version
+        changes: list[Change] = [
+            Put(CONTENTS, waiting, version),
+            DeleteAll(PAGES, {"content": line.id}),
+            DeleteAll(PASSAGES, {"content": line.id}),
+        ]
+        for change in self._parts(ready, some, vectors):
+            changes.append(change)
+            if len(changes) > _BATCH:
+                await self.library.store.commit(self.owner, changes)
+                changes = [Expect(CONTENTS, line.id, version + 1)]
+        await self.library.store.commit(self.owner, changes)
+        if original is not None:
+            await self.library.blobs.keep(self.owner, line.id, original, move=True)
+        self._ready[line.id] = ready, version + 1
+
+    def _parts(
+        self, content: Content, some: ArchiveContent, vectors: Sequence[NDArray[np.float32] | None]
+    ) -> Iterator[Change]:
+        pages = {page.number: page.text for page in some.pages}
+        for page in some.pages:
+            id = page_id(content.id, page.number)
+            yield Put(
+                PAGES,
+                PageText(id=id, content=content.id, number=page.number, text=page.text, label=page.label),
+            )
+        at, model = self.library.clock.now_us(), self.bases.embeddings.model
+        for number, (line, vector) in enumerate(zip(some.passages, vectors, strict=False)):
+            passage = Passage(
+                id=passage_id(content.id, number),
+                content=content.id,
+                number=number,
+                page=line.page,
+                begin=line.begin,
+                end=line.end,
+                heading=line.heading,
+            )
+            text = searched_text(content, passage, pages)
+            item = IndexItem(KIND, text, at, vector, None if vector is None else model, part_of=content.id)
+            yield Put(PASSAGES, passage, index=item)
+
+    async def _keep_documents(
+        self, collection: DocumentCollection, lines: Sequence[DocumentLine], begun: ArchiveImport
+    ) -> None:
+        """All of it appears at once."""
+        documents = [self._document(line, collection.id) for line in lines]
+        current = {document.content for document in documents}
+        uses = [
+            Use(id=use_id(id, document.id), content=id, document=document.id)
+            for document in documents
+            for id in dict.fromkeys(_versions(document))
+        ]
+        changes: list[Change] = [
+            Put(COLLECTIONS, collection, 0),
+            *(Put(DOCUMENTS, document, 0) for document in documents),
+            *(Put(USES, use) for use in uses),
+            *(Put(CONTENTS, ready, version) for ready, version in self._ready.values()),
+            *(_wanted(held, is_current=id in current) for id, held in self._held.items()),
+            Delete(ARCHIVE_IMPORTS, begun.id),
+        ]
+        await self.library.store.commit(self.owner, changes)
+
+    def _document(self, line: DocumentLine, collection: str) -> Document:
+        return Document(
+            id=self.library.new_id(),
+            name=fit_name(line.name),
+            content=line.content,
+            versions=line.versions,
+            collection=collection,
+            tags=fit_tags(line.tags),
+            origin=line.origin,
+            created_at=line.created_at,
+            updated_at=line.updated_at,
+        )
+
+
+def _wanted(held: Versioned[Content], *, is_current: bool) -> Change:
+    """What becomes of a content that is here already: it is searched now, if it was not."""
+    content = held.record
+    if content.stage != "ready" or content.passages or not is_current:
+        return Expect(CONTENTS, content.id, held.version)
+    return Put(CONTENTS, msgspec.structs.replace(content, stage="indexing"), held.version)
+
+
+@asynccontextmanager
+async def _in_thread(manager: AbstractContextManager[T]) -> AsyncGenerator[T]:
+    """A context manager that blocks as it is entered and left."""
+    entered = await anyio.to_thread.run_sync(manager.__enter__)
+    try:
+        yield entered
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(manager.__exit__, None, None, None)
+
+
+@contextmanager
+def _folder() -> Generator[str]:
+    with tempfile.TemporaryDirectory(prefix="bethink-kb-") as folder:
+        yield folder
+
+
+def _is_of(manifest: Manifest, model: EmbeddingModel) -> bool:
+    """Whether the archive's vectors compare with those that are made here."""
+    return manifest.model is not None and msgspec.structs.astuple(manifest.model) == (
+        model.id,
+        model.tokenizer,
+        model.dimensions,
+    )
+
+
+def _versions(document: Document) -> list[str]:
+    return [version.content for version in document.versions]
+
+
+def _document_line(document: Document, ready: set[str]) -> DocumentLine:
+    """A document with those of its versions that were read; the current one is the last."""
+    before = [one for one in document.versions if one.content in ready and one.content != document.content]
+    current = [one for one in document.versions if one.content == document.content][-1:]
+    return DocumentLine(
+        name=document.name,
+        content=document.content,
+        versions=(*before, *current),
+        tags=document.tags,
+        origin=document.origin,
+        created_at=document.created_at,
+        updated_at=document.updated_at,
+    )
+
+
+def _packed(vectors: NDArray[np.float32]) -> bytes:
+    return (vectors * SCALE).round().astype("<i2").tobytes()
