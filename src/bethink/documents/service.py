@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
 
+import anyio.to_thread
 import numpy as np
 
 from bethink.documents.ingest import Ingest
 from bethink.documents.knowledge_bases import ARCHIVE_IMPORTS, KnowledgeBases
-from bethink.documents.library import Library
+from bethink.documents.library import Library, NewDocument
 from bethink.documents.passages import PassageLimits
 from bethink.documents.reading import Extraction
 from bethink.documents.reading.extraction import fault_of
-from bethink.documents.records import COLLECTIONS, CONTENTS, DOCUMENTS, KIND, PAGES, PASSAGES, USES
+from bethink.documents.records import COLLECTIONS, CONTENTS, DOCUMENTS, KIND, PAGES, PASSAGES, USES, Origin
 from bethink.documents.uploads import UPLOADS, Uploads
+from bethink.errors import BadInput
 from bethink.feature import BackgroundTask, Feature, OpenFeature, RecallKind, RetentionRule
 from bethink.index import IndexQuery
+from bethink.internet.decoding import decoded
 from bethink.sandbox.choice import Walls
 from bethink.store import Scan, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bethink.documents.records import Document
     from bethink.feature import Surroundings
+    from bethink.internet import Internet
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Change
@@ -60,6 +66,34 @@ class Documents:
     ingest: Ingest
     uploads: Uploads
     bases: KnowledgeBases
+
+    async def add_address(
+        self, principal: Principal, internet: Internet | None, *, address: str, place: NewDocument
+    ) -> Document:
+        """Keep what stands at an address of the web, in the collection and with the tags of `place`.
+
+        Raises:
+            BadInput: the web is switched off.
+            WebError: nothing came from there, or it is not opened.
+            TooLarge, StorageError: see `Library.add`.
+        """
+        if internet is None:
+            raise BadInput("The web is switched off: BETHINK_WEB_ENABLED.")
+        internet.check()
+        came = await internet.pages.download(address if "://" in address else f"https://{address}")
+        content = came.content
+        if came.charset and came.media_type.startswith("text/"):
+            # Only its server knows how it is written.
+            content = (await anyio.to_thread.run_sync(decoded, content, came.charset)).encode()
+        parts = urlsplit(came.url)
+        new = replace(
+            place,
+            name=place.name or unquote(parts.path.rstrip("/").rpartition("/")[2]) or parts.netloc,
+            content=content,
+            media_type=came.media_type or place.media_type,
+            origin=Origin(kind="url", place=came.url),
+        )
+        return await self.library.add(principal, new)
 
     async def status(self, principal: Principal) -> LibraryStatus:
         """How far an owner's documents are."""
@@ -156,6 +190,6 @@ FEATURE = Feature(
     name="documents",
     open=_open,
     collections=(DOCUMENTS, USES, CONTENTS, PAGES, PASSAGES, COLLECTIONS, UPLOADS, ARCHIVE_IMPORTS),
-    routes=("bethink.web.documents",),
+    routes=tuple(f"bethink.web.documents.{part}" for part in ("collections", "uploads", "documents")),
     counted={"documents": ("document", DOCUMENTS)},
 )

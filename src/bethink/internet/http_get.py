@@ -77,8 +77,8 @@ class BadStatus(WebError):
         self.number = number
 
 
-async def http_get(gate: Gate, url: httpx2.URL, max_bytes: int) -> HttpAnswer:
-    """The answer to a GET.
+async def http_get(gate: Gate, url: httpx2.URL, max_bytes: int, *, of_any_kind: bool = False) -> HttpAnswer:
+    """The answer to a GET; `of_any_kind` takes also what is not read as a page.
 
     Raises:
         AddressRefused: the address may not be connected to.
@@ -97,7 +97,7 @@ async def http_get(gate: Gate, url: httpx2.URL, max_bytes: int) -> HttpAnswer:
             message["content-type"] = said = headers.get(b"content-type", "")
             media_type, charset = message.get_content_type() if said else "", message.get_content_charset()
             encoding = headers.get(b"content-encoding", "").lower()
-            _check_kind(media_type, encoding)
+            _check_kind("" if of_any_kind else media_type, encoding)
             content = bytearray()
             async for part in response.aiter_stream():
                 content += part

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -23,6 +23,8 @@ from bethink.internet.http_get import http_get, ready
 from bethink.internet.reading import MAX_CHARS, Reading, Task
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from bethink.internet.addresses import Gate
     from bethink.internet.http_get import HttpAnswer
     from bethink.internet.robots import RobotsCache
@@ -54,6 +56,16 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Download:
+    """A file of the web as it came; `charset` is what its server says of a text."""
+
+    url: str
+    content: bytes
+    media_type: str
+    charset: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Pages:
     """Reads pages. A page takes at most `timeout_s` seconds and `max_bytes` bytes, packed and unpacked."""
 
@@ -71,21 +83,39 @@ class Pages:
             WebError: nothing readable came, in time and within bounds.
         """
         await ready()
+        async with self._in_time():
+            return await self._page(await self._answer(address))
+
+    async def download(self, address: str) -> Download:
+        """The file at an address, of whatever kind.
+
+        Raises:
+            AddressRefused: it, or where it redirects to, is not opened.
+            WebError: it did not come, in time and within bounds.
+        """
+        await ready()
+        async with self._in_time():
+            answer = await self._answer(address, of_any_kind=True)
+            content = await asyncio.to_thread(decompressed, answer.content, answer.encoding, self.max_bytes)
+        return Download(str(answer.url), content, answer.media_type, answer.charset)
+
+    @asynccontextmanager
+    async def _in_time(self) -> AsyncGenerator[None]:
         limit = asyncio.timeout(self.timeout_s)
         try:
             async with limit:
-                return await self._page(await self._answer(address))
+                yield
         except TimeoutError as error:
             if not limit.expired():
                 raise
             raise WebError(f"The page took longer than {self.timeout_s:g} s.") from error
 
-    async def _answer(self, address: str) -> HttpAnswer:
+    async def _answer(self, address: str, *, of_any_kind: bool = False) -> HttpAnswer:
         url = checked_url(address)
         for _ in range(_MAX_REDIRECTS + 1):
             if self.robots is not None:
                 await self.robots.check(url)
-            answer = await http_get(self.gate, url, self.max_bytes)
+            answer = await http_get(self.gate, url, self.max_bytes, of_any_kind=of_any_kind)
             if answer.location is None:
                 return answer
             following = checked_url(str(url.join(answer.location)))

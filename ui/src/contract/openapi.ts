@@ -74,6 +74,8 @@ export type Decided = { goes_on: boolean; run: string };
 
 export type DecisionBody = { always?: boolean; arguments?: Record<string, unknown> | null; decision: "approve" | "reject" | "edit" };
 
+export type DocumentAddress = { collection?: string | null; name?: string | null; project?: string | null; tags?: readonly string[]; url: string };
+
 export type DocumentList = { cursor: string | null; items: readonly DocumentShown[] };
 
 export type DocumentNamed = { id: string; kind: string; name: string };
@@ -329,6 +331,10 @@ export type ToolRun = { arguments: string; attachments: readonly MessageAttachme
 export type ToolShown = { description: string; effect: "read" | "write" | "destructive" | "egress"; name: string; parameters: Record<string, unknown>; rule: "auto" | "ask" | "deny" | null; source: string; trust: "owner" | "untrusted" };
 
 export type UndoBody = { token: string };
+
+export type UploadDraft = { collection?: string | null; media_type?: string; name: string; project?: string | null; sha256?: string; size: number; tags?: readonly string[] };
+
+export type UploadShown = { document: DocumentShown | null; expires_at: string; id: string; offset: number };
 
 export type Usage = { cost_usd?: number | null; estimated?: boolean; input_tokens: number; job: string; kind: "usage"; model: string; output_tokens: number };
 

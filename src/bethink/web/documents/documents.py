@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import IO, TYPE_CHECKING, Annotated, Final, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Final
 from urllib.parse import quote
 
 import anyio.to_thread
@@ -11,7 +11,6 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
-from bethink.clock import to_datetime
 from bethink.documents.library import DocumentEdit, DocumentQuery, NewDocument, Scope
 from bethink.documents.records import Origin, Stage
 from bethink.documents.service import Documents
@@ -24,8 +23,8 @@ from bethink.web.deps import (
     Limit,
     ResponseModel,
     Served,
-    Timestamp,
 )
+from bethink.web.documents.shown import DocumentShown, all_shown, shown_document
 from bethink.web.problems import documented
 from bethink.web.uploads import file_body, receive
 
@@ -34,9 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bethink.app import App
-    from bethink.documents.library import DocumentState, PassageHit
-    from bethink.documents.records import DocumentCollection
-    from bethink.principal import Principal
+    from bethink.documents.library import PassageHit
     from bethink.visibility.reader_filter import ReaderFilter
 
 router = APIRouter(prefix="/documents", tags=["documents"], responses=documented(404))
@@ -67,66 +64,6 @@ _Version = Annotated[
 ]
 
 
-class PendingContent(ResponseModel):
-    """The newer version of a document, which is read now."""
-
-    content: str = Field(validation_alias="id")
-    stage: Stage
-    pages: int
-    done: int
-    note: str
-    error: str
-
-
-class DocumentVersionShown(ResponseModel):
-    """One version of a document, and since when it is one."""
-
-    content: str
-    at: Timestamp
-
-
-class DocumentOrigin(ResponseModel):
-    """Where a document came from; `place` is its address or path."""
-
-    kind: Literal["upload", "url", "folder", "text", "import"]
-    place: str
-
-
-class CollectionName(ResponseModel):
-    """A collection, named."""
-
-    id: str
-    name: str
-
-
-class DocumentShown(BaseModel):
-    """A document with what was read of it: `done` of its `pages` are read, `passages` are searched."""
-
-    id: str
-    name: str
-    title: str
-    kind: str = Field(description="The format that was found in the file; empty before it was read.")
-    media_type: str
-    size: int
-    stage: Stage
-    pages: int
-    done: int
-    passages: int
-    note: str = Field(description="What of it could not be read.")
-    error: str = Field(description="Why it could not be read.")
-    content: str = Field(description="The current version: the hash of its bytes.")
-    has_original: bool
-    pending: PendingContent | None = Field(description="The newer version, while it is read.")
-    versions: list[DocumentVersionShown] = Field(description="The oldest first.")
-    collection: CollectionName | None
-    project: str | None
-    tags: list[str]
-    origin: DocumentOrigin
-    folder: str | None
-    created_at: Timestamp
-    updated_at: Timestamp
-
-
 class DocumentList(BaseModel):
     """Some documents, the one that changed last first."""
 
@@ -148,6 +85,16 @@ class DocumentText(Body):
 
     name: str
     text: str
+    collection: str | None = Field(default=None, description="Its id or name.")
+    project: str | None = None
+    tags: list[str] = Field(default=[], max_length=100)
+
+
+class DocumentAddress(Body):
+    """An address of the web whose file or page is kept as a document."""
+
+    url: str = Field(min_length=1, max_length=4_000)
+    name: str | None = Field(default=None, description="Else what the address calls it.")
     collection: str | None = Field(default=None, description="Its id or name.")
     project: str | None = None
     tags: list[str] = Field(default=[], max_length=100)
@@ -201,46 +148,6 @@ class PassageList(BaseModel):
     note: str
 
 
-class CollectionShare(ResponseModel):
-    """Somebody who sees a collection, too; `writes` if they may add to it."""
-
-    user: str
-    writes: bool
-
-
-class CollectionShown(BaseModel):
-    """A collection of documents; `owner` is whose it is, null for the caller's own."""
-
-    id: str
-    name: str
-    description: str
-    documents: int
-    shares: list[CollectionShare]
-    owner: str | None
-    writes: bool = Field(description="Whether the caller may change what is in it.")
-    created_at: Timestamp
-
-
-class CollectionList(BaseModel):
-    """Collections, in the order in which they were made."""
-
-    items: list[CollectionShown]
-
-
-class CollectionDraft(Body):
-    """A collection to make."""
-
-    name: str
-    description: str = ""
-
-
-class CollectionPatch(Body):
-    """What to change of a collection."""
-
-    name: str | None = None
-    description: str | None = None
-
-
 class LibraryStatus(ResponseModel):
     """How much there is, and how far it is read."""
 
@@ -275,7 +182,7 @@ async def list_documents(
     inside = collection and (await app.library.collection(caller, collection)).id
     wanted = DocumentQuery(text=query, collection=inside, project=project, tag=tag, kind=kind, stage=stage)
     found = await app.library.list(caller, wanted, limit=limit, cursor=cursor)
-    return DocumentList(items=await _all_shown(app, caller, found.items, hidden), cursor=found.cursor)
+    return DocumentList(items=await all_shown(app, caller, found.items, hidden), cursor=found.cursor)
 
 
 @router.post("", status_code=202, responses=documented(507), openapi_extra=file_body(**_FORM))
@@ -297,7 +204,7 @@ async def add_document(
     async with app.features.of(Documents).uploads.staged(caller.owner) as path:
         new = await _received(request, app, path, name=name, given=given)
         document = await app.library.add(caller, new)
-    return await _shown(app, caller, document.id, hidden)
+    return await shown_document(app, caller, document.id, hidden)
 
 
 @router.post("/text", status_code=202, responses=documented(507))
@@ -312,7 +219,24 @@ async def add_text(body: DocumentText, app: Served, caller: Caller, hidden: Call
         tags=tuple(body.tags),
         origin=Origin(kind="text"),
     )
-    return await _shown(app, caller, (await app.library.add(caller, new)).id, hidden)
+    return await shown_document(app, caller, (await app.library.add(caller, new)).id, hidden)
+
+
+@router.post("/url", status_code=202, responses=documented(502, 507))
+async def add_address(
+    body: DocumentAddress, app: Served, caller: Caller, hidden: CallerFilter
+) -> DocumentShown:
+    """Fetch a file or a page of the web, and keep it as a document."""
+    place = NewDocument(
+        name=body.name or "",
+        content=b"",
+        collection=body.collection,
+        project=body.project,
+        tags=tuple(body.tags),
+    )
+    documents = app.features.of(Documents)
+    document = await documents.add_address(caller, app.ports.internet, address=body.url, place=place)
+    return await shown_document(app, caller, document.id, hidden)
 
 
 @router.get("/search")
@@ -355,49 +279,10 @@ async def get_status(app: Served, caller: Caller) -> LibraryStatus:
     return LibraryStatus.of(status)
 
 
-@router.get("/collections")
-async def list_collections(app: Served, caller: Caller, hidden: CallerFilter) -> CollectionList:
-    """The collections."""
-    found = await app.library.collections(caller)
-    return CollectionList(items=[await _collection(app, caller, one, hidden) for one in found])
-
-
-@router.post("/collections", status_code=201)
-async def add_collection(
-    body: CollectionDraft, app: Served, caller: Caller, hidden: CallerFilter
-) -> CollectionShown:
-    """Make a collection; no two have the same name."""
-    made = await app.library.create_collection(caller, body.name, body.description)
-    return await _collection(app, caller, made, hidden)
-
-
-@router.patch("/collections/{collection}")
-async def edit_collection(
-    collection: str, body: CollectionPatch, app: Served, caller: Caller, hidden: CallerFilter
-) -> CollectionShown:
-    """Rename or describe a collection."""
-    held = await app.library.collection(caller, collection)
-    after = await app.library.change_collection(caller, held.id, name=body.name, description=body.description)
-    return await _collection(app, caller, after, hidden)
-
-
-@router.delete("/collections/{collection}", status_code=204)
-async def delete_collection(
-    collection: str,
-    app: Served,
-    caller: Caller,
-    *,
-    documents: Annotated[bool, Query(description="Remove its documents, too.")] = False,
-) -> None:
-    """Remove a collection; its documents stay unless you say otherwise."""
-    held = await app.library.collection(caller, collection)
-    await app.library.remove_collection(caller, held.id, documents=documents)
-
-
 @router.get("/{document}")
 async def get_document(document: str, app: Served, caller: Caller, hidden: CallerFilter) -> DocumentShown:
     """A document; ask again while it is `waiting`, `reading` or `indexing`."""
-    return await _shown(app, caller, document, hidden)
+    return await shown_document(app, caller, document, hidden)
 
 
 @router.patch("/{document}", responses=documented(409))
@@ -412,7 +297,7 @@ async def edit_document(
     if "tags" in given:
         given["tags"] = tuple(given["tags"])
     await app.library.change(caller, document, DocumentEdit(**given))
-    return await _shown(app, caller, document, hidden)
+    return await shown_document(app, caller, document, hidden)
 
 
 @router.delete("/{document}", status_code=204)
@@ -436,7 +321,7 @@ async def replace_document(
     async with app.features.of(Documents).uploads.staged(caller.owner) as path:
         new = await _received(request, app, path, name=name or held.name, given={})
         await app.library.replace(caller, document, new)
-    return await _shown(app, caller, document, hidden)
+    return await shown_document(app, caller, document, hidden)
 
 
 @router.get(
@@ -481,7 +366,7 @@ async def cancel_reading(document: str, app: Served, caller: Caller, hidden: Cal
     """Stop the reading of a document, or of its newer version."""
     held = await app.library.get(caller, document)
     await app.features.of(Documents).ingest.cancel(caller, held.newest)
-    return await _shown(app, caller, document, hidden)
+    return await shown_document(app, caller, document, hidden)
 
 
 @router.post("/{document}/retry", status_code=202, responses=documented(409))
@@ -489,7 +374,7 @@ async def retry_reading(document: str, app: Served, caller: Caller, hidden: Call
     """Read a document again that could not be read, or whose reading was cancelled."""
     held = await app.library.get(caller, document)
     await app.features.of(Documents).ingest.retry(caller, held.newest)
-    return await _shown(app, caller, document, hidden)
+    return await shown_document(app, caller, document, hidden)
 
 
 async def _received(
@@ -515,51 +400,6 @@ async def _received(
     )
 
 
-async def _shown(app: App, caller: Principal, id: str, hidden: ReaderFilter | None) -> DocumentShown:
-    (shown,) = await _all_shown(app, caller, [await app.library.state(caller, id)], hidden)
-    return shown
-
-
-async def _all_shown(
-    app: App, caller: Principal, states: Sequence[DocumentState], hidden: ReaderFilter | None
-) -> list[DocumentShown]:
-    named = {one.id: one for one in await app.library.collections(caller)}
-
-    def seen(text: str) -> str:
-        return text if hidden is None else hidden.text(text)
-
-    def shown(state: DocumentState) -> DocumentShown:
-        document, read = state.document, state.content
-        inside = named.get(document.collection or "")
-        return DocumentShown(
-            id=document.id,
-            name=seen(document.name),
-            title=seen(read.title),
-            kind=read.kind,
-            media_type=read.media_type,
-            size=read.size,
-            stage=read.stage,
-            pages=read.pages,
-            done=read.done,
-            passages=read.passages,
-            note=seen(read.note),
-            error=seen(read.error),
-            content=read.id,
-            has_original=read.original and hidden is None,
-            pending=state.next and PendingContent.model_validate(state.next),
-            versions=[DocumentVersionShown.of(one) for one in document.versions],
-            collection=inside and CollectionName(id=inside.id, name=seen(inside.name)),
-            project=document.project,
-            tags=[seen(tag) for tag in document.tags],
-            origin=DocumentOrigin(kind=document.origin.kind, place=seen(document.origin.place)),
-            folder=document.folder,
-            created_at=to_datetime(document.created_at),
-            updated_at=to_datetime(document.updated_at),
-        )
-
-    return [shown(state) for state in states]
-
-
 def _passage(hit: PassageHit, marks: Sequence[tuple[int, int]], hidden: ReaderFilter | None) -> PassageShown:
     def seen(text: str) -> str:
         return text if hidden is None else hidden.text(text)
@@ -578,21 +418,6 @@ def _passage(hit: PassageHit, marks: Sequence[tuple[int, int]], hidden: ReaderFi
         marks=list(marks),
         score=hit.score,
         source=hit.source,
-    )
-
-
-async def _collection(
-    app: App, caller: Principal, one: DocumentCollection, hidden: ReaderFilter | None
-) -> CollectionShown:
-    return CollectionShown(
-        id=one.id,
-        name=one.name if hidden is None else hidden.text(one.name),
-        description=one.description if hidden is None else hidden.text(one.description),
-        documents=await app.library.count(caller, one.id),
-        shares=[CollectionShare.of(share) for share in one.shares],
-        owner=None,
-        writes=True,
-        created_at=to_datetime(one.created_at),
     )
 
 

@@ -1,0 +1,114 @@
+"""`/documents/collections`: documents that belong together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from bethink.clock import to_datetime
+from bethink.web.deps import Body, Caller, CallerFilter, ResponseModel, Served, Timestamp
+from bethink.web.problems import documented
+
+if TYPE_CHECKING:
+    from bethink.app import App
+    from bethink.documents.records import DocumentCollection
+    from bethink.principal import Principal
+    from bethink.visibility.reader_filter import ReaderFilter
+
+router = APIRouter(prefix="/documents/collections", tags=["documents"], responses=documented(404))
+
+
+class CollectionShare(ResponseModel):
+    """Somebody who sees a collection, too; `writes` if they may add to it."""
+
+    user: str
+    writes: bool
+
+
+class CollectionShown(BaseModel):
+    """A collection of documents; `owner` is whose it is, null for the caller's own."""
+
+    id: str
+    name: str
+    description: str
+    documents: int
+    shares: list[CollectionShare]
+    owner: str | None
+    writes: bool = Field(description="Whether the caller may change what is in it.")
+    created_at: Timestamp
+
+
+class CollectionList(BaseModel):
+    """Collections, in the order in which they were made."""
+
+    items: list[CollectionShown]
+
+
+class CollectionDraft(Body):
+    """A collection to make."""
+
+    name: str
+    description: str = ""
+
+
+class CollectionPatch(Body):
+    """What to change of a collection."""
+
+    name: str | None = None
+    description: str | None = None
+
+
+@router.get("")
+async def list_collections(app: Served, caller: Caller, hidden: CallerFilter) -> CollectionList:
+    """The collections."""
+    found = await app.library.collections(caller)
+    return CollectionList(items=[await _collection(app, caller, one, hidden) for one in found])
+
+
+@router.post("", status_code=201)
+async def add_collection(
+    body: CollectionDraft, app: Served, caller: Caller, hidden: CallerFilter
+) -> CollectionShown:
+    """Make a collection; no two have the same name."""
+    made = await app.library.create_collection(caller, body.name, body.description)
+    return await _collection(app, caller, made, hidden)
+
+
+@router.patch("/{collection}")
+async def edit_collection(
+    collection: str, body: CollectionPatch, app: Served, caller: Caller, hidden: CallerFilter
+) -> CollectionShown:
+    """Rename or describe a collection."""
+    held = await app.library.collection(caller, collection)
+    after = await app.library.change_collection(caller, held.id, name=body.name, description=body.description)
+    return await _collection(app, caller, after, hidden)
+
+
+@router.delete("/{collection}", status_code=204)
+async def delete_collection(
+    collection: str,
+    app: Served,
+    caller: Caller,
+    *,
+    documents: Annotated[bool, Query(description="Remove its documents, too.")] = False,
+) -> None:
+    """Remove a collection; its documents stay unless you say otherwise."""
+    held = await app.library.collection(caller, collection)
+    await app.library.remove_collection(caller, held.id, documents=documents)
+
+
+async def _collection(
+    app: App, caller: Principal, one: DocumentCollection, hidden: ReaderFilter | None
+) -> CollectionShown:
+    return CollectionShown(
+        id=one.id,
+        name=one.name if hidden is None else hidden.text(one.name),
+        description=one.description if hidden is None else hidden.text(one.description),
+        documents=await app.library.count(caller, one.id),
+        shares=[CollectionShare.of(share) for share in one.shares],
+        owner=None,
+        writes=True,
+        created_at=to_datetime(one.created_at),
+    )
