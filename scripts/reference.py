@@ -19,7 +19,7 @@ from pydantic import BaseModel, SecretStr
 
 from bethink import errors, events
 from bethink.documents.passages import PassageLimits
-from bethink.documents.reading import Extraction
+from bethink.documents.reading.extraction import Extraction
 from bethink.images.factory import Exchange, OpenAiImages
 from bethink.internet.connect import connect_internet
 from bethink.messages import Attachment

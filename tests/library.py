@@ -8,7 +8,8 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from bethink.documents.reading import Extracted, Extraction
+from bethink.documents.reading.extraction import Extraction
+from bethink.documents.reading.messages import Extracted
 from bethink.documents.service import Documents
 from bethink.errors import DocumentError
 from tests.door import Door

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.documents.reading import Extraction
-from bethink.documents.reading.extraction import fault_of
+from bethink.documents.reading.extraction import Extraction, fault_of
 from bethink.errors import DocumentError
 from bethink.sandbox import MIB, Limits
 from bethink.sandbox.choice import Walls

@@ -11,7 +11,8 @@ import pytest
 from inline_snapshot import snapshot
 from pypdf import PdfReader, PdfWriter
 
-from bethink.documents.reading import Extracted, Extraction
+from bethink.documents.reading.extraction import Extraction
+from bethink.documents.reading.messages import Extracted
 from bethink.documents.reading.tables import PAGE_CHARS, paged, paragraphs
 from bethink.errors import DocumentError
 from tests.papers import letter, pdf, with_part
@@ -19,7 +20,8 @@ from tests.papers import letter, pdf, with_part
 # A process is started for each test, on machines where others are at work.
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
-READABLE = "PDF, DOCX, HTML, CSV, JSON and text files are."
+READABLE = "PDF, Office, Open Document, EPUB, HTML, mail, RTF, CSV, JSON and text files are."
+EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
 TABLE = [["Year", "Profit"], ["2024", "7"], ["2025", "9"]]
 
 
@@ -188,10 +190,14 @@ def test_a_paragraph_without_an_end_is_cut() -> None:
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [
-        (b"\x89PNG\r\n\x1a\n\0\0", "a.png", "a.png is an image: it contains no readable text."),
-        (b"PK\x03\x04\0", "a.xlsx", "a.xlsx is a spreadsheet in a format that is not read: save it as CSV."),
-        (b"PK\x03\x04\0", "a.zip", "a.zip is an archive: unpack it and give the files in it."),
-        (b"\xd0\xcf\x11\xe0\0", "a.doc", "a.doc is in a format that is not read: save it as PDF or DOCX."),
+        (
+            b"\x89PNG\r\n\x1a\n\0\0",
+            "a.png",
+            "a.png is an image: `pip install 'bethink[ocr]'` installs text recognition, which reads them.",
+        ),
+        (b"PK\x03\x04\0", "a.xlsx", "a.xlsx: This XLSX file is damaged: it cannot be unpacked."),
+        (EMPTY_ZIP, "a.xlsx", "a.xlsx: It is an archive: unpack it and give the files in it."),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "a.doc", "a.doc: This file is damaged: it cannot be opened."),
         (
             bytes(range(256)) * 9,
             "a.bin",

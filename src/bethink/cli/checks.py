@@ -30,7 +30,7 @@ from bethink.agent.start import MODEL_HELP
 from bethink.app import open_app
 from bethink.cli.session import opened, settings_of
 from bethink.cli.terminal import counted
-from bethink.documents.reading.messages import missing_readers
+from bethink.documents.reading.messages import NEEDS_OCR, missing_readers, recognises_text
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.embeddings.minilm_build import fetch_model
@@ -430,7 +430,8 @@ def documents(settings: Settings) -> Check:
         return off("documents", "switched off: BETHINK_DOCUMENTS_ENABLED")
     if missing := missing_readers():
         return off("documents", f"not read: {'; '.join(missing)}. CSV, JSON and text files are.")
-    return ok("documents", "PDF with tables, DOCX, HTML, CSV, JSON and text files are read")
+    images = "images too" if recognises_text() else f"images are not: {NEEDS_OCR}"
+    return ok("documents", f"all formats of documents are read; {images}")
 
 
 def interface() -> Check:

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.documents.library import Library
     from bethink.documents.passages import PassageLimits, PassageSpan
-    from bethink.documents.reading import Extracted, Extraction
+    from bethink.documents.reading.extraction import Extraction
+    from bethink.documents.reading.messages import Extracted
     from bethink.embeddings import Embeddings
     from bethink.index import Index
     from bethink.principal import Principal

@@ -14,8 +14,7 @@ from bethink.documents.ingest import Ingest
 from bethink.documents.knowledge_bases import ARCHIVE_IMPORTS, KnowledgeBases
 from bethink.documents.library import Library, NewDocument
 from bethink.documents.passages import PassageLimits
-from bethink.documents.reading import Extraction
-from bethink.documents.reading.extraction import fault_of
+from bethink.documents.reading.extraction import Extraction, fault_of
 from bethink.documents.records import COLLECTIONS, CONTENTS, DOCUMENTS, KIND, PAGES, PASSAGES, USES, Origin
 from bethink.documents.uploads import UPLOADS, Uploads
 from bethink.errors import BadInput

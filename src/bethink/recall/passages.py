@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock
     from bethink.documents.passages import PassageSpan
-    from bethink.documents.reading import Extracted, Extraction
+    from bethink.documents.reading.extraction import Extraction
+    from bethink.documents.reading.messages import Extracted
     from bethink.embeddings import Embeddings
     from bethink.principal import Principal
     from bethink.search.analysis import Entry

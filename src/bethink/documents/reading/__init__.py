@@ -1,8 +1,4 @@
-"""A file becomes pages of Markdown, in a process of its own with limits. `recall/passages` asks."""
+"""A file becomes pages of Markdown, in a process of its own with limits.
 
-from __future__ import annotations
-
-from bethink.documents.reading.extraction import Extraction
-from bethink.documents.reading.messages import Extracted
-
-__all__ = ["Extracted", "Extraction"]
+`extraction` starts that process; its program, `reader`, imports this package for each file: nothing is in it.
+"""

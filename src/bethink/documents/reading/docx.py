@@ -1,118 +1,201 @@
-"""DOCX files as Markdown: headings, lists, tables, in the order in which they stand. `reader` calls it.
+"""DOCX files as Markdown: headings, lists, tables and notes, in their order. `reader` calls it.
 
-python-docx opens the package and knows its styles; the text itself is walked
-here, since the library passes over what stands in content controls and in
-tracked insertions, and takes quadratic time for tables.
+Source: ECMA-376 part 1, WordprocessingML. Libraries pass over what stands in content controls and in tracked
+insertions, and take quadratic time for tables.
 """
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, UnfitError
-from bethink.documents.reading.tables import as_markdown
+from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
+from bethink.documents.reading.package import attribute, local
+from bethink.documents.reading.tables import as_markdown, paged
+from bethink.internet.decoding import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-_W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_MC: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_MAX_UNPACKED: Final = 200_000_000
-"""Bytes of all parts: more is a bomb, or a book of photographs."""
-_MAX_PARTS: Final = 10_000
+    from bethink.documents.reading.package import Package
+
 _HEADING: Final = re.compile(r"heading (\d)", re.IGNORECASE)
 _MAX_ROWS: Final = 5_000
 _DEEPEST: Final = 50
-_SAME_LINE: Final = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
-_PASSED_OVER: Final = frozenset({f"{_MC}Fallback", f"{_W}del", f"{_W}moveFrom", f"{_W}pPr", f"{_W}rPr"})
+_DEEPEST_LIST: Final = 6
+_SAME_LINE: Final = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_PASSED_OVER: Final = frozenset({"Fallback", "del", "moveFrom", "pPr", "rPr", "instrText", "annotationRef"})
 """What is there twice, what was deleted, and what is no text."""
+_BODY: Final = "word/document.xml"
+_BULLET: Final = "bullet"
 
 
-def docx_blocks(content: bytes) -> Iterator[str]:
-    """The document's paragraphs and tables, in order.
+def read_docx(package: Package) -> Document:
+    """The document's paragraphs and tables, in order, then its notes.
 
     Raises:
-        UnfitError: it is damaged, locked or too large.
+        UnfitError: it is damaged or too large.
     """
-    _check(content)
-    import docx
-    from docx.opc.exceptions import PackageNotFoundError
-
-    try:
-        document: Any = docx.Document(io.BytesIO(content))
-        body = document.element.body
-        styles = {style.style_id: style.name or "" for style in document.styles}
-    except (PackageNotFoundError, *FOREIGN) as error:
-        raise UnfitError("This DOCX file is damaged: it cannot be opened.") from error
-    size = 0
-    for block in _blocks(body, styles, 0):
-        yield block
-        size += len(block)
-        if size > MAX_CHARS:
-            return
-
-
-def _check(content: bytes) -> None:
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            parts = archive.infolist()
-    except FOREIGN as error:
-        raise UnfitError("This DOCX file is damaged: it cannot be unpacked.") from error
-    if any(part.flag_bits & 1 for part in parts):
-        raise UnfitError("This DOCX file is locked with a password.")
-    if len(parts) > _MAX_PARTS or sum(part.file_size for part in parts) > _MAX_UNPACKED:
-        raise UnfitError(f"Unpacked, this DOCX file is larger than {_MAX_UNPACKED // 1_000_000} MB.")
-    if "word/document.xml" not in archive.namelist():
+    root = package.xml(_BODY)
+    if root is None:
         raise UnfitError("This is not a DOCX file: it contains no document.")
+    body = next((child for child in root if local(child) == "body"), None)
+    if body is None:
+        raise UnfitError("This DOCX file is damaged: it cannot be opened.")
+    reader = _Reader(_styles(package), _numbering(package))
+    blocks: list[str] = []
+    size = 0
+    for block in reader.blocks(body, 0):
+        size += len(block)
+        blocks.append(block)
+        if size > MAX_CHARS:
+            break
+    blocks += _notes(package)
+    note = f"Only its first {MAX_CHARS:,} characters are read." if size > MAX_CHARS else ""
+    return Document(list(paged(map(visible, _close_lists(blocks)))), title=package.title(), note=note)
 
 
-def _blocks(parent: Any, styles: dict[str, str], depth: int) -> Iterator[str]:  # noqa: ANN401 - lxml's elements
-    for element in parent if depth < _DEEPEST else ():
-        match element.tag:
-            case tag if tag == f"{_W}p":
-                if text := _paragraph(element, styles):
-                    yield text
-            case tag if tag == f"{_W}tbl":
-                rows = [
-                    _cells(row) for row, _ in zip(element.iter(f"{_W}tr"), range(_MAX_ROWS), strict=False)
-                ]
-                if table := as_markdown([row for row in rows if row]):
-                    yield table
-            case tag if isinstance(tag, str) and tag not in _PASSED_OVER:
-                # Content controls, tracked insertions and whatever else may stand around paragraphs.
-                yield from _blocks(element, styles, depth + 1)
-            case _:
-                continue
+def _close_lists(blocks: list[str]) -> Iterator[str]:
+    """Blocks, the items of one list in one."""
+    items: list[str] = []
+    for block in blocks:
+        if re.match(r"\s*(?:- |\d+\. )", block):
+            items.append(block)
+            continue
+        if items:
+            yield "\n".join(items)
+            items = []
+        yield block
+    if items:
+        yield "\n".join(items)
 
 
-def _paragraph(element: Any, styles: dict[str, str]) -> str:  # noqa: ANN401
-    text = _text(element).strip()
-    if not text:
-        return ""
-    style = element.find(f"{_W}pPr/{_W}pStyle")
-    name = styles.get(style.get(f"{_W}val"), "") if style is not None else ""
-    if found := _HEADING.match(name):
-        return f"{'#' * min(int(found[1]) or 1, 6)} {' '.join(text.split())}"
-    if name == "Title":
-        return f"# {' '.join(text.split())}"
-    is_listed = name.startswith("List") or element.find(f"{_W}pPr/{_W}numPr") is not None
-    return f"- {text}" if is_listed else text
+def _styles(package: Package) -> Mapping[str, str]:
+    """The names of styles."""
+    root = package.xml("word/styles.xml")
+    found: dict[str, str] = {}
+    for style in () if root is None else root:
+        name = _child(style, "name")
+        if name is not None:
+            found[attribute(style, "styleId")] = attribute(name, "val")
+    return found
 
 
-def _cells(row: Any) -> list[str]:  # noqa: ANN401
+def _numbering(package: Package) -> Mapping[tuple[str, str], str]:
+    """How lists are numbered: the format of each list and level."""
+    root = package.xml("word/numbering.xml")
+    formats: dict[tuple[str, str], str] = {}
+    found: dict[tuple[str, str], str] = {}
+    for element in () if root is None else root:
+        if local(element) == "abstractNum":
+            for level in element:
+                form = _child(level, "numFmt")
+                if form is not None:
+                    key = attribute(element, "abstractNumId"), attribute(level, "ilvl")
+                    formats[key] = attribute(form, "val")
+        elif local(element) == "num":
+            meant = _child(element, "abstractNumId")
+            abstract = "" if meant is None else attribute(meant, "val")
+            for (one, level), form in formats.items():
+                if one == abstract:
+                    found[attribute(element, "numId"), level] = form
+    return found
+
+
+def _notes(package: Package) -> list[str]:
+    """Footnotes and endnotes, as Markdown has them."""
+    found: list[str] = []
+    for name in ("word/footnotes.xml", "word/endnotes.xml"):
+        root = package.xml(name)
+        for note in () if root is None else root:
+            text = " ".join(_text(note).split())
+            # Those with a type are the lines above the notes.
+            if text and not attribute(note, "type"):
+                found.append(f"[^{attribute(note, 'id')}]: {text}")
+    return found
+
+
+class _Reader:
+    def __init__(self, styles: Mapping[str, str], numbering: Mapping[tuple[str, str], str]) -> None:
+        self._styles = styles
+        self._numbering = numbering
+        self._counts: dict[tuple[str, int], int] = {}
+
+    def blocks(self, parent: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - lxml's elements have no types
+        for element in parent if depth < _DEEPEST else ():
+            match local(element):
+                case "p":
+                    if text := self._paragraph(element):
+                        yield text
+                case "tbl":
+                    if table := _table(element):
+                        yield table
+                case name if name and name not in _PASSED_OVER:
+                    # Content controls, tracked insertions and whatever else may stand around paragraphs.
+                    yield from self.blocks(element, depth + 1)
+                case _:
+                    continue
+
+    def _paragraph(self, element: Any) -> str:  # noqa: ANN401 - the same
+        text = _text(element).strip()
+        if not text:
+            return ""
+        properties = _child(element, "pPr")
+        style = None if properties is None else _child(properties, "pStyle")
+        name = "" if style is None else self._styles.get(attribute(style, "val"), "")
+        if found := _HEADING.match(name):
+            return f"{'#' * min(int(found[1]) or 1, 6)} {' '.join(text.split())}"
+        if name == "Title":
+            return f"# {' '.join(text.split())}"
+        numbered = None if properties is None else _child(properties, "numPr")
+        if numbered is not None:
+            return self._item(numbered, text)
+        return (
+            f"{'1.' if name.startswith('List Number') else '-'} {text}" if name.startswith("List") else text
+        )
+
+    def _item(self, numbered: Any, text: str) -> str:  # noqa: ANN401 - the same
+        parts = {local(part): attribute(part, "val") for part in numbered}
+        list_id, level = parts.get("numId", ""), parts.get("ilvl", "0")
+        depth = min(int(level), _DEEPEST_LIST) if level.isdecimal() else 0
+        if list_id == "0":
+            return text
+        indent = "  " * depth
+        if self._numbering.get((list_id, level), _BULLET) in {_BULLET, "none"}:
+            return f"{indent}- {text}"
+        self._counts[list_id, depth] = self._counts.get((list_id, depth), 0) + 1
+        for deeper in range(depth + 1, _DEEPEST_LIST + 1):
+            self._counts.pop((list_id, deeper), None)
+        return f"{indent}{self._counts[list_id, depth]}. {text}"
+
+
+def _table(element: Any) -> str:  # noqa: ANN401 - the same
+    rows: list[list[str]] = []
+    for row in element.iter():
+        if local(row) == "tr":
+            rows.append(_cells(row))
+            if len(rows) == _MAX_ROWS:
+                break
+    return as_markdown([row for row in rows if row])
+
+
+def _cells(row: Any) -> list[str]:  # noqa: ANN401 - the same
     cells: list[str] = []
-    for cell in row.iterchildren(f"{_W}tc", f"{_W}sdt"):
-        cells.append(" ".join(_text(cell).split()))
-        span = cell.find(f"{_W}tcPr/{_W}gridSpan")
-        if span is not None and (value := str(span.get(f"{_W}val"))).isdigit():
-            cells += [""] * (min(int(value), 64) - 1)
+    for cell in row:
+        if local(cell) in {"tc", "sdt"}:
+            cells.append(" ".join(_text(cell).split()))
+            properties = _child(cell, "tcPr")
+            span = None if properties is None else _child(properties, "gridSpan")
+            if span is not None and (value := attribute(span, "val")).isdigit():
+                cells += [""] * (min(int(value), 64) - 1)
     return cells
 
 
-def _text(element: Any) -> str:  # noqa: ANN401
+def _child(element: Any, name: str) -> Any:  # noqa: ANN401 - the same
+    return next((child for child in element if local(child) == name), None)
+
+
+def _text(element: Any) -> str:  # noqa: ANN401 - the same
     """All that an element says; its paragraphs on lines of their own."""
     parts: list[str] = []
     walk = [iter((element,))]
@@ -121,13 +204,16 @@ def _text(element: Any) -> str:  # noqa: ANN401
         if child is None:
             walk.pop()
             continue
-        if child.tag in _PASSED_OVER:
+        name = local(child)
+        if name in _PASSED_OVER:
             continue
-        if child.tag == f"{_W}t":
+        if name == "t":
             parts.append(child.text or "")
-        elif child.tag == f"{_W}p" and parts:
+        elif name == "p" and parts:
             parts.append("\n")
-        parts.append(_SAME_LINE.get(child.tag, ""))
+        elif name == "footnoteReference":
+            parts.append(f"[^{attribute(child, 'id')}]")
+        parts.append(_SAME_LINE.get(name, ""))
         if len(walk) < _DEEPEST:
             walk.append(iter(child))
     return "".join(parts)

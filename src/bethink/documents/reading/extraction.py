@@ -22,6 +22,7 @@ from bethink.documents.reading.messages import (
     HEAD,
     MAX_CHARS,
     MAX_PAGES,
+    NEEDS_OCR,
     Ended,
     Extracted,
     Failed,
@@ -30,6 +31,7 @@ from bethink.documents.reading.messages import (
     Task,
     Told,
     kind_of,
+    recognises_text,
     why_not,
 )
 from bethink.errors import DocumentError
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
 _MAX_ANSWER: Final = 8 * MAX_CHARS
 """Bytes; a character takes at most six in JSON."""
+_MAX_LABEL: Final = 300
+"""Characters of a title, and of what a page is called."""
 _PART: Final = 2**16
 _MODULE: Final = "bethink.documents.reading.reader"
 _TRIED: Final = "Text that is read to see whether it is."
@@ -75,7 +79,8 @@ class Extraction:
             head = await anyio.to_thread.run_sync(_head, path)
         except OSError:
             return None
-        return kind_of(name, media_type, head)
+        kind = kind_of(name, media_type, head)
+        return None if kind == "image" and not recognises_text() else kind
 
     async def read(
         self, path: Path, name: str, media_type: str, *, first: int = 1, last: int = MAX_PAGES
@@ -91,7 +96,9 @@ class Extraction:
             raise DocumentError(f"The content of {name} is not there any more.") from error
         kind = kind_of(name, media_type, head)
         if kind is None:
-            raise DocumentError(why_not(name, media_type, head))
+            raise DocumentError(why_not(name, media_type))
+        if kind == "image" and not recognises_text():
+            raise DocumentError(f"{name} is an image: {NEEDS_OCR}")
         task = Task(kind, name, first, last, self.seconds, self.memory)
         async with self._room:
             sandbox = None if self.walls is None else await self.walls.sandbox()
@@ -103,7 +110,7 @@ class Extraction:
                     answer = await read_confined(sandbox, content, task)
             finally:
                 content.close()
-            return await anyio.to_thread.run_sync(_added, answer, name)
+            return await anyio.to_thread.run_sync(_added, answer, name, kind)
 
     @property
     def state(self) -> str:
@@ -147,7 +154,7 @@ async def fault_of(sandbox: Sandbox) -> str | None:
     content = await anyio.to_thread.run_sync(_tried)
     try:
         answer = await read_confined(sandbox, content, task)
-        read = _added(answer, task.name).pages
+        read = _added(answer, task.name, task.kind).pages
     except (OSError, DocumentError) as error:
         return f"it reads no documents: {error}"
     finally:
@@ -192,17 +199,20 @@ def _believed(answer: bytes) -> Iterator[Told]:
             return
 
 
-def _added(answer: bytes, name: str) -> Extracted:
+def _added(answer: bytes, name: str, asked: Kind) -> Extracted:
     whole, _, _ = answer.rpartition(b"\n")
     count, size = 0, 0
+    kind, title = asked, ""
     pages: dict[int, str] = {}
+    labels: dict[int, str] = {}
     note: str | None = None
     for told in _believed(whole):
         match told:
-            case Opened(number):
-                count = number
-            case PageRead(number, text):
+            case Opened(number, how, name_within):
+                count, kind, title = number, how, name_within
+            case PageRead(number, text, label):
                 pages[number] = text
+                labels[number] = label[:_MAX_LABEL]
                 size += len(text)
             case Ended(said):
                 note = said
@@ -217,4 +227,5 @@ def _added(answer: bytes, name: str) -> Extracted:
         if not pages:
             raise DocumentError(_FAILED.format(name))
         note = _STOPPED.format(max(pages))
-    return Extracted(count, pages, note)
+    called = {number: label for number, label in labels.items() if label}
+    return Extracted(count, pages, note, kind, title[:_MAX_LABEL], called)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 MAX_CHARS = 2_000_000
@@ -39,7 +39,28 @@ FOREIGN: Final = (
 )
 """What parsers raise over documents that lie about themselves."""
 
-Kind = Literal["pdf", "docx", "html", "csv", "json", "text"]
+Kind = Literal[
+    "pdf",
+    "docx",
+    "pptx",
+    "xlsx",
+    "xls",
+    "odt",
+    "ods",
+    "odp",
+    "epub",
+    "html",
+    "eml",
+    "msg",
+    "rtf",
+    "csv",
+    "json",
+    "text",
+    "image",
+    "zip",
+    "ole",
+]
+"""How a file is read. `zip` and `ole` are containers, told apart by what is in them where they are read."""
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -54,16 +75,19 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Opened(msgspec.Struct, frozen=True, tag="opened"):
-    """The document has so many pages."""
+    """The document has so many pages; `title` is what it calls itself."""
 
     pages: int
+    kind: Kind = "text"
+    title: str = ""
 
 
 class PageRead(msgspec.Struct, frozen=True, tag="page"):
-    """A page's text, as Markdown where it has tables."""
+    """A page's text as Markdown; `label` is what it is called if that is more than its number."""
 
     number: int
     text: str
+    label: str = ""
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
@@ -83,6 +107,16 @@ class UnfitError(Exception):
 
 
 Told = Opened | PageRead | Ended | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file as a reader gives it: its pages, what they are called, and what is not in them."""
+
+    pages: Sequence[str]
+    labels: Sequence[str] = ()
+    title: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +143,12 @@ class Extracted:
 _NEEDED: Final = (
     ("PDF files", ("pypdf",), "documents"),
     ("tables of PDF files", ("pdfplumber", "pypdfium2"), "documents"),
-    ("DOCX files", ("docx",), "documents"),
-    ("HTML files", ("trafilatura",), "web"),
+    ("Office, Open Document, EPUB and HTML files", ("lxml",), "documents"),
+    ("spreadsheets", ("python_calamine", "lxml"), "documents"),
+    ("Outlook's letters", ("oxmsg",), "documents"),
+    ("RTF files", ("striprtf",), "documents"),
 )
+_RECOGNITION: Final = "rapidocr"
 
 
 def missing_readers() -> list[str]:
@@ -134,6 +171,7 @@ _BY_ENDING: Final[dict[str, Kind]] = {
     "html": "html",
     "xhtml": "html",
     "json": "json",
+    "eml": "eml",
 }
 _BY_MEDIA_TYPE: Final[dict[str, Kind]] = {
     "text/csv": "csv",
@@ -141,45 +179,69 @@ _BY_MEDIA_TYPE: Final[dict[str, Kind]] = {
     "text/html": "html",
     "application/xhtml+xml": "html",
     "application/json": "json",
+    "message/rfc822": "eml",
 }
-_DOCX: Final = "wordprocessingml"
-_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
-_OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0"
-_RTF: Final = b"{\\rtf"
-_PICTURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\x00", b"MM\x00*", b"\x00\x00\x01\x00")
-_SHEETS: Final = ("xls", "xlsx", "xlsm", "ods", "numbers")
-_OFFICE: Final = ("doc", "dot", "odt", "rtf", "pptx", "ppt", "odp", "pages", "key", "epub")
+_BY_MARK: Final[tuple[tuple[bytes, Kind], ...]] = (
+    (b"PK\x03\x04", "zip"),
+    (b"PK\x05\x06", "zip"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ole"),
+    (b"{\\rtf", "rtf"),
+    (b"\x89PNG\r\n\x1a\n", "image"),
+    (b"\xff\xd8\xff", "image"),
+    (b"GIF8", "image"),
+    (b"II*\x00", "image"),
+    (b"MM\x00*", "image"),
+)
+_WEBP: Final = re.compile(rb"RIFF....WEBP", re.DOTALL)
+_HTML: Final = re.compile(
+    rb"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:!doctype html|html)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
+_HEADER: Final = re.compile(
+    rb"^(From|Date|Message-ID|MIME-Version|Received|Return-Path|Subject|To|Delivered-To):",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FEWEST_HEADERS: Final = 4
+"""Of a letter: notes of a meeting may begin with a name and a date, too."""
 _CONTROLS: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _MOST_CONTROLS: Final = 0.05
 """Of a text's first bytes, no more are control characters."""
-_READ = "PDF, DOCX, HTML, CSV, JSON and text files are."
+_READ = "PDF, Office, Open Document, EPUB, HTML, mail, RTF, CSV, JSON and text files are."
 
 
 def kind_of(name: str, media_type: str, head: bytes) -> Kind | None:
-    """How the file is read; None for one that is not."""
-    ending = _ending(name)
+    """How the file is read, by its first bytes, by its name only if they do not tell; None if it is not."""
+    head = head[:HEAD]
     if b"%PDF-" in head[:_PDF_WITHIN]:
         return "pdf"
-    if head.startswith(_ZIP):
-        return "docx" if ending in {"docx", "docm"} or _DOCX in media_type else None
-    if not _is_text(head) or head.startswith(_RTF):
+    for mark, kind in _BY_MARK:
+        if head.startswith(mark):
+            return kind
+    if _WEBP.match(head):
+        return "image"
+    if not _is_text(head):
         return None
-    return _BY_ENDING.get(ending) or _BY_MEDIA_TYPE.get(media_type) or "text"
+    if _HTML.match(head.removeprefix(codecs.BOM_UTF8)):
+        return "html"
+    if len({found.lower() for found in _HEADER.findall(head.partition(b"\n\n")[0])}) >= _FEWEST_HEADERS:
+        return "eml"
+    return _BY_ENDING.get(_ending(name)) or _BY_MEDIA_TYPE.get(media_type) or "text"
 
 
-def why_not(name: str, media_type: str, head: bytes) -> str:
+NEEDS_OCR: Final = "`pip install 'bethink[ocr]'` installs text recognition, which reads them."
+
+
+def recognises_text() -> bool:
+    """Whether text in images is read. Looks on the disk."""
+    return find_spec(_RECOGNITION) is not None
+
+
+def why_not(name: str, media_type: str) -> str:
     """Why a file is not read, and what to do, as a sentence."""
-    ending = _ending(name)
-    if head.startswith(_PICTURES) or media_type.startswith("image/"):
-        return f"{name} is an image: it contains no readable text."
     if media_type.startswith(("audio/", "video/")):
         return f"{name} is a recording: it contains no readable text."
-    if ending in _SHEETS:
-        return f"{name} is a spreadsheet in a format that is not read: save it as CSV."
-    if ending in _OFFICE or head.startswith((_OLD_OFFICE, _RTF)):
-        return f"{name} is in a format that is not read: save it as PDF or DOCX."
-    if head.startswith(_ZIP):
-        return f"{name} is an archive: unpack it and give the files in it."
+    if media_type.startswith("image/"):
+        return f"{name} is an image in a format that is not read: save it as PNG or JPEG."
     return f"{name} ({media_type}) is not a kind of file that can be read. {_READ}"
 
 

@@ -3,6 +3,7 @@
 Strangers may have made the file: it is taken apart where memory and time end
 with the process, which has none of our environment's variables and may write no file.
 `extraction` starts it; what it tells is a line of JSON each on standard output.
+It starts for every file: what a format needs is imported when one comes.
 """
 
 from __future__ import annotations
@@ -10,17 +11,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import resource
 import sys
+import time
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.documents.reading.docx import docx_blocks
 from bethink.documents.reading.messages import (
     FOREIGN,
     HEAD,
     MAX_CHARS,
+    Document,
     Ended,
     Failed,
     Opened,
@@ -29,56 +32,246 @@ from bethink.documents.reading.messages import (
     UnfitError,
     bare_utf16,
 )
-from bethink.documents.reading.pdf import read_pdf
 from bethink.documents.reading.tables import csv_pages, paged, paragraphs
 from bethink.internet.decoding import decoded, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from bethink.documents.reading.messages import Told
+    from bethink.documents.reading.mail import Attachments
+    from bethink.documents.reading.messages import Kind, Told
+    from bethink.documents.reading.package import Package
 
 _CPU_SPARE_S: Final = 5
 _SAMPLE: Final = 65_536
 _TOO_LONG: Final = f"Only its first {MAX_CHARS:,} characters are read."
-_NOT_INSTALLED: Final = "{} files cannot be read: install `pip install 'bethink[{}]'`, then restart."
-_TOO_MUCH: Final = "This document cannot be read: it asks for too much memory."
+_NOT_INSTALLED: Final = "{} files cannot be read: install `pip install 'bethink[documents]'`, then restart."
+_TOO_MUCH: Final = "This document cannot be read: it asks for too much memory. Save it in parts."
+_MACROS: Final = "It contains macros, which are neither run nor read."
+_RENDERED: Final = 800_000
+"""Characters of HTML in which the page's own text is looked for; of longer ones all text is taken."""
+_MARKDOWN: Final = (".md", ".markdown", ".mdown")
+_FIRST_HEADING: Final = re.compile(r"^#{1,6} +(.{1,300})$", re.MULTILINE)
 
 
 def read(content: bytes, task: Task) -> Iterator[Told]:
     """What there is to tell of a document."""
+    kind = task.kind
     try:
-        if task.kind == "pdf":
+        if kind in {"zip", "ole"}:
+            kind = _contained(kind, content, task.name)
+        if kind == "pdf":
+            from bethink.documents.reading.pdf import read_pdf
+
             yield from read_pdf(content, task)
             return
-        pages, note = _pages(content, task)
+        document = _document(kind, content, task)
     except UnfitError as error:
         yield Failed(str(error))
         return
     except ModuleNotFoundError:
-        extra = "documents" if task.kind == "docx" else "web"
-        yield Failed(_NOT_INSTALLED.format(task.kind.upper(), extra))
+        yield Failed(_NOT_INSTALLED.format(kind.upper()))
         return
-    yield Opened(len(pages))
-    for number in range(task.first, min(task.last, len(pages)) + 1):
-        yield PageRead(number, pages[number - 1])
-    yield Ended(note)
+    yield Opened(len(document.pages), kind, document.title or _title(kind, task.name, document))
+    for number in range(task.first, min(task.last, len(document.pages)) + 1):
+        label = document.labels[number - 1] if document.labels else ""
+        yield PageRead(number, document.pages[number - 1], label)
+    yield Ended(document.note)
 
 
-def _pages(content: bytes, task: Task) -> tuple[Sequence[str], str]:
-    match task.kind:
-        case "docx":
-            text = visible("\n\n".join(docx_blocks(content)))
-        case "csv":
-            return csv_pages(text_of(content)[: 2 * MAX_CHARS], task.name)
-        case "html":
-            text = _html(text_of(content))
-        case "json":
-            text = _json(text_of(content))
-        case "text" | "pdf":
-            text = text_of(content)
+def _contained(kind: Kind, content: bytes, name: str) -> Kind:
+    """What a container holds; `name` says what its owner takes it for."""
+    if kind == "ole":
+        from bethink.documents.reading.compound import kind_of_compound
+
+        return kind_of_compound(content)
+    from bethink.documents.reading.package import Package
+
+    ending = name.rpartition(".")[2].lower()
+    return Package(content, f"{ending.upper()} file" if ending in _PACKAGES else "file").kind
+
+
+def _title(kind: Kind, name: str, document: Document) -> str:
+    """The first heading, where `#` is known to begin one."""
+    if (
+        not document.pages
+        or kind in {"csv", "json"}
+        or (kind == "text" and not name.lower().endswith(_MARKDOWN))
+    ):
+        return ""
+    found = _FIRST_HEADING.search(document.pages[0])
+    return found[1].strip() if found else ""
+
+
+def _document(kind: Kind, content: bytes, task: Task, *, attachments: Attachments | None = None) -> Document:
+    if kind in _PACKAGES:
+        from bethink.documents.reading.package import Package
+
+        package = Package(content, f"{kind.upper()} file")
+        document = _PACKAGES[kind](package, content)
+        note = f"{document.note} {_MACROS if package.has_macros else ''}".strip()
+        return Document(document.pages, document.labels, document.title, note)
+    if kind in {"eml", "msg"}:
+        return _letter(kind, content, task, attachments=attachments)
+    if kind == "pdf":
+        return _pdf(content, task)
+    return _READERS[kind](content, task)
+
+
+def _letter(kind: Kind, content: bytes, task: Task, *, attachments: Attachments | None) -> Document:
+    from bethink.documents.reading.mail import Attachments, read_eml, read_msg
+
+    end = time.monotonic() + task.seconds
+
+    def attached(kind: Kind, content: bytes, name: str) -> Document:
+        if kind in {"zip", "ole"}:
+            kind = _contained(kind, content, name)
+        left = max(end - time.monotonic(), 0.0)
+        own = msgspec.structs.replace(task, kind=kind, name=name, seconds=left, first=1)
+        return _document(kind, content, own, attachments=attachments)
+
+    attachments = attachments or Attachments(attached)
+    return read_eml(content, attachments) if kind == "eml" else read_msg(content, attachments)
+
+
+def _pdf(content: bytes, task: Task) -> Document:
+    """One that is attached to a letter: its pages at once."""
+    from bethink.documents.reading.pdf import read_pdf
+
+    pages: list[str] = []
+    title = note = ""
+    for told in read_pdf(content, task):
+        match told:
+            case Opened():
+                title = told.title
+            case PageRead():
+                pages.append(told.text)
+            case Ended():
+                note = told.note
+            case Failed():
+                raise UnfitError(told.error)
+    return Document(pages, title=title, note=note)
+
+
+def _docx(package: Package, content: bytes) -> Document:
+    from bethink.documents.reading.docx import read_docx
+
+    del content
+    return read_docx(package)
+
+
+def _pptx(package: Package, content: bytes) -> Document:
+    from bethink.documents.reading.pptx import read_pptx
+
+    del content
+    return read_pptx(package)
+
+
+def _sheets(package: Package, content: bytes) -> Document:
+    from bethink.documents.reading.sheets import read_sheets
+
+    return read_sheets(content, package.title() or package.title("meta.xml"))
+
+
+def _odt(package: Package, content: bytes) -> Document:
+    from bethink.documents.reading.open_document import read_odt
+
+    del content
+    return read_odt(package)
+
+
+def _odp(package: Package, content: bytes) -> Document:
+    from bethink.documents.reading.open_document import read_odp
+
+    del content
+    return read_odp(package)
+
+
+def _epub(package: Package, content: bytes) -> Document:
+    from bethink.documents.reading.epub import read_epub
+
+    del content
+    return read_epub(package)
+
+
+def _xls(content: bytes, task: Task) -> Document:
+    from bethink.documents.reading.sheets import read_sheets
+
+    del task
+    return read_sheets(content)
+
+
+def _rtf(content: bytes, task: Task) -> Document:
+    from bethink.documents.reading.rtf import read_rtf
+
+    del task
+    return read_rtf(content)
+
+
+def _image(content: bytes, task: Task) -> Document:
+    from bethink.documents.reading.recognition import read_image
+
+    del task
+    return read_image(content)
+
+
+def _csv(content: bytes, task: Task) -> Document:
+    pages, note = csv_pages(text_of(content)[: 2 * MAX_CHARS], task.name)
+    return Document(pages, note=note)
+
+
+def _text(content: bytes, task: Task) -> Document:
+    del task
+    return _paged(text_of(content))
+
+
+def _json(content: bytes, task: Task) -> Document:
+    del task
+    text = text_of(content)
+    with contextlib.suppress(ValueError, RecursionError):
+        text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
+    return _paged(text)
+
+
+def _html(content: bytes, task: Task) -> Document:
+    """A page's own text without what surrounds it, if something here can tell; else all of it."""
+    from bethink.documents.reading.markup import html_blocks, title_of
+
+    del task
+    html = text_of(content)
+    if len(html) <= _RENDERED:
+        with contextlib.suppress(ModuleNotFoundError):
+            from bethink.internet.reading import read_html
+
+            page = read_html(html, "")
+            document = _paged(f"# {page.title}\n\n{page.text}" if page.title else page.text)
+            return Document(document.pages, title=page.title, note=document.note)
+    return Document(list(paged(map(visible, html_blocks(html)))), title=title_of(html))
+
+
+def _paged(text: str) -> Document:
     note = _TOO_LONG if len(text) > MAX_CHARS else ""
-    return list(paged(paragraphs(text[:MAX_CHARS]))), note
+    return Document(list(paged(paragraphs(text[:MAX_CHARS]))), note=note)
+
+
+_PACKAGES: Final[dict[Kind, Callable[[Package, bytes], Document]]] = {
+    "docx": _docx,
+    "pptx": _pptx,
+    "xlsx": _sheets,
+    "ods": _sheets,
+    "odt": _odt,
+    "odp": _odp,
+    "epub": _epub,
+}
+_READERS: Final[dict[Kind, Callable[[bytes, Task], Document]]] = {
+    "xls": _xls,
+    "rtf": _rtf,
+    "image": _image,
+    "html": _html,
+    "csv": _csv,
+    "json": _json,
+    "text": _text,
+}
 
 
 def text_of(content: bytes) -> str:
@@ -101,20 +294,6 @@ def _guessed(content: bytes) -> str | None:
     return None
 
 
-def _html(html: str) -> str:
-    from bethink.internet.reading import read_html
-
-    page = read_html(html, "")
-    return f"# {page.title}\n\n{page.text}" if page.title else page.text
-
-
-def _json(text: str) -> str:
-    try:
-        return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
-    except (ValueError, RecursionError):
-        return text
-
-
 def main() -> None:
     """Read the document on standard input as the first argument says."""
     task = msgspec.json.decode(sys.argv[1], type=Task)
@@ -134,9 +313,19 @@ def main() -> None:
 
 def _sound(told: Told) -> Told:
     """The same without halves of surrogate pairs, which cannot be written."""
-    if isinstance(told, PageRead):
-        return PageRead(told.number, told.text.encode("utf-8", "replace").decode())
-    return told
+    match told:
+        case PageRead(number, text, label):
+            return PageRead(number, _whole(text), _whole(label))
+        case Opened(pages, kind, title):
+            return Opened(pages, kind, _whole(title))
+        case Ended(note):
+            return Ended(_whole(note))
+        case Failed(error):
+            return Failed(_whole(error))
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def _limit(task: Task) -> None:

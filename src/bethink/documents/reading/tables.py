@@ -1,4 +1,4 @@
-"""Tables as Markdown: those of CSV files, and those that `pdf` and `docx` find."""
+"""Tables as Markdown: those of CSV files, and those that other readers find; blocks of Markdown as pages."""
 
 from __future__ import annotations
 
@@ -71,6 +71,14 @@ def csv_pages(text: str, name: str) -> tuple[list[str], str]:
     """A CSV file's pages, each a table under the file's own head, and what is not in them."""
     csv.field_size_limit(_MAX_LINE)
     rows = csv.reader(_lines(text), _dialect(text[:_SAMPLE], name))
+    pages, note = table_pages(rows, MAX_CHARS)
+    if any(len(line) > _MAX_LINE for line in text.split("\n")):
+        note = f"{note} Lines are read to their {_MAX_LINE:,}th character.".strip()
+    return pages, note
+
+
+def table_pages(rows: Iterator[list[str]], most: int) -> tuple[list[str], str]:
+    """Rows as pages, each a table under their head, of `most` characters in all; what is not in them."""
     try:
         head = next((row for row in rows if any(row)), None)
     except csv.Error:
@@ -78,15 +86,13 @@ def csv_pages(text: str, name: str) -> tuple[list[str], str]:
     if head is None:
         return [], ""
     notes: list[str] = []
-    pages = list(_pages(head[:_MAX_COLUMNS], rows, notes))
+    pages = list(_pages(head[:_MAX_COLUMNS], rows, notes, most=most))
     if len(head) > _MAX_COLUMNS:
         notes.append(f"Only the first {_MAX_COLUMNS} of {len(head):,} columns are shown.")
-    if any(len(line) > _MAX_LINE for line in text.split("\n")):
-        notes.append(f"Lines are read to their {_MAX_LINE:,}th character.")
     return pages, " ".join(notes)
 
 
-def _pages(head: list[str], rows: Iterator[list[str]], notes: list[str]) -> Iterator[str]:
+def _pages(head: list[str], rows: Iterator[list[str]], notes: list[str], *, most: int) -> Iterator[str]:
     """Pages of rows under their head; bounded in all."""
     first, total = 1, 0
     above = f"{_line(head)}\n|{' --- |' * len(head)}"
@@ -98,7 +104,7 @@ def _pages(head: list[str], rows: Iterator[list[str]], notes: list[str]) -> Iter
         except csv.Error as error:
             notes.append(f"It is not read behind row {number - 1:,}: {error}.")
             row = None
-        is_over = row is None or total > MAX_CHARS
+        is_over = row is None or total > most
         line = "" if row is None else _line([*row, *[""] * (len(head) - len(row))][:_MAX_COLUMNS])
         if is_over or (lines and size + len(line) > PAGE_CHARS):
             if lines or first == 1:
