@@ -1,4 +1,4 @@
-"""Knowledge bases for tests: documents that are read without a process, and archives made by hand."""
+"""Knowledge bases for tests, over each engine, and archives made by hand. They need `plain_reading`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ import msgspec
 from bethink.app import App
 from bethink.clock import FakeClock
 from bethink.documents.library import NewDocument
-from bethink.documents.reading.messages import Extracted
 from bethink.documents.records import Document
 from bethink.documents.service import Documents
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
-from bethink.errors import DocumentError
 from bethink.ports import Ports
 from tests.house import House, open_house, ports_of
 
@@ -31,48 +29,23 @@ ZEBRA = b"# Zebra\n\nA zebra has stripes.\fThe second page: zebras sleep while s
 ENGINES = ("memory", "sqlite")
 
 
-class TextExtraction:
-    """Reads text without a process: a form feed ends a page, and `broken` cannot be read."""
-
-    async def kind(self, path: Path, name: str, media_type: str) -> str:
-        del path, name, media_type
-        return "text"
-
-    async def read(
-        self, path: Path, name: str, media_type: str, *, first: int = 1, last: int = 1
-    ) -> Extracted:
-        del media_type
-        content = await anyio.Path(path).read_bytes()
-        if content.startswith(b"broken"):
-            raise DocumentError(f"{name} cannot be read.")
-        pages = content.decode().split("\f")
-        found = {number: text for number, text in enumerate(pages, 1) if first <= number <= last}
-        return Extracted(len(pages), found)
-
-
 def documents_of(app: App) -> Documents:
-    """The documents of an app, read without a process."""
-    found = app.features.of(Documents)
-    found.ingest.extraction = TextExtraction()  # pyright: ignore[reportAttributeAccessIssue] - by shape
-    return found
+    """The documents of an app."""
+    return app.features.of(Documents)
 
 
 @asynccontextmanager
-async def open_library(
-    engine: str, directory: Path, *, dimensions: int = 384, quota_mb: int | None = None
-) -> AsyncGenerator[House]:
+async def open_library(engine: str, directory: Path, *, dimensions: int = 384) -> AsyncGenerator[House]:
     """A house over one of the engines."""
     embeddings = HashingEmbeddings(dimensions)
     if engine == "memory":
-        async with open_house(ports=ports_of(embeddings=embeddings), documents_quota_mb=quota_mb) as house:
-            documents_of(house.app)
+        async with open_house(ports=ports_of(embeddings=embeddings)) as house:
             yield house
         return
     await anyio.Path(directory).mkdir(exist_ok=True)
     async with open_database(directory) as database:
         ports = Ports(database.store, database.index, MemoryBus(), embeddings, None, FakeClock())
-        async with open_house(ports=ports, documents_quota_mb=quota_mb) as house:
-            documents_of(house.app)
+        async with open_house(ports=ports) as house:
             yield house
 
 

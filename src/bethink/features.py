@@ -76,6 +76,7 @@ FEATURES: Final = (
         routes=("bethink.web.files",),
     ),
     DOCUMENTS,
+    Feature(name="knowledge", routes=("bethink.web.kb",), commands="bethink.cli.kb"),
     people.FEATURE,
     Feature(
         name="web",

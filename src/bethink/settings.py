@@ -521,6 +521,9 @@ class Settings(BaseModel):
     documents_passage_overlap: int = _setting(
         50, "Tokens that a passage may repeat of the one before it; at most half of a passage.", ge=0, le=500
     )
+    kb_max_archive_bytes: int = _setting(
+        5_000_000_000, "Largest archive of a knowledge base that is uploaded, in bytes.", ge=1000
+    )
     documents_search_timeout_s: float = _setting(
         60, "Longest search of files, in seconds; the answer says what was not read by then.", gt=0
     )

@@ -25,8 +25,10 @@ from bethink.errors import BethinkError
 from bethink.store import Change, Collection, Put
 from tests.house import House
 from tests.knowledge import ACME, ZEBRA, added, documents_of, exported, members, open_library, packed
+from tests.library import plain_reading
 
-pytestmark = pytest.mark.anyio
+assert plain_reading
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_reading")]
 
 Members = dict[str, bytes]
 KEPT: tuple[Collection[Any], ...] = (DOCUMENTS, CONTENTS, PAGES, PASSAGES, COLLECTIONS, ARCHIVE_IMPORTS)

@@ -29,7 +29,7 @@ from bethink.errors import BadInput, BethinkError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["kb_build", "kb_search", "main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,6 +54,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         _close_output()
         return Exit.OK
     return code
+
+
+def kb_build() -> int:
+    """`kb-build`, the command of kb-mcp-server: `bethink kb build`."""
+    return main(["kb", "build", *sys.argv[1:]])
+
+
+def kb_search() -> int:
+    """`kb-search`, the command of kb-mcp-server: `bethink kb search`."""
+    return main(["kb", "search", *sys.argv[1:]])
 
 
 def _prepare_streams() -> None:

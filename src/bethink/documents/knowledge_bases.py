@@ -28,7 +28,7 @@ from bethink.documents.archive import (
     unpacked,
 )
 from bethink.documents.ingest import searched_text
-from bethink.documents.library import Scope, fit_name, fit_tags
+from bethink.documents.library import DocumentState, Scope, fit_name, fit_tags
 from bethink.documents.records import (
     COLLECTIONS,
     CONTENTS,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.documents.archive import Counts, Manifest, Unpacked
-    from bethink.documents.library import Library
+    from bethink.documents.library import Library, PassageHit
     from bethink.embeddings import EmbeddingModel, Embeddings
     from bethink.index import Index
     from bethink.principal import Principal
@@ -150,6 +150,14 @@ class KnowledgeBases:
             passages=sum(one.passages for one in contents.values()),
         )
 
+    async def documents(self, principal: Principal, name: str) -> list[DocumentState]:
+        """The documents of a base by their names."""
+        base = await self.library.collection(principal, name)
+        found = await self.library.in_scope(principal, Scope(collection=base.id))
+        contents = await self._contents(principal.owner, {one.content for one in found})
+        found.sort(key=lambda one: (one.name, one.created_at))
+        return [DocumentState(one, contents[one.content]) for one in found if one.content in contents]
+
     async def _contents(self, owner: str, ids: set[str]) -> dict[str, Content]:
         found = await self.library.store.get(CONTENTS, owner, sorted(ids)) if ids else ()
         return {item.record.id: item.record for item in found if item is not None}
@@ -158,6 +166,25 @@ class KnowledgeBases:
         """Remove a base with its documents; how many those were."""
         base = await self.library.collection(principal, name)
         return await self.library.remove_collection(principal, base.id, documents=True)
+
+    async def search(
+        self,
+        principal: Principal,
+        name: str | None,
+        query: str,
+        *,
+        limit: int = 5,
+        graph: bool = False,
+        min_similarity: float = 0.0,
+    ) -> list[PassageHit]:
+        """The passages of a base, or of all documents, that answer a question, best first.
+
+        `min_similarity` is the least score, 0..1. With the `graph` also what hangs together with them.
+        """
+        base = None if name is None else (await self.library.collection(principal, name)).id
+        del graph
+        hits = await self.library.search(principal, query, limit, scope=Scope(collection=base))
+        return [hit for hit in hits if hit.score >= min_similarity]
 
     # --- export
 

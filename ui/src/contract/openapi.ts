@@ -12,6 +12,8 @@ export type ApprovalDecided = { arguments: string; call: string; decision: "appr
 
 export type ApprovalNeeded = { arguments: string; call: string; final?: boolean; kind: "approval_needed"; label: string; name: string; reason: string };
 
+export type ArchiveCounts = { contents: number; documents: number; originals: number; pages: number; passages: number; vectors: number };
+
 export type Asking = { background?: boolean | null; conversation?: string | Named | null; input: string | readonly Item[]; instructions?: string | null; max_output_tokens?: number | null; metadata?: Metadata | null; model?: string; parallel_tool_calls?: boolean | null; previous_response_id?: string | null; reasoning?: Reasoning | null; store?: boolean | null; stream?: boolean | null; temperature?: number | null; text?: TextConfig | null; tool_choice?: unknown; tools?: readonly Offered[] | null; top_p?: number | null };
 
 export type Attachment = { media_type: string; name: string; url: string };
@@ -146,6 +148,8 @@ export type ImportTally = { duplicates: number; grown: number; kept: number; kno
 
 export type ImportTopic = { count: number; keywords: readonly string[]; name: string };
 
+export type ImportedBase = { counts: ArchiveCounts; name: string; note: string };
+
 export type Interrupted = { at: string; message: string; run: string };
 
 export type Item = { call_id?: string | null; content?: string | readonly Part[] | null; output?: string | readonly Part[] | null; role?: "system" | "developer" | "user" | "assistant" | null; type?: string };
@@ -159,6 +163,16 @@ export type KeyList = { items: readonly KeyShown[] };
 export type KeyMade = { created_at: string; expires_at: string | null; hint: string; id: string; key: string; last_used_at: string | null; name: string; scopes: readonly string[]; state: "live" | "expired" | "revoked" };
 
 export type KeyShown = { created_at: string; expires_at: string | null; hint: string; id: string; last_used_at: string | null; name: string; scopes: readonly string[]; state: "live" | "expired" | "revoked" };
+
+export type KnowledgeBase = { created_at: string; description: string; documents: number; failed: number; id: string; name: string; pages: number; passages: number; waiting: number };
+
+export type KnowledgeBaseAnswer = { items: readonly KnowledgeBasePassage[]; note: string };
+
+export type KnowledgeBaseList = { items: readonly KnowledgeBase[] };
+
+export type KnowledgeBasePassage = { begin: number; content: string; document: string; end: number; heading: string; id: string; label: string; name: string; page: number; score: number; source: string; text: string };
+
+export type KnowledgeBaseQuestion = { graph?: boolean; limit?: number; min_similarity?: number; query: string };
 
 export type LibraryStatus = { bytes: number; failed: number; indexing: number; passages: number; quota_bytes: number | null; reader: string; reading: number; ready: number; waiting: number; without_vector: number };
 
