@@ -185,7 +185,8 @@ def tools() -> Sequence[Tool]:
     """The tools that an app has of itself; none of them is called here."""
     unused: Any = None
     own = [*memory_tools(unused, unused, 0), *forgetting_tools(unused), *people_tools(unused)]
-    files = document_tools(Passages(Extraction(), unused, unused, limits=PassageLimits()))
+    passages = Passages(Extraction(), unused, unused, limits=PassageLimits())
+    files = document_tools(passages, unused, 0)
     pictures = image_tools(OpenAiImages(Exchange(""), ""), 0)
     web = web_tools(connect_internet(Settings()), 0, 0)
     pages = [*vault_tools(unused), search_tool(unused), backlinks_tool(unused), code_tool(unused, 0)]

@@ -451,7 +451,11 @@ def _toolbox(base: _Base) -> Toolbox:
     ]
     own = (
         *of_features,
-        *document_tools(base.passages if settings.documents_enabled else None),
+        *document_tools(
+            base.passages if settings.documents_enabled else None,
+            base.features.of(Documents),
+            settings.recall_min_score,
+        ),
         *web_tools(ports.internet, settings.web_timeout_s, settings.max_tool_result_chars),
         *image_tools(ports.images, settings.images_timeout_s, settings.images_price_usd),
         search_tool(lambda: toolbox.all),
@@ -471,6 +475,7 @@ def _toolbox(base: _Base) -> Toolbox:
         secret_box=shared.secret_box,
         redacting=NumberMask(settings.redaction.tool_results, settings.redaction.exceptions),
         filter_for=base.visibility.filter_for,
+        has_documents=base.features.of(Documents).library.is_used,
     )
     return toolbox
 

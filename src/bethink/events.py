@@ -81,8 +81,8 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
 
     `score` is 0..1: how well it answers the message, 0 for one that is always
     given. `speaker` is who said it, where it is a turn of a conversation;
-    `valid_until` says that it is past, `doubt` why it may not hold. What is
-    `untrusted` is not the owner's own word.
+    `valid_until` says that it is past, `doubt` why it may not hold. `title` says in words
+    where a passage stands. What is `untrusted` is not the owner's own word.
     """
 
     id: str
@@ -91,6 +91,7 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     at: int
     source: str | None = None
+    title: str | None = None
     speaker: str | None = None
     valid_until: int | None = None
     doubt: str | None = None

@@ -53,7 +53,7 @@ class Recallable:
     """What a feature gives of a candidate: enough to rank and to show it.
 
     Times are microseconds UTC; `valid_until` is None while it holds. `source`
-    names where it came from, `doubt` says in a few words why it may not hold,
+    names where it came from, `title` does so for a person, `doubt` says in a few words why it may not hold,
     `position` is a message's place in its conversation, `superseded_by` the id
     of the fact that took its place. What is `untrusted` came from outside. What
     `is_part` says less than what the index holds; what is searched stands `below` its headings.
@@ -64,6 +64,7 @@ class Recallable:
     at: int
     importance: float
     source: str | None
+    title: str | None = None
     conversation: str | None = None
     speaker: str | None = None
     valid_from: int | None = None
@@ -97,7 +98,7 @@ class RecallKind:
     Items of the kind `past` are superseded: searched only for a question about another time. Those of
     `lookups` only asked, or answered what is known anyway: they stand below all else. Those of `own` are
     found only by who sees everything. What `resolve` gives is filtered for its reader, unless it
-    `filters_itself`.
+    `filters_itself`. What is `on_request` answers searches alone: none of it comes into a turn by itself.
     """
 
     name: str
@@ -106,6 +107,7 @@ class RecallKind:
     lookups: str = ""
     own: str = ""
     filters_itself: bool = False
+    on_request: bool = False
 
 
 @dataclass(frozen=True, slots=True)

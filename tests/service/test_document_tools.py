@@ -124,7 +124,10 @@ async def test_a_file_is_known_by_its_id_its_address_and_its_name(desk: Desk) ->
     ):
         assert "paprika" in await desk.told("extract_file_content", file_url=named)
     missing = await desk.told("extract_file_content", file_url="other.pdf")
-    assert missing == "There is no file 'other.pdf' in this conversation. There are: Notes.txt."
+    assert missing == (
+        "There is no file 'other.pdf' in this conversation. There are: Notes.txt."
+        " The library has no document of this name."
+    )
 
 
 @pytest.mark.requirement("C14")
@@ -159,7 +162,8 @@ async def test_only_the_files_that_are_named_are_searched(desk: Desk) -> None:
 
 
 async def test_what_cannot_be_searched_is_told_and_does_not_stop_the_rest(desk: Desk) -> None:
-    assert await desk.told("rag_search", query="x") == "This conversation has no readable files."
+    told = await desk.told("rag_search", query="x")
+    assert told == "This conversation has no readable files. The library has no documents."
     await desk.add("photo.png", b"\x89PNG\r\n\x1a\n")
     await desk.add("broken.pdf", b"%PDF-1.4")
     await desk.add("notes.txt", NOTES)

@@ -179,7 +179,7 @@ def names(tools: list[Tool]) -> set[str]:
 
 def select_tools(tools: list[Tool], messages: list[Message], most: int) -> list[Tool]:
     """In a window that has room for all."""
-    return offered_in(tools, messages, most, room=ToolRoom(10_000, 10_000), size=lambda _: 1)
+    return offered_in(tools, messages, most, room=ToolRoom(10_000, 10_000), size=lambda _: 1, has_files=False)
 
 
 def test_few_tools_are_offered_all_and_many_are_searched_for() -> None:

@@ -50,6 +50,7 @@ def test_facts_and_what_was_said_are_found_together_with_date_and_source(plain: 
         "score": bounded["score"],
         "at": "2024-05-08T10:00:00Z",
         "source": source,
+        "title": None,
         "conversation": conversation,
         "speaker": "Ben",
         "valid_from": None,

@@ -41,7 +41,7 @@ async def test_thousands_of_tools_and_a_change_of_one_hold_up_nobody() -> None:
         await until(lambda: servers.status("other").tools)
         start = process_time()
         first = {tool.name: tool for tool in tools.source()}
-        box.offer_in([], Principal("local"), ToolRoom(10**6, 10**6))
+        await box.offer_in([], Principal("local"), ToolRoom(10**6, 10**6))
         assert len(first) == 2_001
         assert process_time() - start < 0.5, "what takes long was done in a thread"
         other.offer(RemoteTool(name="two"))

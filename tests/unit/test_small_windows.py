@@ -13,6 +13,7 @@ import anyio.to_thread
 import pytest
 
 from bethink.agent.tool_selection import SEARCH_TOOLS
+from bethink.documents.library import NewDocument
 from bethink.events import RunDone, RunFailed, TextDelta, ToolFinished, Warned
 from bethink.llm import LlmRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
@@ -109,6 +110,16 @@ async def first_request(window: int = 128_000) -> LlmRequest:
 @pytest.mark.requirement("R24")
 async def test_the_default_prompt_and_tools_take_2500_tokens_at_most_as_bethink_counts() -> None:
     assert estimated(await first_request()) <= 2_500
+
+
+async def test_the_tools_that_read_documents_fit_beside_them() -> None:
+    llm = ScriptedLlm(["Hello."])
+    async with open_house(llm) as house:
+        await house.app.library.add(house.me, NewDocument(name="a.txt", content=b"Something to read."))
+        await house.say("Hello!")
+    (request,) = llm.requests
+    assert {"rag_search", "extract_file_content"} <= {tool.name for tool in request.tools}
+    assert estimated(request) <= 2_500
 
 
 async def test_a_real_tokenizer_counts_no_more_than_bethink_does() -> None:

@@ -529,7 +529,7 @@ class Completion:
         context = self.context if images is NO_IMAGES else replace(self.context, images=images)
         offer, must_call = at_this_step(
             self.first_call,
-            self.toolbox.offer_in(request.messages, request.principal, context.room_for_tools(window)),
+            await self.toolbox.offer_in(request.messages, request.principal, context.room_for_tools(window)),
             request=request,
             toolbox=self.toolbox,
         )

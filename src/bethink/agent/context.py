@@ -297,7 +297,8 @@ class Context:
         """
         wanted = min(MAX_K, self.limit + len(known))
         profile = await self.memory.profile(principal, self.profile_limit) if self.profile_limit else []
-        hits = await self.recall.search(principal, text, wanted) if self.limit else []
+        kinds = self.recall.by_itself
+        hits = await self.recall.search(principal, text, wanted, kinds=kinds) if self.limit else []
         hits = selected([hit for hit in hits if hit.score >= self.min_score], known, self.limit)
         found = {hit.id: _of_hit(hit) for hit in hits}
         found |= {fact.id: _of_fact(fact) for fact in profile if fact.id not in found}
@@ -544,6 +545,7 @@ def _of_hit(hit: Hit) -> Recalled:
         score=hit.score,
         at=to_us(hit.at),
         source=hit.source,
+        title=hit.title,
         speaker=hit.speaker,
         valid_until=None if hit.valid_until is None else to_us(hit.valid_until),
         doubt=hit.doubt,

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.conversations import Conversations
+    from bethink.events import Recalled
     from bethink.forgetting.announcements import ForgetBarrier
     from bethink.principal import Principal
     from bethink.store import Change
@@ -145,9 +146,8 @@ class Recorder:
             case RunFailed():
                 self._note = event.message
             case MemoryRecalled():
-                self._recalled = tuple(
-                    RecalledRef(id=item.id, kind=item.kind, score=item.score) for item in event.items
-                )
+                given = (*self._recalled, *map(_ref, event.items))
+                self._recalled = tuple({one.id: one for one in given}.values())
                 self._shown.update(item.id for item in event.items)
                 self._outside |= any(item.untrusted for item in event.items)
             case ToolFinished():
@@ -457,6 +457,13 @@ class JournalWriter:
             async with anyio.create_task_group() as tasks:
                 for recorder in dirty:
                     tasks.start_soon(_flush, recorder)
+
+
+def _ref(item: Recalled) -> RecalledRef:
+    # Where it stands is kept of what has no other address.
+    return RecalledRef(
+        id=item.id, kind=item.kind, score=item.score, source=item.source if item.title else None
+    )
 
 
 async def _flush(recorder: Recorder) -> None:

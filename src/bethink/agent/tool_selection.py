@@ -69,13 +69,14 @@ def select_tools(
     *,
     room: ToolRoom,
     size: Callable[[Tool], int],
+    has_files: bool,
 ) -> list[Tool]:
     """The tools to tell the model of, in their order.
 
     All without `search_tools` if they are at most `most`, fit, and none is rare. Else, while they fit:
     the client's, which it must see; those that were found or called in `messages`, the latest first;
-    Bethink's own in their order, those for files only in a conversation that has some; the others if
-    all fit.
+    Bethink's own in their order, those for files only if it `has_files`, or their owner documents; the
+    others if all fit.
     """
     search = [one for one in tools if one.name == SEARCH_TOOLS]
     others = [one for one in tools if one.name != SEARCH_TOOLS]
@@ -98,13 +99,17 @@ def select_tools(
                 taken += size(one)
 
     take([by_name[name] for name in _found(messages) if name in by_name], room.all)
-    has_files = any(message.attachments for message in messages if isinstance(message, UserMessage))
     usual = [one for one in own if not one.rare and (has_files or not one.needs_files)]
     take(usual, min(room.own, room.all))
     foreign = [one for one in others if one.source and one.name not in chosen]
     if len(others) <= most and taken + sum(map(size, foreign)) <= room.all:
         chosen |= {one.name: one for one in foreign}
     return [one for one in (*others, *search) if one.name in chosen]
+
+
+def holds_files(messages: Sequence[Message]) -> bool:
+    """Whether files came with what was said."""
+    return any(message.attachments for message in messages if isinstance(message, UserMessage))
 
 
 def reads(one: Tool) -> bool:

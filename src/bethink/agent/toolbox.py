@@ -29,6 +29,7 @@ from bethink.agent.tool_selection import (
     ToolRoom,
     ToolSnapshot,
     brief,
+    holds_files,
     reads,
     select_tools,
     snapshot_of,
@@ -98,6 +99,11 @@ class Postponed:
     reason: str
 
 
+async def _no_documents(principal: Principal) -> bool:
+    del principal
+    return False
+
+
 @dataclass(slots=True)
 class Toolbox:
     """The tools of this Bethink. `timeout_s` holds for tools that name none of their own.
@@ -109,7 +115,7 @@ class Toolbox:
     told of them only while `enabled`; of more than `most` it searches the foreign ones.
     `secret_box` seals what is secret in a call while it waits. `redacting` masks personal
     numbers in what tools tell, before anybody sees it; `filter_for` gives what hides of it from a reader.
-    `delegate` runs a tool's subagents.
+    `delegate` runs a tool's subagents. Whoever `has_documents` is offered the tools that read them.
     """
 
     tools: Sequence[Tool]
@@ -123,6 +129,7 @@ class Toolbox:
     redacting: NumberMask = field(default_factory=NumberMask)
     filter_for: FilterFor = field(default=sees_everything, repr=False)
     delegate: Delegate | None = field(default=None, repr=False)
+    has_documents: Callable[[Principal], Awaitable[bool]] = field(default=_no_documents, repr=False)
     snapshot: ToolSnapshot = field(default_factory=lambda: snapshot_of(()), repr=False)
     limits: Limits = field(init=False, repr=False)
 
@@ -160,14 +167,21 @@ class Toolbox:
         chosen = [one for name in names if (one := self._known.schemas.get(name)) is not None]
         return ToolOffer(tuple(one.schemas[0] for one in chosen), sum(one.tokens for one in chosen))
 
-    def offer_in(self, messages: Sequence[Message], principal: Principal, room: ToolRoom) -> ToolOffer:
+    async def offer_in(self, messages: Sequence[Message], principal: Principal, room: ToolRoom) -> ToolOffer:
         """The tools that a model is told of at this point of a conversation (`select_tools`)."""
         now = self._known
         if not self.enabled:
             return NO_TOOLS
         shown = {name: brief(one.schemas[0]) if room.brief else one for name, one in now.schemas.items()}
         tools = [tool for tool in self.all if "read" in principal.rights or not reads(tool)]
-        chosen = select_tools(tools, messages, self.most, room=room, size=lambda one: shown[one.name].tokens)
+        chosen = select_tools(
+            tools,
+            messages,
+            self.most,
+            room=room,
+            size=lambda one: shown[one.name].tokens,
+            has_files=holds_files(messages) or await self.has_documents(principal),
+        )
         offers = [shown[tool.name] for tool in chosen]
         return ToolOffer(tuple(one.schemas[0] for one in offers), sum(one.tokens for one in offers))
 

@@ -117,7 +117,7 @@ def _hit_line(session: Session, hit: Hit) -> str:
         hit.valid_until and f"until {day(hit.valid_until)}",
         hit.doubt,
         # A turn's source names the conversation, and the turn by the id that follows.
-        (hit.source or "").partition("#")[0],
+        hit.title or (hit.source or "").partition("#")[0],
         hit.id,
     ]
     return f"{hit.score:.2f}  {hit.kind}  {day(hit.at)}  {text}  ({', '.join(filter(None, told))})"

@@ -269,11 +269,12 @@ class Conversation(Record, frozen=True, kw_only=True):
 
 
 class RecalledRef(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory that was given to the model; its text stays where it is kept."""
+    """A memory that was given to the model; its text stays where it is kept, a passage's at `source`."""
 
     id: str
     kind: str
     score: float
+    source: str | None = None
 
 
 class ChangedRef(msgspec.Struct, frozen=True, kw_only=True):

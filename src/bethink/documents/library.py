@@ -140,6 +140,11 @@ class PassageHit:
     score: float
 
     @property
+    def title(self) -> str:
+        """What a person calls the place."""
+        return title_of(self.document, self.content, self.page, label=self.label)
+
+    @property
     def source(self) -> str:
         """What names the place in citations."""
         return source_of(self.document.id, self.content.id, self.page, span=(self.begin, self.end))
@@ -400,6 +405,10 @@ class Library:
         if content not in {None, document.content, *(one.content for one in document.versions)}:
             raise UnknownId("This document has no such version.")
         return await self.content(principal, content or document.content)
+
+    async def is_used(self, principal: Principal) -> bool:
+        """Whether a principal has any documents."""
+        return bool(await self.store.count(principal.owner, DOCUMENTS, {}))
 
     async def count(self, principal: Principal, collection: str) -> int:
         """How many documents a collection has."""
@@ -732,9 +741,15 @@ def _recallable(one: _ShownPassage) -> Recallable:
         document.updated_at,
         _IMPORTANCE,
         source=place,
+        title=title_of(document, one.content, passage.page, label=one.page.label),
         untrusted=True,
         below="\n".join(filter(None, (document.name, above(one.page.text, passage.begin, passage.heading)))),
     )
+
+
+def title_of(document: Document, content: Content, page: int, *, label: str) -> str:
+    """What a person calls a place of a document."""
+    return f"{document.name}, {label or f'page {page:,}'}" if content.pages > 1 or label else document.name
 
 
 def source_of(document: str, content: str, page: int, *, span: tuple[int, int]) -> str:

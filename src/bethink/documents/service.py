@@ -172,7 +172,7 @@ def _open(at: Surroundings) -> OpenFeature:
 
     return OpenFeature(
         service=Documents(library, ingest, uploads, bases),
-        recall=[RecallKind(name=KIND, resolve=library.recallables)],
+        recall=[RecallKind(name=KIND, resolve=library.recallables, on_request=True)],
         redact=redact,
         clean=clean,
         retention=[

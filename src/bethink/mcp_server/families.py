@@ -76,11 +76,14 @@ class Remembered(BaseModel):
     """One thing remembered, of any kind."""
 
     id: str
-    kind: str = Field(description="`fact`, or `turn`: what was said in a conversation")
+    kind: str = Field(
+        description="`fact`; `turn`: what was said in a conversation; or `passage` of a document"
+    )
     text: str
     score: float
     at: datetime
     source: str | None
+    title: str | None = Field(description="Of a passage: its document and page")
     conversation: str | None
     speaker: str | None
     valid_until: datetime | None
@@ -116,7 +119,7 @@ Query = Annotated[str, Field(min_length=1, max_length=2000, description="A quest
 Count = Annotated[int, Field(ge=1, le=50, description="How many results at most")]
 MemoryId = Annotated[str, Field(max_length=100, description="A memory's id, as store or search gave it")]
 When = AwareDatetime | None
-Kind = Literal["fact", "turn"]
+Kind = Literal["fact", "turn", "passage"]
 
 
 def memory_tools(app: App) -> list[Tool]:
@@ -196,7 +199,7 @@ def conversation_tools(app: App) -> list[Tool]:
         until: Annotated[When, Field(description="Said before")] = None,
         as_of: Annotated[When, Field(description="What held at that time")] = None,
     ) -> ToolOutput:
-        """Recall what answers a question from everything remembered: facts and past conversations."""
+        """Recall what answers a question from everything remembered: facts, past conversations, documents."""
         hits = await app.recall.search(
             context.principal, query, k, kinds=kinds, since=since, until=until, as_of=as_of
         )

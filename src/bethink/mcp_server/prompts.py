@@ -116,7 +116,7 @@ async def got(
 
 async def _known(app: App, principal: Principal, subject: str) -> str:
     check_reads(principal)
-    found = await app.recall.search(principal, subject, _HITS)
+    found = await app.recall.search(principal, subject, _HITS, kinds=app.recall.by_itself)
     hits = [hit for hit in found if hit.score >= app.settings.recall_min_score]
     lines = (f"- {hit.at:%Y-%m-%d}, {hit.kind}: {' '.join(hit.text.split())}" for hit in hits)
     return "\n".join(lines) or "(nothing is remembered of it)"

@@ -55,7 +55,7 @@ _SURE_IMPORTANT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One thing remembered. `score` is 0..1, comparable between questions."""
+    """One thing remembered. `score` is 0..1, comparable between questions; `title` is its source in words."""
 
     id: str
     kind: str
@@ -63,6 +63,7 @@ class Hit:
     score: float
     at: datetime
     source: str | None
+    title: str | None = None
     conversation: str | None = None
     speaker: str | None = None
     valid_from: datetime | None = None
@@ -158,6 +159,11 @@ class Recall:
         """The ids of what `ask` finds of one kind (and of these wholes), each with its score."""
         question = RecallQuestion(query, k, kinds={kind}, part_of=part_of)
         return [(hit.id, hit.score) for hit in (await self.ask(principal, question)).hits]
+
+    @property
+    def by_itself(self) -> frozenset[str]:
+        """The kinds that may come into a turn without being asked for."""
+        return frozenset(kind.name for kind in self.kinds.values() if not kind.on_request)
 
     @property
     def warning(self) -> str | None:
@@ -345,6 +351,7 @@ def _hit(id: str, kind: str, recallable: Recallable, *, score: float) -> Hit:
         score,
         to_datetime(recallable.at),
         recallable.source,
+        title=recallable.title,
         conversation=recallable.conversation,
         speaker=recallable.speaker,
         valid_from=_moment(recallable.valid_from),

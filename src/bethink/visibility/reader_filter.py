@@ -42,7 +42,7 @@ from bethink.vault.filters.structure import names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bethink.events import Event
+    from bethink.events import Event, Recalled
     from bethink.feature import Recallable
     from bethink.memory import Fact
     from bethink.memory.facts import Source
@@ -241,6 +241,8 @@ class ReaderFilter:
             return None
         else:
             shown = self.view(recallable.text)
+        if recallable.title is not None:
+            recallable = replace(recallable, title=self.text(recallable.title))
         if shown.is_whole:
             return recallable
         is_hidden = recallable.speaker is None and any(mark.action == "hide" for mark in shown.marks)
@@ -345,6 +347,10 @@ class ReaderFilter:
             return call
         return msgspec.structs.replace(call, arguments=msgspec.json.encode(now).decode())
 
+    def _recalled(self, item: Recalled) -> Recalled:
+        title = item.title and self.text(item.title)
+        return msgspec.structs.replace(item, text=self.text(item.text), title=title)
+
     def _files(self, files: Sequence[Attachment]) -> tuple[Attachment, ...]:
         return tuple(msgspec.structs.replace(file, name=self.text(file.name)) for file in files)
 
@@ -358,7 +364,7 @@ class ReaderFilter:
                 return replace(event, text=self.text(event.text), reasoning=self.text(event.reasoning))
             case MemoryRecalled(items=items):
                 kept = [item for item in items if not self.hides(item.id)]
-                return replace(event, items=tuple(replace(item, text=self.text(item.text)) for item in kept))
+                return replace(event, items=tuple(map(self._recalled, kept)))
             case ToolRequested() | ApprovalNeeded() | ApprovalDecided():
                 changes = {"arguments": self.document(event.arguments) or "{}"}
                 for name in ("label", "reason"):

@@ -66,6 +66,7 @@ class MessageRecalled(ResponseModel):
     id: str
     kind: str
     score: float
+    source: str | None = Field(default=None, description="Where a passage stands: `document:…`.")
 
 
 class MessageMark(ResponseModel):
@@ -307,7 +308,7 @@ class _Collected:
     def _take_memory_or_tool(self, event: Event) -> None:
         match event:
             case MemoryRecalled():
-                self.recalled = event.items
+                self.recalled = (*self.recalled, *event.items)
             case MemoryUsed():
                 self.used = event.marks
             case ClaimUnbacked():

@@ -23,6 +23,7 @@ class RecalledItem(ResponseModel):
     score: float
     at: datetime = Field(description="When it was said or learnt.")
     source: str | None = Field(description="Where it came from.")
+    title: str | None = Field(description="Of a passage: its document and page.")
     conversation: str | None = Field(description="Where it was said.")
     speaker: str | None = Field(description="Who said it: `owner`, `assistant` or a name.")
     valid_from: datetime | None = Field(description="Since when it is true, if known.")

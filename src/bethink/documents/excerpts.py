@@ -1,0 +1,78 @@
+"""What a model reads of passages that were found: each with what stands around it, or its whole document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+
+from bethink.documents.context import surroundings
+from bethink.documents.passages import PassageSpan, passages_of
+from bethink.embeddings.windows import tokens_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bethink.documents.library import Library, PassageHit
+    from bethink.documents.passages import PassageLimits
+    from bethink.principal import Principal
+
+_PAGES_AROUND: Final = 2
+"""Of the page with the passage, before and behind it: a document of so few is read whole if it fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Parts of pages around a passage, in reading order: the number of each page, its headings, its text."""
+
+    hit: PassageHit
+    parts: Sequence[tuple[int, str, str]]
+
+
+async def excerpts_of(
+    library: Library, principal: Principal, hits: Sequence[PassageHit], *, limits: PassageLimits, budget: int
+) -> list[Excerpt]:
+    """What is shown of these passages, best first, in about `budget` tokens, shared evenly.
+
+    A passage that another one's excerpt shows already has none of its own. One alone is never cut.
+    """
+    shown: dict[str, list[PassageSpan]] = {}
+    excerpts: list[Excerpt] = []
+    for hit in hits:
+        before = shown.setdefault(hit.content.id, [])
+        if any(_covers(span, hit) for span in before):
+            continue
+        page = hit.page
+        found = await library.pages(
+            principal, hit.content.id, first=max(1, page - _PAGES_AROUND), last=page + _PAGES_AROUND
+        )
+        texts = {one.number: one.text for one in found}
+        spans = await anyio.to_thread.run_sync(
+            partial(_around, hit, texts, limits=limits, budget=budget // len(hits))
+        )
+        before += spans
+        excerpts.append(
+            Excerpt(hit, [(one.page, one.heading, texts[one.page][one.begin : one.end]) for one in spans])
+        )
+    return excerpts
+
+
+def _covers(span: PassageSpan, hit: PassageHit) -> bool:
+    return span.page == hit.page and span.begin <= hit.begin and hit.end <= span.end
+
+
+def _around(
+    hit: PassageHit, pages: Mapping[int, str], *, limits: PassageLimits, budget: int
+) -> list[PassageSpan]:
+    spans = passages_of(pages, limits)
+    own = PassageSpan(hit.page, hit.begin, hit.end, hit.heading)
+    place = next((number for number, span in enumerate(spans) if _covers(span, hit)), None)
+    if place is None or hit.page not in pages:
+        return [own] if hit.page in pages else []
+    if len(pages) < hit.content.pages:
+        # All that is here is not all there is: it is never taken for the whole.
+        whole = sum(tokens_in(pages[span.page][span.begin : span.end], limits.pieces) for span in spans)
+        budget = min(budget, whole - 1)
+    return surroundings(pages, spans, place, budget=budget, pieces=limits.pieces)
