@@ -21,8 +21,8 @@ class Blobs(Protocol):
         """
         ...
 
-    async def keep(self, owner: str, id: str, content: bytes | Path, *, move: bool = False) -> None:
-        """Keep a content that may lie in a file of this machine, which is moved away if it may be.
+    async def keep(self, owner: str, id: str, content: bytes | Path) -> None:
+        """Keep a content that may lie in a file of this machine.
 
         Raises:
             DiskFull: there is no room; nothing was written.

@@ -36,11 +36,9 @@ class DirectoryBlobs:
         """Keep a content; durable when it returns."""
         await self.keep(owner, id, content)
 
-    async def keep(self, owner: str, id: str, content: bytes | Path, *, move: bool = False) -> None:
+    async def keep(self, owner: str, id: str, content: bytes | Path) -> None:
         """Keep a content, or what a file holds; durable when it returns."""
         await self._in_thread(partial(_write, self.path(owner, id), content))
-        if move and isinstance(content, Path):
-            await self._in_thread(partial(content.unlink, missing_ok=True))
 
     def area(self, name: str) -> DirectoryBlobs:
         """Contents of another kind, in a directory beside those of owners."""
@@ -107,13 +105,15 @@ def _write(path: Path, content: bytes | Path) -> None:
 
 
 def _held(path: Path) -> BinaryIO:
-    """A new file that is locked while it is open: one without a lock belongs to no process any more."""
+    """An empty file that is locked while it is open: one without a lock belongs to no process any more."""
     while True:
-        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb")
         fcntl.flock(file, fcntl.LOCK_EX)
-        if os.fstat(file.fileno()).st_nlink:
-            return file
-        file.close()  # `_clean` had it first
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                file.truncate()
+                return file
+        file.close()  # `_clean`, or who wrote the same content, had it first
 
 
 def _clean(home: Path) -> None:
