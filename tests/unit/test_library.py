@@ -9,7 +9,7 @@ import pytest
 
 from bethink.documents.model import DocumentEdit, NewDocument, Scope
 from bethink.documents.records import CONTENTS, DOCUMENTS, PAGES, PASSAGES, USES
-from bethink.errors import BadInput, DiskFull, TooLarge, UnknownId
+from bethink.errors import BadInput, Busy, DiskFull, TooLarge, UnknownId
 from bethink.principal import Principal
 from tests.reading import Reading, open_reading, until
 
@@ -202,7 +202,7 @@ async def test_what_cannot_be_read_says_so_and_is_tried_again_if_asked() -> None
         await reading.ingest.retry(reading.me, document.content)
         await reading.settled(document.content)
         assert len(reading.extraction.read_names) == 2
-        with pytest.raises(BadInput, match="not readable"):
+        with pytest.raises(Busy, match="not readable"):
             await reading.ingest.cancel(reading.me, document.content)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
 
@@ -28,6 +29,10 @@ class Blobs(Protocol):
             DiskFull: there is no room; nothing was written.
             StorageError: it cannot be read or written.
         """
+        ...
+
+    def alone(self, owner: str) -> AbstractAsyncContextManager[None]:
+        """A block in which nobody else, in any process, is in such a block of the owner's."""
         ...
 
     def area(self, name: str) -> Blobs:

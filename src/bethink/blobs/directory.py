@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _PARTIAL = ".part"
 _PART = 2**20
+_LOCK_S = 0.005
+"""How often it is looked whether another has left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,17 @@ class DirectoryBlobs:
     async def keep(self, owner: str, id: str, content: bytes | Path) -> None:
         """Keep a content, or what a file holds; durable when it returns."""
         await self._in_thread(partial(_write, self.path(owner, id), content))
+
+    @asynccontextmanager
+    async def alone(self, owner: str) -> AsyncGenerator[None]:
+        """A block in which nobody else is; who dies in it leaves it."""
+        directory = await anyio.to_thread.run_sync(partial(_opened, self._home(owner)))
+        try:
+            while not await anyio.to_thread.run_sync(partial(_locked, directory)):  # noqa: ASYNC110 - nobody tells
+                await anyio.sleep(_LOCK_S)
+            yield
+        finally:
+            os.close(directory)
 
     def area(self, name: str) -> DirectoryBlobs:
         """Contents of another kind, in a directory beside those of owners."""
@@ -102,6 +115,19 @@ def _write(path: Path, content: bytes | Path) -> None:
         partial_path.unlink(missing_ok=True)
         raise
     _sync(path.parent)
+
+
+def _opened(home: Path) -> int:
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return os.open(home, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _locked(directory: int) -> bool:
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _held(path: Path) -> BinaryIO:

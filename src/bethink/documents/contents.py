@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -29,7 +29,6 @@ from bethink.documents.records import (
     use_id,
 )
 from bethink.errors import BadInput, Conflict, TooLarge, UnknownId
-from bethink.principal import PerKey
 from bethink.store import Delete, DeleteAll, Put, Scan, items_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
@@ -58,7 +57,6 @@ class Contents:
     digest: Callable[[str], Awaitable[str]]
     max_bytes: int
     quota_bytes: int | None = None
-    _adding: PerKey[str, anyio.Lock] = field(default_factory=lambda: PerKey(anyio.Lock), repr=False)
 
     async def keep(self, owner: str, source: bytes | Path, *, name: str, media_type: str) -> str:
         """The id of a content, kept with its bytes. It is read as soon as a document has it.
@@ -66,7 +64,6 @@ class Contents:
         Raises:
             TooLarge: it is longer than a file may be, or the owner has no room left.
             BadInput: it is empty, or its file is not there.
-            Conflict: its last document was removed meanwhile: keep it again.
             StorageError: it cannot be kept.
         """
         try:
@@ -80,10 +77,16 @@ class Contents:
         new = Content(
             id=id, name=name, media_type=media_type, size=size, stage="cancelled", at=self.clock.now_us()
         )
-        async with self._adding[owner]:
-            is_held = await self._announced(owner, new)
-        if not is_held:
-            await self._write(owner, id, source)
+        try:
+            # What is swept meanwhile must not be these bytes.
+            async with self.blobs.alone(owner):
+                if not await self._announced(owner, new):
+                    await self.blobs.keep(owner, id, source)
+        except BaseException:
+            # Cancelled too: a record without bytes is nothing that anybody could read.
+            with anyio.CancelScope(shield=True):
+                await self.drop_unused(owner, [id])
+            raise
         return id
 
     @retry_conflicts
@@ -99,17 +102,6 @@ class Contents:
         again = held.record.restaged("cancelled", pages=0, done=0, original=True, is_cut=False)
         await self.store.commit(owner, [Put(CONTENTS, again, held.version)])
         return False
-
-    async def _write(self, owner: str, id: str, source: bytes | Path) -> None:
-        try:
-            await self.blobs.keep(owner, id, source)
-        except BaseException as error:
-            # Cancelled too: a record without bytes is nothing that anybody could read.
-            with anyio.CancelScope(shield=True):
-                if not await self.of(owner, [id]):
-                    raise Conflict from error
-                await self.drop_unused(owner, [id])
-            raise
 
     async def has_bytes(self, owner: str, id: str) -> bool:
         """Whether the original bytes are there."""
@@ -227,12 +219,13 @@ class Contents:
             StorageError: some cannot be removed.
         """
         await self._drop_left_behind(owner)
-        await self.blobs.clean(owner)
-        kept = await self.blobs.ids(owner)
-        known = await self.store.get(CONTENTS, owner, kept) if kept else ()
-        named = {item.record.id for item in known if item is not None and item.record.original}
-        if unnamed := {*kept} - named:
-            await self.blobs.delete(owner, unnamed)
+        async with self.blobs.alone(owner):
+            await self.blobs.clean(owner)
+            kept = await self.blobs.ids(owner)
+            known = await self.store.get(CONTENTS, owner, kept) if kept else ()
+            named = {item.record.id for item in known if item is not None and item.record.original}
+            if unnamed := {*kept} - named:
+                await self.blobs.delete(owner, unnamed)
 
     async def _drop_left_behind(self, owner: str) -> None:
         before = self.clock.now_us() - _LEFT_US

@@ -32,7 +32,7 @@ from bethink.documents.records import (
     page_id,
     passage_id,
 )
-from bethink.errors import BadInput, BethinkError, Conflict, DocumentError, UnknownId
+from bethink.errors import BadInput, BethinkError, Busy, Conflict, DocumentError, UnknownId
 from bethink.index import IndexItem
 from bethink.store import DeleteAll, Put, Scan, owners_of, records_of, retry_conflicts
 from bethink.telemetry import log, recorded
@@ -161,7 +161,7 @@ class Ingest:
         content = held.record
         is_working = content.stage in WORKING
         if content.stage == "ready" or is_working is to_work:
-            raise BadInput(f"This document is {_STATES[content.stage]}.")
+            raise Busy(f"This document is {_STATES[content.stage]}.")
         changes: list[Change] = []
         if to_work:
             after = content.restaged("indexing" if content.is_read else "waiting")
