@@ -35,6 +35,7 @@ class How:
     peer_python: Path | None = None
     owners: int | None = None
     turns: tuple[int, ...] | None = None
+    files: int | None = None
 
 
 def run(names: Sequence[str], settings: Settings, *, file: Path | None, how: How) -> None:
@@ -131,6 +132,13 @@ async def _vault(_: Settings, how: How) -> Rows:
     return await measure_vault(how.sizes or SIZES)
 
 
+async def _documents(_: Settings, how: How) -> Rows:
+    from benchmarks.documents.corpus import FILES
+    from benchmarks.documents.reading import measure_reading
+
+    return await measure_reading(how.files or FILES, how.peer_python)
+
+
 _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "agent": _agent,
     "door": _door,
@@ -144,4 +152,5 @@ _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "tools": _tools,
     "conversations": _conversations,
     "vault": _vault,
+    "documents": _documents,
 }

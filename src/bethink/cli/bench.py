@@ -25,7 +25,7 @@ COMMANDS = Commands()
         "names NAME*",
         "`recall PATH`: how many answers to the questions of a public data set are"
         " found; or, in a clone of the repository: agent, door, storage, search, memory,"
-        " embeddings, start, llm, trust, tools, conversations, vault; all by default",
+        " embeddings, start, llm, trust, tools, conversations, vault, documents; all by default",
     ),
     arg("--format locomo|beam|realtalk|longmemeval", "the format of PATH"),
     arg("--output FILE.jsonl", "with `recall`: what was found for each question"),
@@ -38,8 +38,10 @@ COMMANDS = Commands()
     arg("--turns N,N", "with `conversations`: how long they are, 10,1000,10000 unless told"),
     arg(
         "--peer-python PYTHON",
-        "with `memory`: a Python that has chromadb, lancedb or mem0, to be measured beside it",
+        "with `memory` and `documents`: a Python that has what is measured beside them: chromadb, lancedb"
+        " or mem0; markitdown or kreuzberg",
     ),
+    arg("--files N", "with `documents`: how many files the corpus has, 1000 unless told", type=int),
     arg("--json FILE", "also write the figures to FILE"),
 )
 def _measure(options: Namespace) -> int:
@@ -69,6 +71,7 @@ def _measure(options: Namespace) -> int:
         _python(options.peer_python),
         options.owners,
         _numbers(options.turns, "--turns"),
+        options.files,
     )
     benchmarks.run(options.names, settings_of(options), file=file, how=how)
     return Exit.OK
