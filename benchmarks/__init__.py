@@ -35,7 +35,6 @@ class How:
     peer_python: Path | None = None
     owners: int | None = None
     turns: tuple[int, ...] | None = None
-    files: int | None = None
 
 
 def run(names: Sequence[str], settings: Settings, *, file: Path | None, how: How) -> None:
@@ -132,11 +131,18 @@ async def _vault(_: Settings, how: How) -> Rows:
     return await measure_vault(how.sizes or SIZES)
 
 
-async def _documents(_: Settings, how: How) -> Rows:
-    from benchmarks.documents.corpus import FILES
+async def _documents(settings: Settings, how: How) -> Rows:
     from benchmarks.documents.reading import measure_reading
+    from benchmarks.documents.retrieval import FILES, measure_retrieval
+    from benchmarks.documents.scale import PASSAGES_KEPT, measure_scale
+    from bethink.embeddings.minilm import MiniLmEmbeddings
 
-    return await measure_reading(how.files or FILES, how.peer_python)
+    files, passages = (how.sizes or ())[:1] or (FILES,), (how.sizes or ())[1:2] or (PASSAGES_KEPT,)
+    return [
+        *await measure_reading(*files, peer_python=how.peer_python),
+        *await measure_retrieval(MiniLmEmbeddings(settings.models), *files, peer_python=how.peer_python),
+        *await measure_scale(*passages),
+    ]
 
 
 _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {

@@ -186,7 +186,7 @@ def tools() -> Sequence[Tool]:
     unused: Any = None
     own = [*memory_tools(unused, unused, 0), *forgetting_tools(unused), *people_tools(unused)]
     passages = Passages(Extraction(), unused, unused, limits=PassageLimits())
-    files = document_tools(passages, unused, 0)
+    files = document_tools(passages, unused)
     pictures = image_tools(OpenAiImages(Exchange(""), ""), 0)
     web = web_tools(connect_internet(Settings()), 0, 0)
     pages = [*vault_tools(unused), search_tool(unused), backlinks_tool(unused), code_tool(unused, 0)]

@@ -301,9 +301,6 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         features=features,
         forget=lambda principal, facts: features.of(Forgetting).forget(principal, facts),
         ask_vectors=background.ask_vectors,
-        digest=shared.secret_box.digest,
-        find_user=accounts.find_user,
-        acting=accounts.on_behalf_of,
     )
     _open_features(surroundings, visibility, recall)
     return _Base(
@@ -454,11 +451,7 @@ def _toolbox(base: _Base) -> Toolbox:
     ]
     own = (
         *of_features,
-        *document_tools(
-            base.passages if settings.documents_enabled else None,
-            base.features.of(Documents),
-            settings.recall_min_score,
-        ),
+        *document_tools(base.passages if settings.documents_enabled else None, base.features.of(Documents)),
         *web_tools(ports.internet, settings.web_timeout_s, settings.max_tool_result_chars),
         *image_tools(ports.images, settings.images_timeout_s, settings.images_price_usd),
         search_tool(lambda: toolbox.all),

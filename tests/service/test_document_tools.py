@@ -156,9 +156,11 @@ async def test_passages_are_quoted_with_file_and_page(desk: Desk) -> None:
 async def test_only_the_files_that_are_named_are_searched(desk: Desk) -> None:
     await desk.add("report.pdf", REPORT)
     await desk.add("notes.txt", NOTES)
-    told = await desk.told("rag_search", query="glaciers", file_urls=["notes.txt"])
+    told = await desk.told("rag_search", query="glaciers and smoked paprika", file_urls=["notes.txt"])
     assert "notes.txt" in told
     assert "report.pdf" not in told
+    nothing = await desk.told("rag_search", query="glaciers", file_urls=["notes.txt"])
+    assert nothing == "No passage of the documents answers this."
 
 
 async def test_what_cannot_be_searched_is_told_and_does_not_stop_the_rest(desk: Desk) -> None:

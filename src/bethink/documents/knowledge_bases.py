@@ -310,7 +310,7 @@ class KnowledgeBases:
 
     async def undo_import(self, owner: str, begun: ArchiveImport) -> None:
         """Remove what an import has kept so far, but for what documents have meanwhile."""
-        await self.library.contents.drop_unused(owner, begun.contents)
+        await self.library.drop_unused(owner, begun.contents)
         await self.library.store.commit(owner, [Delete(ARCHIVE_IMPORTS, begun.id)])
         await self.library.store.scrub()
 
@@ -366,7 +366,7 @@ class _ArchiveImport:
             await self._keep_documents(collection, lines, begun)
 
     async def _check_room(self, new: Sequence[str]) -> None:
-        quota = self.library.contents.quota_bytes
+        quota = self.library.quota_bytes
         if quota is None:
             return
         members = self.archive.manifest.members
@@ -422,8 +422,7 @@ class _ArchiveImport:
             original=original is not None or (held is not None and held.record.original),
         )
         # Inert until its documents are there: nothing reads it, nothing shows it.
-        now = self.library.clock.now_us()
-        waiting = msgspec.structs.replace(ready, stage="cancelled", error="It is being imported.", at=now)
+        waiting = msgspec.structs.replace(ready, stage="cancelled", error="It is being imported.")
         version = 0 if held is None else held.version
         changes: list[Change] = [
             Put(CONTENTS, waiting, version),
@@ -437,7 +436,7 @@ class _ArchiveImport:
                 changes = [Expect(CONTENTS, line.id, version + 1)]
         await self.library.store.commit(self.owner, changes)
         if original is not None:
-            await self.library.contents.blobs.keep(self.owner, line.id, original)
+            await self.library.blobs.keep(self.owner, line.id, original, move=True)
         self._ready[line.id] = ready, version + 1
 
     def _parts(

@@ -69,6 +69,8 @@ _STATE = re.compile(
 _CUE = re.compile(rf"\b(?:{_ONCE}|use to)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"\b(before|prior to|after)\s+([^,;?!]+)", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z]\w+")
+CODE = re.compile(r"\b(?=[\w-]*\d)(?=[\w-]*[A-Z])\w[\w-]+\w\b")
+"""A name of one thing alone: LH2037, XF-1153."""
 _NOT_NAMED = frozenset({"Mr", "Mrs", "Ms", "Dr", "The", "My", "We", "He", "She", "They"})
 _ROOT_CHARS = 4
 _ASKS_LATEST = re.compile(
@@ -123,7 +125,8 @@ class ParsedQuestion:
     `of_assistant` asks what the assistant said, `of_talk` also what the owner asked.
     Times are microseconds UTC, None where the range is open. `past` asks for
     what is so no longer, `was` may be answered by it; `is_now` asks what is so.
-    `before` and `after` are the `_roots` of what it names in place of a time.
+    `before` and `after` are the `_roots` of what it names in place of a time,
+    `codes` the codes that it names, in small letters.
     """
 
     words: frozenset[str]
@@ -140,6 +143,7 @@ class ParsedQuestion:
     high: int | None = None
     before: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
+    codes: frozenset[str] = frozenset()
 
     @property
     def has_range(self) -> bool:
@@ -199,6 +203,7 @@ def read_question(text: str, now: datetime) -> ParsedQuestion:
         high=high,
         before=before,
         after=after,
+        codes=frozenset(code.casefold() for code in CODE.findall(text)),
     )
 
 
@@ -324,6 +329,7 @@ _FOLLOWED = 0.5
 _NAMED = 1.5
 _AMONG_NAMED = 0.75
 _ASSISTANT = -2.0
+_CODE = 3.0
 _IMPORTANCE = 0.3
 _IN_TIME = 1.0
 _PAST = 1.0
@@ -493,6 +499,9 @@ def _of_text(text: str, asked: ParsedQuestion) -> float:
         logit += _TELLS_TIME
     if asked.number and _NUMBER.search(read):
         logit += _TELLS_NUMBER
+    if asked.codes:
+        told = read.casefold()
+        logit += _CODE * sum(code in told for code in asked.codes) / len(asked.codes)
     return logit
 
 

@@ -7,7 +7,7 @@ What they say was written by whoever wrote it: it is told as such, and
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import unquote
 
@@ -18,6 +18,7 @@ from bethink.documents.library import DocumentQuery, Scope
 from bethink.documents.records import KIND
 from bethink.errors import DocumentError, UnknownId
 from bethink.events import MemoryRecalled, Recalled
+from bethink.recall.answerable import AnswerCheck
 from bethink.recall.service import RecallQuestion
 from bethink.tool import HeldFile, ToolContext, ToolOutput, tool
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bethink.documents.excerpts import Excerpt
+    from bethink.documents.library import PassageHit
     from bethink.documents.records import Document
     from bethink.documents.service import Documents
     from bethink.principal import Principal
@@ -73,14 +75,11 @@ _FileUrls = Annotated[
 ]
 
 
-def document_tools(passages: Passages | None, documents: Documents, least_score: float) -> list[Tool]:
-    """The tools over documents and a conversation's files; none if they are switched off.
-
-    A passage of a document that scores less than `least_score` answers nothing.
-    """
+def document_tools(passages: Passages | None, documents: Documents) -> list[Tool]:
+    """The tools over documents and a conversation's files; none if they are switched off."""
     if passages is None:
         return []
-    sought = _Sought(passages, documents, least_score)
+    sought = _Sought(passages, documents)
     return [_extract_file_content_tool(sought), _rag_search_tool(sought)]
 
 
@@ -146,10 +145,14 @@ def _rag_search_tool(sought: _Sought) -> Tool:
             return ToolOutput(_NO_FILES)
         question = RecallQuestion(query, max_passages)
         own, notes = await sought.in_files(context, files, question)
-        room = max_passages - sum(passage.score >= sought.least_score for passage in own)
-        found = await sought.in_library(context.principal, question.text, documents, room)
-        if found:
-            own = [passage for passage in own if passage.score >= sought.least_score]
+        in_own = sought.check.verdict(query, [(f"{one.file}\n{one.text}", one.score) for one in own])
+        own = own if in_own.answers else ()
+        hits = await sought.in_library(context.principal, query, documents, max_passages - len(own))
+        in_library = sought.check.verdict(query, [(_searched(hit), hit.score) for hit in hits])
+        found = await sought.excerpts(context.principal, hits if in_library.answers else ())
+        # What one of the two answers, the other need not.
+        telling = [one for one in (in_own, in_library) if one.answers] or [in_library if hits else in_own]
+        notes = [*notes, *(one.note for one in telling if one.note)]
         sought.tell(context, found)
         blocks = [*map(_of_file, own), *(_of_document(one, context) for one in found)]
         return ToolOutput(_quoted(blocks, notes), memories=tuple(one.hit.id for one in found))
@@ -163,7 +166,7 @@ class _Sought:
 
     passages: Passages
     documents: Documents
-    least_score: float
+    check: AnswerCheck = field(default_factory=AnswerCheck)
 
     async def named(self, context: ToolContext, wanted: str) -> HeldFile | Document:
         """The file or document that is meant: those of the conversation first."""
@@ -234,16 +237,18 @@ class _Sought:
 
     async def in_library(
         self, principal: Principal, query: str, documents: Sequence[Document] | None, room: int
-    ) -> list[Excerpt]:
-        """What documents say to a question, in at most `room` excerpts."""
+    ) -> list[PassageHit]:
+        """What documents say to a question, in at most `room` passages."""
         if room < 1 or (documents is not None and not documents):
             return []
         library = self.documents.library
         scope = Scope(documents=None if documents is None else tuple(one.id for one in documents))
-        hits = await library.search(principal, query, room, scope=scope)
-        answers = [hit for hit in hits if hit.score >= self.least_score]
-        limits = self.documents.ingest.limits
-        return await excerpts_of(library, principal, answers, limits=limits, budget=_TOKENS)
+        return await library.search(principal, query, room, scope=scope)
+
+    async def excerpts(self, principal: Principal, hits: Sequence[PassageHit]) -> list[Excerpt]:
+        """Passages with what stands around them."""
+        library, limits = self.documents.library, self.documents.ingest.limits
+        return await excerpts_of(library, principal, hits, limits=limits, budget=_TOKENS)
 
     @staticmethod
     def tell(context: ToolContext, found: Sequence[Excerpt]) -> None:
@@ -280,6 +285,10 @@ def _named(files: Sequence[HeldFile], wanted: str) -> HeldFile | None:
         if found := [file for file in files if is_meant(file)]:
             return found[-1]
     return None
+
+
+def _searched(hit: PassageHit) -> str:
+    return f"{hit.document.name}\n{hit.heading}\n{hit.text}"
 
 
 def _of_file(passage: Passage) -> str:
