@@ -15,6 +15,7 @@ import msgspec
 
 from bethink.app import App
 from bethink.clock import FakeClock
+from bethink.documents.archive import CONTENTS, DOCUMENTS, FORMAT, SCHEMA
 from bethink.documents.library import NewDocument
 from bethink.documents.records import Document
 from bethink.documents.service import Documents
@@ -83,7 +84,19 @@ def members(path: Path) -> dict[str, bytes]:
         return {one.name: archive.extractfile(one).read() for one in archive}  # pyright: ignore[reportOptionalMemberAccess] - files only
 
 
+def empty_base() -> bytes:
+    """An archive without documents."""
+    manifest = {"format": FORMAT, "schema": SCHEMA, "name": "Empty", "counts": {}, "members": {}}
+    return archived({"manifest.json": msgspec.json.encode(manifest), DOCUMENTS: b"", CONTENTS: b""})
+
+
 def packed(path: Path, contents: Mapping[str, bytes], *, sealed: bool = True) -> Path:
+    """An archive made by hand in a file."""
+    path.write_bytes(archived(contents, sealed=sealed))
+    return path
+
+
+def archived(contents: Mapping[str, bytes], *, sealed: bool = True) -> bytes:
     """An archive made by hand; if it is `sealed`, the manifest names what the members are."""
     contents = dict(contents)
     if sealed:
@@ -100,5 +113,4 @@ def packed(path: Path, contents: Mapping[str, bytes], *, sealed: bool = True) ->
             one = tarfile.TarInfo(name)
             one.size = len(content)
             archive.addfile(one, io.BytesIO(content))
-    path.write_bytes(gzip.compress(written.getvalue(), mtime=0))
-    return path
+    return gzip.compress(written.getvalue(), mtime=0)

@@ -72,7 +72,8 @@ async def test_a_base_answers_the_same_on_another_engine_and_gives_the_same_arch
         assert (acme.document.tags, len(acme.document.versions)) == (("signed", "2026"), 2)
         assert zebra.content.pages == 2
         before = acme.document.versions[0].content
-        assert "June" not in (await house.app.library.page(house.me, before, 1)).text
+        (page,) = await house.app.library.pages(house.me, before)
+        assert "June" not in page.text
         original = await house.app.library.original(house.me, zebra.content.id)
         assert original.read_bytes() == ZEBRA
     assert copy.read_bytes() == archive.read_bytes()
@@ -155,7 +156,8 @@ async def test_files_that_have_no_room_are_not_imported(tmp_path: Path) -> None:
         archive = await exported(house, tmp_path / "kb.tar.gz", originals=True)
     async with open_library("memory", tmp_path) as house:
         bases = documents_of(house.app).bases
-        bases = replace(bases, library=replace(house.app.library, quota_bytes=100))
+        contents = replace(house.app.library.contents, quota_bytes=100)
+        bases = replace(bases, library=replace(house.app.library, contents=contents))
         with pytest.raises(TooLarge, match="no room"):
             await bases.import_archive(house.me, archive)
         assert await house.app.ports.store.count(house.me.owner, CONTENTS, {}) == 0

@@ -31,12 +31,14 @@ from bethink.web import create_rooms
 from tests.door import called, said, served
 from tests.exports import asked_and_answered, packed
 from tests.house import House, open_house
+from tests.knowledge import empty_base
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 SECRET = "Zebulon"
 """Stands in everything of Ann's."""
 HERS = f"{SECRET} has a quetzal"
+EMPTY_BASE = empty_base()
 UNLISTED = {
     "/openapi.json",
     "/mcp",
@@ -120,8 +122,10 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     imported = await made("/import", files=upload)
     while (await bare.ask(hers.text, "GET", f"/import/{imported['id']}")).json()["state"] == "reading":
         await anyio.lowlevel.checkpoint()
+    base = await made("/documents/collections", json={"name": SECRET})
     ids = {
         "path": path,
+        "base": base["id"],
         "page_undo": page["undo"],
         "version": page["undo"].removeprefix("page:"),
         "import_id": imported["id"],
@@ -175,6 +179,8 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /import": {"files": {"file": ("notes.md", b"# Bob's", "text/markdown")}},
         "POST /import/{import_id}/apply": {"json": {}},
         "POST /memories/import": {"content": b'{"content": "Bob has a cat"}\n'},
+        "POST /kb/import": {"content": EMPTY_BASE},
+        "POST /kb/{base}/search": {"json": {"query": "quetzal"}},
         "POST /memories/consolidate": {"json": {"preview": True}},
         "POST /mcp-servers/{name}/accept": {"json": {}},
         "POST /memories": {"json": {"content": "Bob has a newt"}},

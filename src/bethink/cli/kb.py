@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.cli.commands import YES, Commands, arg, at_most
 from bethink.cli.exits import Exit
-from bethink.cli.terminal import counted, new_file, one_line
-from bethink.errors import BadInput, BethinkError, EmbeddingsUnavailable
+from bethink.cli.terminal import counted, one_line
+from bethink.errors import BadInput, EmbeddingsUnavailable
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Generator
-    from typing import BinaryIO
 
     from bethink.app import App
     from bethink.cli.session import Session
@@ -278,40 +277,12 @@ def _export_to(session: Session, name: str, file: str | None, *, originals: bool
     path = Path(file or f"{name.replace('/', '_')}{_ENDING}")
     if not path.name.endswith((_ENDING, ".tgz")):
         path = path.with_name(f"{path.name}{_ENDING}")
-    with _archive_file(path) as target:
-        report = session.mine(_bases(session).export, name, target, originals=originals)
+    report = session.mine(_bases(session).export_file, name, path, originals=originals)
     value = {"file": str(path), "counts": report.counts, "note": report.note}
     held = f"{counted(report.counts.documents, 'document')}, {counted(report.counts.passages, 'passage')}"
     session.screen.result(value, f"{path}: {held}, {path.stat().st_size / 1e6:,.1f} MB")
     if report.note:
         session.screen.remark(report.note, "yellow")
-
-
-@contextmanager
-def _archive_file(path: Path) -> Generator[BinaryIO]:
-    """A new file, or one that takes the place of an older archive once it is whole.
-
-    Raises:
-        BadInput: there is another file of that name.
-    """
-    from bethink.documents.archive import manifest_of
-
-    if not path.exists():
-        with new_file(path) as target:
-            yield target
-        return
-    if manifest_of(path) is None:
-        raise BadInput(f"{path} already exists and is no knowledge base: choose another name.")
-    newer = path.with_name(f"{path.name}.new")
-    newer.unlink(missing_ok=True)
-    try:
-        with new_file(newer) as target:
-            yield target
-        newer.replace(path)
-    except OSError as error:
-        raise BethinkError(f"{path} cannot be written: {error.strerror}.") from error
-    finally:
-        newer.unlink(missing_ok=True)
 
 
 async def _load_model(app: App) -> None:

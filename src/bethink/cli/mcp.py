@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 _EPILOG = """\
-families: memory, people, vault, web, python; what is switched off is not offered
+families: memory, people, vault, knowledge, web, python; what is switched off is not offered
 `bethink serve` offers the same at /mcp and can run at the same time on the same data."""
 COMMANDS = Commands(_EPILOG)
 
@@ -19,6 +19,7 @@ COMMANDS = Commands(_EPILOG)
 @COMMANDS.add_alone(
     "",
     arg("--only FAMILIES", "offer only these, separated by commas"),
+    arg("--kb NAME", "offer the tools of this knowledge base, and what --only names"),
     arg("--http PORT", "serve /mcp on this port instead, 0 for a free one", type=int),
     arg("--host HOST", "with --http: address to listen on (BETHINK_HOST)"),
 )
@@ -28,6 +29,8 @@ def _serve(options: Namespace) -> int:
     from bethink.mcp_server.families import families_of
 
     only = families_of(options.only)
+    if options.kb is not None:
+        only = (*(name for name in only if name != "knowledge"), f"knowledge:{options.kb}")
     settings = settings_to_serve(options, port=options.http, user=options.user)
     if options.http is None:
         from bethink.mcp_server.stdio import serve_stdio

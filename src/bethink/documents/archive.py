@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import re
 import tarfile
 import tempfile
 import zlib
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final, TypeVar
@@ -370,6 +371,30 @@ def unpacked(path: Path) -> Generator[Unpacked]:
                 ) from error
             raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
         yield found
+
+
+@contextmanager
+def archive_file(path: Path) -> Generator[IO[bytes]]:
+    """A file to write an archive to, in place of an older one; it is there once it is whole. Blocks.
+
+    Raises:
+        BadInput: there is another file of that name.
+        BethinkError: it cannot be written.
+    """
+    if path.exists() and manifest_of(path) is None:
+        raise BadInput(f"{path} already exists and is no knowledge base: choose another name.")
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123 - with a mode
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise BethinkError(f"{path} cannot be written: {error.strerror}.") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def manifest_of(path: Path) -> Manifest | None:

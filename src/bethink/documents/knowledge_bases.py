@@ -25,6 +25,7 @@ from bethink.documents.archive import (
     DocumentLine,
     PageLine,
     PassageLine,
+    archive_file,
     unpacked,
 )
 from bethink.documents.ingest import searched_text
@@ -74,6 +75,8 @@ _LEASE_S: Final = 60.0
 _BATCH: Final = 200
 """Records of one commit, or a whole content's if it has more pages."""
 _UNREAD: Final = frozenset({"failed", "cancelled"})
+_LEAST: Final = 0.01
+"""Below it a passage has nothing to do with the question."""
 _ALL: Final = 1_000_000_000
 _HIDDEN: Final = (
     "Filters hide a part of your data from this client: an export would be incomplete. "
@@ -184,7 +187,7 @@ class KnowledgeBases:
         base = None if name is None else (await self.library.collection(principal, name)).id
         del graph
         hits = await self.library.search(principal, query, limit, scope=Scope(collection=base))
-        return [hit for hit in hits if hit.score >= min_similarity]
+        return [hit for hit in hits if hit.score >= max(min_similarity, _LEAST)]
 
     # --- export
 
@@ -224,6 +227,18 @@ class KnowledgeBases:
             else ""
         )
         return ArchiveReport(base.name, manifest.counts, note)
+
+    async def export_file(
+        self, principal: Principal, name: str, path: Path, *, originals: bool = False
+    ) -> ArchiveReport:
+        """Write a base to a file, in place of an older archive.
+
+        Raises:
+            NotAllowed: something is hidden from this reader.
+            BadInput: there is another file of that name.
+        """
+        async with _in_thread(archive_file(path)) as target:
+            return await self.export(principal, name, target, originals=originals)
 
     async def _export_content(
         self, principal: Principal, writer: ArchiveWriter, content: Content, *, is_current: bool
@@ -513,7 +528,11 @@ async def _in_thread(manager: AbstractContextManager[T]) -> AsyncGenerator[T]:
     entered = await anyio.to_thread.run_sync(manager.__enter__)
     try:
         yield entered
-    finally:
+    except BaseException as error:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(manager.__exit__, type(error), error, error.__traceback__)
+        raise
+    else:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(manager.__exit__, None, None, None)
 

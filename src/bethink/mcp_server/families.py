@@ -16,10 +16,12 @@ from pydantic import AwareDatetime, BaseModel, Field
 
 from bethink.clock import to_datetime
 from bethink.conversations import KIND as TURN
+from bethink.documents.service import Documents
 from bethink.errors import BadInput
 from bethink.features import FEATURES
 from bethink.memory import NewFact, Source
 from bethink.tool import ToolContext, ToolOutput, tool
+from bethink.tools.knowledge import knowledge_tools
 
 if TYPE_CHECKING:
     from bethink.app import App
@@ -291,7 +293,8 @@ def _fields(fact: Fact) -> dict[str, Any]:
     }
 
 
-Make = Callable[["App"], Sequence["Tool"]]
+Make = Callable[["App", str], Sequence["Tool"]]
+"""Of an app, and what a client is bound to: a knowledge base by its name, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +313,15 @@ class Offer:
     output: dict[str, Any] | None = None
 
 
-_MADE: dict[str, Sequence[Make]] = {"memory": (memory_tools, conversation_tools)}
+def _memory_tools(app: App, _: str) -> list[Tool]:
+    return [*memory_tools(app), *conversation_tools(app)]
+
+
+def _knowledge_tools(app: App, base: str) -> list[Tool]:
+    return knowledge_tools(app.features.of(Documents), app.message_search, base or None)
+
+
+_MADE: dict[str, Sequence[Make]] = {"memory": (_memory_tools,), "knowledge": (_knowledge_tools,)}
 FAMILIES: dict[str, Family] = {
     feature.name: Family(feature.mcp_summary, _MADE.get(feature.name, ()))
     for feature in FEATURES
@@ -319,11 +330,15 @@ FAMILIES: dict[str, Family] = {
 
 
 def offers(app: App, only: Sequence[str] = ()) -> dict[str, Offer]:
-    """What there is to offer now, by name; `only` names families. What is switched off is left out."""
+    """What there is to offer now, by name. What is switched off is left out.
+
+    `only` names families; `knowledge:NAME` is that family for one knowledge base.
+    """
     found: dict[str, Offer] = {}
-    for name in only or FAMILIES:
+    for word in only or FAMILIES:
+        name, _, bound = word.partition(":")
         family = FAMILIES[name]
-        made = [one for make in family.made for one in make(app)]
+        made = [one for make in family.made for one in make(app, bound)]
         for one in (*made, *(one for one in app.toolbox.all if one.family == name)):
             found.setdefault(one.name, Offer(one, one.output_schema))
     return found
@@ -344,4 +359,4 @@ def families_of(text: str | None) -> tuple[str, ...]:
 
 def instructions(only: Sequence[str] = ()) -> str:
     """What a client's model is told of this server."""
-    return "\n".join(FAMILIES[name].summary for name in only or FAMILIES)
+    return "\n".join(FAMILIES[name].summary for name in (word.partition(":")[0] for word in only or FAMILIES))

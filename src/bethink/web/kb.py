@@ -137,26 +137,26 @@ async def import_base(
     return ImportedBase.of(report)
 
 
-@router.get("/{name}")
-async def get_base(name: str, app: Served, caller: Caller, hidden: CallerFilter) -> KnowledgeBase:
+@router.get("/{base}")
+async def get_base(base: str, app: Served, caller: Caller, hidden: CallerFilter) -> KnowledgeBase:
     """A base by its name or id."""
-    return _shown(await _bases(app).get(caller, name), hidden)
+    return _shown(await _bases(app).get(caller, base), hidden)
 
 
-@router.delete("/{name}", status_code=204)
-async def delete_base(name: str, app: Served, caller: Caller) -> None:
+@router.delete("/{base}", status_code=204)
+async def delete_base(base: str, app: Served, caller: Caller) -> None:
     """Remove a base with its documents."""
-    await _bases(app).remove(caller, name)
+    await _bases(app).remove(caller, base)
 
 
-@router.post("/{name}/search")
+@router.post("/{base}/search")
 async def search_base(
-    name: str, body: KnowledgeBaseQuestion, app: Served, caller: Caller, hidden: CallerFilter
+    base: str, body: KnowledgeBaseQuestion, app: Served, caller: Caller, hidden: CallerFilter
 ) -> KnowledgeBaseAnswer:
     """The passages of a base that answer a question, best first."""
     hits = await _bases(app).search(
         caller,
-        name,
+        base,
         body.query,
         limit=body.limit,
         graph=body.graph,
@@ -184,13 +184,13 @@ async def search_base(
 
 
 @router.get(
-    "/{name}/export",
+    "/{base}/export",
     dependencies=[SEES_ALL],
     response_class=Response,
     responses={200: {"description": "The archive.", "content": {"application/gzip": {}}}},
 )
 async def export_base(
-    name: str,
+    base: str,
     app: Served,
     caller: Caller,
     *,
@@ -198,7 +198,7 @@ async def export_base(
 ) -> Response:
     """A base as an archive (`.tar.gz`) that another machine can import."""
     file: IO[bytes] = await anyio.to_thread.run_sync(tempfile.TemporaryFile)
-    report = await _bases(app).export(caller, name, file, originals=originals)
+    report = await _bases(app).export(caller, base, file, originals=originals)
     size = await anyio.to_thread.run_sync(file.tell)
     called = quote(f"{report.name}.tar.gz", safe="")
     headers = {"content-disposition": f"attachment; filename*=utf-8''{called}", "content-length": str(size)}
