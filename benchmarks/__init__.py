@@ -35,6 +35,7 @@ class How:
     peer_python: Path | None = None
     owners: int | None = None
     turns: tuple[int, ...] | None = None
+    files: int | None = None
 
 
 def run(names: Sequence[str], settings: Settings, *, file: Path | None, how: How) -> None:
@@ -132,16 +133,17 @@ async def _vault(_: Settings, how: How) -> Rows:
 
 
 async def _documents(settings: Settings, how: How) -> Rows:
+    from benchmarks.documents.corpus import FILES
     from benchmarks.documents.reading import measure_reading
-    from benchmarks.documents.retrieval import FILES, measure_retrieval
-    from benchmarks.documents.scale import PASSAGES_KEPT, measure_scale
+    from benchmarks.documents.retrieval import FILES_ASKED, measure_retrieval
+    from benchmarks.documents.scale import measure_scale
     from bethink.embeddings.minilm import MiniLmEmbeddings
 
-    files, passages = (how.sizes or ())[:1] or (FILES,), (how.sizes or ())[1:2] or (PASSAGES_KEPT,)
+    embeddings = MiniLmEmbeddings(settings.models)
     return [
-        *await measure_reading(*files, peer_python=how.peer_python),
-        *await measure_retrieval(MiniLmEmbeddings(settings.models), *files, peer_python=how.peer_python),
-        *await measure_scale(*passages),
+        *await measure_reading(how.files or FILES, how.peer_python),
+        *await measure_retrieval(embeddings, how.files or FILES_ASKED, how.peer_python),
+        *await measure_scale(),
     ]
 
 

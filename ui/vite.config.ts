@@ -1,5 +1,6 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
+import { base, pdfAssets } from "./scripts/pdfAssets.mjs";
 
 // The pages' own addresses that the interface also answers as data (`/settings`, `/tasks`, …):
 // a navigation asks for HTML and gets the page, a fetch asks for JSON and goes to the server.
@@ -18,7 +19,9 @@ const served = [
 ];
 
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), pdfAssets()],
+  define: { PDF_ASSETS: JSON.stringify(base) },
+  worker: { format: "es" },
   build: {
     outDir: "../src/bethink/static",
     emptyOutDir: true,

@@ -20,11 +20,13 @@ _UNICODE, _BINARY = 0x001F, 0x0102
 
 
 @dataclass(slots=True)
-class _Entry:
+class Entry:
+    """A storage or a stream; what is not given is filled in."""
+
     name: str
     kind: int
     content: bytes = b""
-    children: list[_Entry] = field(default_factory=list["_Entry"])
+    children: list[Entry] = field(default_factory=list["Entry"])
     number: int = 0
     start: int = _END
     first_child: int = _FREE
@@ -38,31 +40,31 @@ def message_file(
     texts = {0x001A: "IPM.Note", 0x0037: subject, 0x0C1A: sender, 0x0C1F: "ada@example.org", 0x1000: body}
     # Eight bytes, then the numbers of recipients and attachments, twice.
     head = struct.pack("<8x4I8x", 0, len(attachments), 0, len(attachments))
-    root = _Entry("Root Entry", _ROOT, children=[*_properties(head, texts)])
-    named = [_Entry(f"__substg1.0_{number:04X}0102", _STREAM) for number in (2, 3, 4)]
-    root.children.append(_Entry("__nameid_version1.0", _STORAGE, children=named))
+    root = Entry("Root Entry", _ROOT, children=[*_properties(head, texts)])
+    named = [Entry(f"__substg1.0_{number:04X}0102", _STREAM) for number in (2, 3, 4)]
+    root.children.append(Entry("__nameid_version1.0", _STORAGE, children=named))
     for number, (name, content) in enumerate(attachments):
         held = _properties(bytes(8), {0x3704: name, 0x3707: name}, {0x3701: content})
-        root.children.append(_Entry(f"__attach_version1.0_#{number:08X}", _STORAGE, children=[*held]))
+        root.children.append(Entry(f"__attach_version1.0_#{number:08X}", _STORAGE, children=[*held]))
     return compound_file(root.children)
 
 
 def _properties(
     head: bytes, texts: dict[int, str], binary: dict[int, bytes] | None = None
-) -> Iterator[_Entry]:
+) -> Iterator[Entry]:
     values = [(tag, _UNICODE, text.encode("utf-16-le")) for tag, text in texts.items()]
     values += [(tag, _BINARY, content) for tag, content in (binary or {}).items()]
     rows = bytearray(head)
     for tag, kind, value in values:
-        yield _Entry(f"__substg1.0_{tag:04X}{kind:04X}", _STREAM, value)
+        yield Entry(f"__substg1.0_{tag:04X}{kind:04X}", _STREAM, value)
         # A text's size counts its closing zero, which the stream leaves out.
         rows += struct.pack("<HHIII", kind, tag, 6, len(value) + (2 if kind == _UNICODE else 0), 0)
-    yield _Entry("__properties_version1.0", _STREAM, bytes(rows))
+    yield Entry("__properties_version1.0", _STREAM, bytes(rows))
 
 
-def compound_file(entries: Sequence[_Entry]) -> bytes:
+def compound_file(entries: Sequence[Entry]) -> bytes:
     """The file that holds these storages and streams."""
-    root = _Entry("Root Entry", _ROOT, children=[*entries])
+    root = Entry("Root Entry", _ROOT, children=[*entries])
     flat = list(_flat(root))
     for number, entry in enumerate(flat):
         entry.number = number
@@ -107,13 +109,13 @@ def compound_file(entries: Sequence[_Entry]) -> bytes:
 _DIRECT: Final = 109
 
 
-def _flat(entry: _Entry) -> Iterator[_Entry]:
+def _flat(entry: Entry) -> Iterator[Entry]:
     yield entry
     for child in entry.children:
         yield from _flat(child)
 
 
-def _order(entry: _Entry) -> None:
+def _order(entry: Entry) -> None:
     """Siblings form a tree in the order of length and name: here a chain to the right, which is allowed."""
     children = sorted(entry.children, key=lambda one: (len(one.name), one.name.upper()))
     entry.first_child = children[0].number if children else _FREE
@@ -129,7 +131,7 @@ def _chained(content: bytes, sectors: bytearray, fat: list[int], *, size: int) -
     return first
 
 
-def _row(entry: _Entry | None) -> bytes:
+def _row(entry: Entry | None) -> bytes:
     if entry is None:
         return struct.pack("<64xHBBIII36xIQ", 0, 0, 1, _FREE, _FREE, _FREE, 0, 0)
     name = entry.name.encode("utf-16-le")

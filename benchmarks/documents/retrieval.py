@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Search = Callable[[str], Awaitable[list[int]]]
     Embed = Callable[[Sequence[str]], Awaitable[list[NDArray[np.float32]]]]
 
-FILES: Final = 300
+FILES_ASKED: Final = 300
 _UNKNOWN: Final = 100
 """Files that are not there: nothing answers the questions about them."""
 _DEPTH: Final = 10
@@ -136,7 +136,7 @@ def our_chunks(files: Sequence[CorpusFile], limits: PassageLimits) -> list[Chunk
 
 
 async def measure_retrieval(
-    embeddings: Embeddings, files: int = FILES, peer_python: Path | None = None
+    embeddings: Embeddings, files: int = FILES_ASKED, peer_python: Path | None = None
 ) -> list[dict[str, Any]]:
     """A row for each way: shares of the questions whose file and page are among the best 5 and 10.
 

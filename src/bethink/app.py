@@ -301,6 +301,9 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         features=features,
         forget=lambda principal, facts: features.of(Forgetting).forget(principal, facts),
         ask_vectors=background.ask_vectors,
+        digest=shared.secret_box.digest,
+        find_user=accounts.find_user,
+        acting=accounts.on_behalf_of,
     )
     _open_features(surroundings, visibility, recall)
     return _Base(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bethink.embeddings import Embeddings
     from bethink.forgettable import Forgettable
     from bethink.index import Index
-    from bethink.principal import Principal
+    from bethink.principal import AccountHolder, OnBehalfOf, Principal
     from bethink.redaction import Redaction
     from bethink.settings import Settings
     from bethink.store import Change, Collection, Store
@@ -199,7 +199,9 @@ class Surroundings:
     """What a feature may stand on when it is opened.
 
     `features` are those that stand before it in the list. `forget` takes facts out for good, once all
-    are open. `ask_vectors` has an owner's items embedded that lack a vector, soon.
+    are open. `ask_vectors` has an owner's items embedded that lack a vector, soon. `digest` gives what only
+    this Bethink can make of a text. `find_user` knows users by name or id, and `acting` gives who acts for
+    an owner by itself.
     """
 
     settings: Settings
@@ -215,6 +217,9 @@ class Surroundings:
     features: Features
     forget: Callable[[Principal, Sequence[str]], Awaitable[object]]
     ask_vectors: Callable[[str], None]
+    digest: Callable[[str], Awaitable[str]]
+    find_user: Callable[[str], Awaitable[AccountHolder | None]]
+    acting: OnBehalfOf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

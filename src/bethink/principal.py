@@ -63,6 +63,25 @@ class Principal:
         return replace(self, audience=f"{self.door}/{agent}")
 
 
+class AccountHolder(Protocol):
+    """One who may come in: `id` is the owner of their data, `created_at` microseconds UTC."""
+
+    @property
+    def id(self) -> str:
+        """Of the owner."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """By which they come in."""
+        ...
+
+    @property
+    def created_at(self) -> int:
+        """When they were added."""
+        ...
+
+
 class OnBehalfOf(Protocol):
     """Gives the principal of work that this process does for an owner; `app` wires `accounts`."""
 

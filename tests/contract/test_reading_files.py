@@ -12,7 +12,7 @@ from inline_snapshot import snapshot
 from pypdf import PdfReader, PdfWriter
 
 from bethink.documents.reading.extraction import Extraction
-from bethink.documents.reading.messages import Extracted
+from bethink.documents.reading.messages import NEEDS_OCR, Extracted
 from bethink.documents.reading.tables import PAGE_CHARS, paged, paragraphs
 from bethink.errors import DocumentError
 from tests.papers import letter, pdf, with_part
@@ -193,7 +193,7 @@ def test_a_paragraph_without_an_end_is_cut() -> None:
         (
             b"\x89PNG\r\n\x1a\n\0\0",
             "a.png",
-            "a.png is an image: `pip install 'bethink[ocr]'` installs text recognition, which reads them.",
+            f"a.png is an image: {NEEDS_OCR}",
         ),
         (b"PK\x03\x04\0", "a.xlsx", "a.xlsx: This XLSX file is damaged: it cannot be unpacked."),
         (EMPTY_ZIP, "a.xlsx", "a.xlsx: It is an archive: unpack it and give the files in it."),

@@ -52,7 +52,7 @@ async def refused(path: Path) -> str:
         with pytest.raises(BethinkError) as raised:
             await documents_of(house.app).bases.import_archive(house.me, path)
         assert await counts(house) == [0] * len(KEPT)
-        assert list(await house.app.library.blobs.ids(house.me.owner)) == []
+        assert list(await house.app.library.contents.blobs.ids(house.me.owner)) == []
         return str(raised.value)
 
 
@@ -213,4 +213,4 @@ async def test_what_an_import_kept_in_part_goes_again(
             await bases.finish_earlier()
         assert await counts(house) == before
         assert (await house.app.library.state(house.me, mine.id)).content.passages == 1
-        assert list(await house.app.library.blobs.ids(house.me.owner)) == [mine.content]
+        assert list(await house.app.library.contents.blobs.ids(house.me.owner)) == [mine.content]

@@ -55,6 +55,7 @@ SERVED_ELSEWHERE = {
 """Tasks that need more than this house has; each has a test of its own."""
 
 BOUNDED = {
+    ("documents/ingest.py", "self._read_each"): "ends with the supervised task that it is part of",
     ("documents/ingest.py", "self._renew"): "ends with the supervised task that it is part of",
     ("importing/jobs.py", "partial"): "one import, whose outcome is recorded",
     ("recall/passages.py", "one"): "one file of a request",

@@ -44,6 +44,13 @@ function platform(name) {
 }
 
 const exact = (range) => /\d+\.\d+\.\d+\S*/.exec(range)?.[0];
+// pdf.js runs in browsers alone here: it needs no version of Node.js, and no canvas for it of 35 MB.
+delete lock.packages["node_modules/pdfjs-dist"]?.engines;
+delete lock.packages["node_modules/pdfjs-dist"]?.optionalDependencies;
+for (const key of Object.keys(lock.packages)) {
+  if (key.startsWith("node_modules/@napi-rs/canvas")) delete lock.packages[key];
+}
+
 let added = 0;
 for (const entry of Object.values(lock.packages)) {
   for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {

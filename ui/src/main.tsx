@@ -9,7 +9,9 @@ import type { SessionHooks } from "./run/session";
 import { AccountService } from "./services/account";
 import { AppProvider, type Services } from "./services/context";
 import { ConversationsService } from "./services/conversations";
+import { DocumentUploads } from "./services/documentUploads";
 import { HealthService } from "./services/health";
+import { BrowserFiles } from "./services/keptFiles";
 import { KeptWords } from "./services/keptWords";
 import { LookService } from "./services/look";
 import { News } from "./services/news";
@@ -32,10 +34,17 @@ import "./styles/login.css";
 const router = new Router();
 const conversations = new ConversationsService();
 const memoryNews = new News();
+const documentNews = new News();
+const documentUploads = new DocumentUploads({
+  api: () => import("./api/documents").then(({ uploadsApi }) => uploadsApi),
+  kept: new BrowserFiles(() => account.ready.then(owner)),
+  onDone: () => void documentNews.tell(),
+});
 const health = new HealthService();
 const account = new AccountService();
 account.start(health.store);
 account.leaving.hear(() => services.sessions.forgetWords());
+account.leaving.hear(documentUploads.forget);
 const owner = () => account.session.get()?.user?.id ?? "";
 const words = new KeptWords(sessionStorage, owner, account.ready);
 const hooks: SessionHooks = {
@@ -56,11 +65,14 @@ const services: Services = {
   health,
   look: new LookService(),
   memoryNews,
+  documentNews,
+  documentUploads,
   toasts: new Toasts(),
   keys: new KeysService(),
 };
 services.health.start();
 services.keys.start();
+void documentUploads.takeUp();
 keepFocus();
 addEventListener("beforeunload", (event) => {
   if (services.sessions.holdUnsent) event.preventDefault();

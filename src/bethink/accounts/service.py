@@ -143,6 +143,11 @@ class Accounts:
             known = self.register.last_known
         return self.needs_users or bool(known.users)
 
+    async def find_user(self, name_or_id: str) -> User | None:
+        """The user with this id or name."""
+        known = await self.register.known()
+        return known.users.get(name_or_id) or known.named(name_or_id)
+
     def on_behalf_of(self, owner: str, *, audience: str) -> Principal:
         """The principal of work that this process does for an owner by itself."""
         return Principal(owner, audience, _ALL, self.time_zone)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
 
@@ -21,13 +22,17 @@ class Blobs(Protocol):
         """
         ...
 
-    async def keep(self, owner: str, id: str, content: bytes | Path, *, move: bool = False) -> None:
-        """Keep a content that may lie in a file of this machine, which is moved away if it may be.
+    async def keep(self, owner: str, id: str, content: bytes | Path) -> None:
+        """Keep a content that may lie in a file of this machine.
 
         Raises:
             DiskFull: there is no room; nothing was written.
             StorageError: it cannot be read or written.
         """
+        ...
+
+    def alone(self, owner: str) -> AbstractAsyncContextManager[None]:
+        """A block in which nobody else, in any process, is in such a block of the owner's."""
         ...
 
     def area(self, name: str) -> Blobs:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _PARTIAL = ".part"
 _PART = 2**20
+_LOCK_S = 0.005
+"""How often it is looked whether another has left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,20 @@ class DirectoryBlobs:
         """Keep a content; durable when it returns."""
         await self.keep(owner, id, content)
 
-    async def keep(self, owner: str, id: str, content: bytes | Path, *, move: bool = False) -> None:
+    async def keep(self, owner: str, id: str, content: bytes | Path) -> None:
         """Keep a content, or what a file holds; durable when it returns."""
         await self._in_thread(partial(_write, self.path(owner, id), content))
-        if move and isinstance(content, Path):
-            await self._in_thread(partial(content.unlink, missing_ok=True))
+
+    @asynccontextmanager
+    async def alone(self, owner: str) -> AsyncGenerator[None]:
+        """A block in which nobody else is; who dies in it leaves it."""
+        directory = await anyio.to_thread.run_sync(partial(_opened, self._home(owner)))
+        try:
+            while not await anyio.to_thread.run_sync(partial(_locked, directory)):  # noqa: ASYNC110 - nobody tells
+                await anyio.sleep(_LOCK_S)
+            yield
+        finally:
+            os.close(directory)
 
     def area(self, name: str) -> DirectoryBlobs:
         """Contents of another kind, in a directory beside those of owners."""
@@ -106,14 +117,29 @@ def _write(path: Path, content: bytes | Path) -> None:
     _sync(path.parent)
 
 
+def _opened(home: Path) -> int:
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return os.open(home, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _locked(directory: int) -> bool:
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def _held(path: Path) -> BinaryIO:
-    """A new file that is locked while it is open: one without a lock belongs to no process any more."""
+    """An empty file that is locked while it is open: one without a lock belongs to no process any more."""
     while True:
-        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb")
         fcntl.flock(file, fcntl.LOCK_EX)
-        if os.fstat(file.fileno()).st_nlink:
-            return file
-        file.close()  # `_clean` had it first
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                file.truncate()
+                return file
+        file.close()  # `_clean`, or who wrote the same content, had it first
 
 
 def _clean(home: Path) -> None:

@@ -32,16 +32,16 @@ COMMANDS = Commands()
     arg(
         "--sizes N,N",
         "with `search` and `memory`: how many facts, such as 1000,100000; with `vault`: how many"
-        " pages; with `documents`: how many files, and how many passages; `search` among a million"
-        " takes some ten minutes and 6 GB of memory",
+        " pages; `search` among a million takes some ten minutes and 6 GB of memory",
     ),
     arg("--owners N", "with `search`: how many owners of 1,000 facts each, 200 unless told", type=int),
     arg("--turns N,N", "with `conversations`: how long they are, 10,1000,10000 unless told"),
     arg(
         "--peer-python PYTHON",
-        "with `memory`: a Python that has chromadb, lancedb or mem0, to be measured beside it; with"
-        " `documents`: one that has markitdown, kreuzberg or llama-index-core",
+        "with `memory` and `documents`: a Python that has what is measured beside them: chromadb, lancedb"
+        " or mem0; markitdown, kreuzberg or llama-index-core",
     ),
+    arg("--files N", "with `documents`: how many files the corpus has, 1000 unless told", type=int),
     arg("--json FILE", "also write the figures to FILE"),
 )
 def _measure(options: Namespace) -> int:
@@ -71,6 +71,7 @@ def _measure(options: Namespace) -> int:
         _python(options.peer_python),
         options.owners,
         _numbers(options.turns, "--turns"),
+        options.files,
     )
     benchmarks.run(options.names, settings_of(options), file=file, how=how)
     return Exit.OK

@@ -325,7 +325,7 @@ class KnowledgeBases:
 
     async def undo_import(self, owner: str, begun: ArchiveImport) -> None:
         """Remove what an import has kept so far, but for what documents have meanwhile."""
-        await self.library.drop_unused(owner, begun.contents)
+        await self.library.contents.drop_unused(owner, begun.contents)
         await self.library.store.commit(owner, [Delete(ARCHIVE_IMPORTS, begun.id)])
         await self.library.store.scrub()
 
@@ -381,7 +381,7 @@ class _ArchiveImport:
             await self._keep_documents(collection, lines, begun)
 
     async def _check_room(self, new: Sequence[str]) -> None:
-        quota = self.library.quota_bytes
+        quota = self.library.contents.quota_bytes
         if quota is None:
             return
         members = self.archive.manifest.members
@@ -437,7 +437,8 @@ class _ArchiveImport:
             original=original is not None or (held is not None and held.record.original),
         )
         # Inert until its documents are there: nothing reads it, nothing shows it.
-        waiting = msgspec.structs.replace(ready, stage="cancelled", error="It is being imported.")
+        now = self.library.clock.now_us()
+        waiting = msgspec.structs.replace(ready, stage="cancelled", error="It is being imported.", at=now)
         version = 0 if held is None else held.version
         changes: list[Change] = [
             Put(CONTENTS, waiting, version),
@@ -451,7 +452,7 @@ class _ArchiveImport:
                 changes = [Expect(CONTENTS, line.id, version + 1)]
         await self.library.store.commit(self.owner, changes)
         if original is not None:
-            await self.library.blobs.keep(self.owner, line.id, original, move=True)
+            await self.library.contents.blobs.keep(self.owner, line.id, original)
         self._ready[line.id] = ready, version + 1
 
     def _parts(

@@ -80,6 +80,29 @@ class Content(Record, frozen=True, kw_only=True):
     note: str = ""
     error: str = ""
     original: bool = True
+    is_cut: bool = False
+    revision: int = 0
+    at: int
+
+    @property
+    def is_read(self) -> bool:
+        """Whether all its pages are kept."""
+        return 0 < self.pages == self.done
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its bytes are kept as they came."""
+        return self.original and not self.is_cut
+
+    def restaged(self, stage: Stage, **fields: object) -> Content:
+        """The same at another stage; whoever reads it stops."""
+        fields = {"stage": stage, "error": "", "revision": self.revision + 1} | fields
+        return msgspec.structs.replace(self, **fields)
+
+
+class ForgottenFile(Record, frozen=True, kw_only=True):
+    """A file a part of which was forgotten, or all of it: `id` is the keyed digest of its content's id."""
+
     at: int
 
 
@@ -111,10 +134,18 @@ class Passage(Record, frozen=True, kw_only=True):
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """Who else sees a collection; `writes` who may add to it."""
+    """Who else sees a collection, since when; `writes` who may add to it, and change and remove there."""
 
     user: str
     writes: bool = False
+    at: int = 0
+
+
+class ReceivedShare(Record, frozen=True, kw_only=True):
+    """Where a user finds a collection that another owner shares with them: `id` is the collection's."""
+
+    owner: str
+    at: int
 
 
 class DocumentCollection(Record, frozen=True, kw_only=True):
@@ -136,7 +167,10 @@ DOCUMENTS: Final = Collection(
 USES: Final = Collection(
     "document_uses", Use, ("content", "document"), scans=(("content",), ("document",)), searchable=False
 )
-CONTENTS: Final = Collection("document_contents", Content, ("stage",), scans=(("stage",),), searchable=False)
+CONTENTS: Final = Collection(
+    "document_contents", Content, ("stage", "at"), scans=(("stage", "at"),), searchable=False
+)
+FORGOTTEN_FILES: Final = Collection("document_forgotten", ForgottenFile, searchable=False)
 PAGES: Final = Collection(
     "document_pages", PageText, ("content", "number"), scans=(("content", "number"),), searchable=False
 )
@@ -146,6 +180,7 @@ PASSAGES: Final = Collection(
 COLLECTIONS: Final = Collection(
     "document_collections", DocumentCollection, ("created_at",), scans=(("created_at",),), searchable=False
 )
+RECEIVED: Final = Collection("document_shares_received", ReceivedShare, searchable=False)
 
 
 def page_id(content: str, number: int) -> str:

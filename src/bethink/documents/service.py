@@ -10,12 +10,25 @@ from urllib.parse import unquote, urlsplit
 import anyio.to_thread
 import numpy as np
 
+from bethink.documents.contents import Contents
 from bethink.documents.ingest import Ingest
 from bethink.documents.knowledge_bases import ARCHIVE_IMPORTS, KnowledgeBases
 from bethink.documents.library import Library, NewDocument
 from bethink.documents.passages import PassageLimits
 from bethink.documents.reading.extraction import Extraction, fault_of
-from bethink.documents.records import COLLECTIONS, CONTENTS, DOCUMENTS, KIND, PAGES, PASSAGES, USES, Origin
+from bethink.documents.records import (
+    COLLECTIONS,
+    CONTENTS,
+    DOCUMENTS,
+    FORGOTTEN_FILES,
+    KIND,
+    PAGES,
+    PASSAGES,
+    RECEIVED,
+    USES,
+    Origin,
+)
+from bethink.documents.sharing import Sharing
 from bethink.documents.uploads import UPLOADS, Uploads
 from bethink.errors import BadInput
 from bethink.feature import BackgroundTask, Feature, OpenFeature, RecallKind, RetentionRule
@@ -115,7 +128,7 @@ class Documents:
             ready=stages["ready"],
             failed=stages["failed"],
             bytes=size,
-            quota_bytes=library.quota_bytes,
+            quota_bytes=library.contents.quota_bytes,
             passages=found.searched,
             without_vector=found.without_vector,
             reader=ingest.extraction.state,
@@ -125,15 +138,22 @@ class Documents:
 def _open(at: Surroundings) -> OpenFeature:
     settings = at.settings
     walls = Walls(settings.code_sandbox, settings.data_dir, fault_of)
-    library = Library(
+    contents = Contents(
         store=at.store,
         blobs=at.blobs.area("documents"),
+        clock=at.clock,
+        digest=at.digest,
+        max_bytes=settings.documents_max_bytes,
+        quota_bytes=settings.documents_quota_mb and settings.documents_quota_mb * 1_000_000,
+    )
+    library = Library(
+        contents=contents,
+        sharing=Sharing(store=at.store, clock=at.clock, find_user=at.find_user, acting=at.acting),
+        bus=at.bus,
         clock=at.clock,
         new_id=at.new_id,
         search_index=at.search,
         filter_for=at.filter_for,
-        max_bytes=settings.documents_max_bytes,
-        quota_bytes=settings.documents_quota_mb and settings.documents_quota_mb * 1_000_000,
     )
     ingest = Ingest(
         library=library,
@@ -162,13 +182,13 @@ def _open(at: Surroundings) -> OpenFeature:
         return await uploads.forgotten(owner)
 
     async def clean(owner: str) -> None:
-        await library.sweep(owner)
+        await contents.sweep(owner)
         await uploads.clean(owner)
 
     async def take_up() -> None:
-        """What an earlier process did not end."""
-        library.added.set()
+        """What earlier processes did not end."""
         await bases.finish_earlier()
+        await ingest.take_up()
 
     return OpenFeature(
         service=Documents(library, ingest, uploads, bases),
@@ -180,6 +200,7 @@ def _open(at: Surroundings) -> OpenFeature:
         ],
         tasks=[
             BackgroundTask(name="reading of documents", run=ingest.run),
+            BackgroundTask(name="news of documents", run=ingest.listen),
             BackgroundTask(name="documents left unread", run=take_up, served=True),
         ],
     )
@@ -188,7 +209,18 @@ def _open(at: Surroundings) -> OpenFeature:
 FEATURE = Feature(
     name="documents",
     open=_open,
-    collections=(DOCUMENTS, USES, CONTENTS, PAGES, PASSAGES, COLLECTIONS, UPLOADS, ARCHIVE_IMPORTS),
+    collections=(
+        DOCUMENTS,
+        USES,
+        CONTENTS,
+        PAGES,
+        PASSAGES,
+        COLLECTIONS,
+        RECEIVED,
+        FORGOTTEN_FILES,
+        UPLOADS,
+        ARCHIVE_IMPORTS,
+    ),
     routes=tuple(f"bethink.web.documents.{part}" for part in ("collections", "uploads", "documents")),
     counted={"documents": ("document", DOCUMENTS)},
 )

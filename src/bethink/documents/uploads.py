@@ -111,7 +111,7 @@ class Uploads:
             raise BadInput(f"{upload.name} is empty: there is nothing to read in it.")
         if upload.sha256 and not _SHA256.fullmatch(upload.sha256):
             raise BadInput("`sha256` is the hash of the file's bytes in 64 hexadecimal digits.")
-        await library.check_room(principal, upload.size, fit_name(upload.name))
+        await library.contents.check_room(principal.owner, upload.size, fit_name(upload.name))
         if await library.store.count(owner, UPLOADS, {}) >= _MOST:
             raise Busy(f"{_MOST:,} uploads are under way: end or delete some first.")
         inside = upload.collection and (await library.collection(principal, upload.collection)).id

@@ -1,5 +1,6 @@
 // What the pieces of an answer say, and how they are put together.
 import type { Part, RecalledItem, Run, ToolPart, Unbacked } from "../run/reduce";
+import { addressOfSource } from "../services/router";
 
 /** The words of an answer, without its tools and its reasoning. */
 export function answerText(run: Run): string {
@@ -108,6 +109,8 @@ export function addressOf({ kind, id, source }: RecalledItem): string | null {
   if (kind === "fact") return `/memory/${id}`;
   const page = kind === "page" ? /^vault:(.*?\.md)(?:#|$)/.exec(source ?? "")?.[1] : null;
   if (page) return `/vault/pages/${page.split("/").map(encodeURIComponent).join("/")}`;
+  const document = addressOfSource(source ?? "");
+  if (document) return document;
   const talk = /^conversation:([^#]+)/.exec(source ?? "")?.[1];
   return talk ? `/c/${talk}` : null;
 }

@@ -19,6 +19,7 @@ import { Shortcuts } from "./Shortcuts";
 const MemoryRoom = lazy(() => import("../features/memory/MemoryRoom"));
 const SettingsRoom = lazy(() => import("../features/settings/SettingsRoom"));
 const VaultRoom = lazy(() => import("../features/vault/VaultRoom"));
+const DocumentsRoom = lazy(() => import("../features/documents/DocumentsRoom"));
 const SoonRoom = lazy(() => import("../features/soon/SoonRoom"));
 
 function Shown({ route }: { route: Route }) {
@@ -31,6 +32,8 @@ function Shown({ route }: { route: Route }) {
       return <SettingsRoom page={route.page} />;
     case "vault":
       return <VaultRoom page={route.page} view={route.view} />;
+    case "documents":
+      return <DocumentsRoom place={route} />;
     case "lost":
       return (
         <div className="page">

@@ -26,7 +26,14 @@ export const bindings = [
   { id: "up", combo: "k", label: "Previous", group: "Lists" },
   { id: "edit", combo: "e", label: "Edit or rename", group: "Lists" },
   { id: "accept", combo: "a", label: "Accept a suggested memory", group: "Lists" },
-  { id: "remove", combo: "x", label: "Retract or reject a memory, archive a chat", group: "Lists" },
+  {
+    id: "remove",
+    combo: "x",
+    label: "Retract or reject a memory, archive a chat, remove a document",
+    group: "Lists",
+  },
+  { id: "find", combo: "mod+f", label: "Find in the open document", group: "Lists" },
+  { id: "select", combo: "s", label: "Select a document", group: "Lists" },
   { id: "undo", combo: "u", label: "Undo the last change", group: "Lists" },
 ] as const satisfies readonly Binding[];
 

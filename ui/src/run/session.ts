@@ -5,6 +5,7 @@ import type { Conversation, Decision } from "../api/types";
 import { Store } from "../services/store";
 import { heard } from "./heard";
 import { type Arrived, events, type Place } from "./link";
+import type { NamedSource } from "./named";
 import { loadNewer, loadOlder } from "./pages";
 import { LOCAL, messageOf } from "./past";
 import { Reading, type ReadingHooks } from "./reading";
@@ -31,6 +32,8 @@ export class Session {
   readonly key = crypto.randomUUID?.() ?? `${performance.now()}`;
   /** What was typed and not sent. */
   readonly draft = new Store("");
+  /** What of the library the next message is about. */
+  readonly named = new Store<readonly NamedSource[]>([]);
   /** The page was changed by a choice of branch: it stays where the reader is. */
   still = false;
   /** Where a branch was chosen last: its switch has the focus again. */

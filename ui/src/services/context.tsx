@@ -3,6 +3,7 @@ import { createContext, type ReactNode, useContext } from "react";
 import type { KeysService } from "../keys/keys";
 import type { AccountService } from "./account";
 import type { ConversationsService } from "./conversations";
+import type { DocumentUploads } from "./documentUploads";
 import type { HealthService } from "./health";
 import type { LookService } from "./look";
 import type { News } from "./news";
@@ -19,6 +20,9 @@ export type Services = {
   look: LookService;
   /** What is remembered has changed. */
   memoryNews: News;
+  /** What the library holds has changed. */
+  documentNews: News;
+  documentUploads: DocumentUploads;
   toasts: Toasts;
   keys: KeysService;
 };

@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { addressOfChat, addressOfGraph, addressOfPage, routeOf } from "./router";
+import {
+  addressOfChat,
+  addressOfDocument,
+  addressOfDocuments,
+  addressOfGraph,
+  addressOfPage,
+  addressOfSource,
+  routeOf,
+} from "./router";
 
 test("every address leads to its room", () => {
   const chat = { room: "chat", conversation: null, temporary: false, at: null };
@@ -25,4 +33,27 @@ test("every address leads to its room", () => {
   expect(routeOf("/c")).toEqual({ room: "lost", path: "/c" });
   expect(routeOf("/tasks/9")).toEqual({ room: "lost", path: "/tasks/9" });
   expect(routeOf("/%E0%A4%A")).toEqual({ room: "lost", path: "/%E0%A4%A" });
+});
+
+test("a place in a document has an address, and a source leads to it", () => {
+  const room = "documents";
+  const library = { room, view: "library", collection: null, query: "" };
+  expect(routeOf("/documents")).toEqual(library);
+  expect(routeOf(addressOfDocuments("c 1", "rent & tax"))).toEqual({
+    ...library,
+    collection: "c 1",
+    query: "rent & tax",
+  });
+  expect(routeOf("/documents/folders")).toEqual({ room, view: "folders" });
+  const nowhere = { content: null, page: null, at: null };
+  const document = { room, view: "document", document: "d1", ...nowhere };
+  expect(routeOf("/documents/d1")).toEqual(document);
+  expect(routeOf("/documents/d1?page=x&at=7")).toEqual(document);
+  expect(routeOf("/documents/d1/more").room).toBe("lost");
+  expect(routeOf("/documents/collections").room).toBe("lost");
+  const place = { content: "ab12", page: 3, at: [10, 42] as const };
+  expect(routeOf(addressOfDocument("d1", place))).toEqual({ ...document, ...place });
+  const source = addressOfSource("document:d1?content=ab12&page=3&at=10-42");
+  expect(source && routeOf(source)).toEqual({ ...document, ...place });
+  expect(addressOfSource("conversation:c1#r2")).toBeNull();
 });

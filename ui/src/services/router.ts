@@ -6,7 +6,8 @@ export type Route =
   | { room: "memory"; memory: string | null }
   | { room: "settings"; page: SettingsPage }
   | { room: "vault"; page: string | null; view: VaultView }
-  | { room: "documents" | "tasks" | "calendar" }
+  | ({ room: "documents" } & DocumentsPlace)
+  | { room: "tasks" | "calendar" }
   | { room: "lost"; path: string };
 
 export type SettingsPage = "general" | "tools" | "servers" | "calls" | "keys" | "import";
@@ -14,7 +15,16 @@ export type SettingsPage = "general" | "tools" | "servers" | "calls" | "keys" | 
 export type VaultView = "pages" | "graph" | "ask" | "check" | "filters";
 const views = ["ask", "check", "filters"] as const;
 
-const plain = ["documents", "tasks", "calendar"] as const;
+/** A passage of a document: characters of a page of one of its contents; without them, the whole. */
+export type DocumentPlace = { content: string | null; page: number | null; at: Span | null };
+export type Span = readonly [begin: number, end: number];
+
+export type DocumentsPlace =
+  | { view: "library"; collection: string | null; query: string }
+  | { view: "folders" }
+  | ({ view: "document"; document: string } & DocumentPlace);
+
+const plain = ["tasks", "calendar"] as const;
 const settings = ["tools", "servers", "calls", "keys", "import"] as const;
 
 /** A part of an address as it was meant; one that is not encoded well is taken as it stands. */
@@ -43,6 +53,55 @@ export const addressOfPage = (path: string): string =>
 export const addressOfGraph = (path: string): string =>
   addressOfPage(path).replace("/pages/", "/graph/");
 
+/** The address of the documents of a collection, or of all, and of what is searched in them. */
+export function addressOfDocuments(collection: string | null = null, query = ""): string {
+  const path = collection
+    ? `/documents/collections/${encodeURIComponent(collection)}`
+    : "/documents";
+  return query ? `${path}?${new URLSearchParams({ query })}` : path;
+}
+
+/** The address of a document, or of a place in it. */
+export function addressOfDocument(id: string, place: Partial<DocumentPlace> = {}): string {
+  const { content, page, at } = place;
+  const given = new URLSearchParams();
+  if (content) given.set("content", content);
+  if (page) given.set("page", String(page));
+  if (at) given.set("at", at.join("-"));
+  const path = `/documents/${encodeURIComponent(id)}`;
+  return given.size ? `${path}?${given}` : path;
+}
+
+/** The address of what a source names: `document:<id>?content=…&page=…&at=…`; null if it is no document. */
+export function addressOfSource(source: string): string | null {
+  const [, id = "", query = ""] = /^document:([^?#\s]+)(?:\?([^#\s]*))?$/.exec(source) ?? [];
+  if (!id) return null;
+  return addressOfDocument(decoded(id), placeIn(new URLSearchParams(query)));
+}
+
+function placeIn(given: URLSearchParams): DocumentPlace {
+  const [, begin, end] = /^(\d{1,12})-(\d{1,12})$/.exec(given.get("at") ?? "") ?? [];
+  const page = given.get("page") ?? "";
+  return {
+    content: given.get("content"),
+    page: /^[1-9]\d{0,8}$/.test(page) ? Number(page) : null,
+    at: begin && end ? [Number(begin), Number(end)] : null,
+  };
+}
+
+function documentsRoute(parts: readonly string[], given: URLSearchParams, path: string): Route {
+  const [first, second, third] = parts;
+  const room = "documents";
+  const query = given.get("query") ?? "";
+  if (!first) return { room, view: "library", collection: null, query };
+  if (first === "collections" && second && !third) {
+    return { room, view: "library", collection: second, query };
+  }
+  if (first === "folders" && !second) return { room, view: "folders" };
+  if (second || first === "collections") return { room: "lost", path };
+  return { room, view: "document", document: first, ...placeIn(given) };
+}
+
 function vaultRoute([view = "pages", ...parts]: readonly string[], path: string): Route {
   if (view === "pages") return { room: "vault", page: parts.join("/") || null, view };
   if (view === "graph" && parts.length) return { room: "vault", page: parts.join("/"), view };
@@ -52,7 +111,8 @@ function vaultRoute([view = "pages", ...parts]: readonly string[], path: string)
     : { room: "lost", path };
 }
 
-export function routeOf(path: string): Route {
+export function routeOf(address: string): Route {
+  const [path = "", query = ""] = address.split("?", 2);
   const [first = "", ...rest] = path.split("/").filter(Boolean).map(decoded);
   const [second, third] = rest;
   const chat = { room: "chat", conversation: null, temporary: false, at: null } as const;
@@ -65,15 +125,19 @@ export function routeOf(path: string): Route {
     return page ? { room: "settings", page } : { room: "lost", path };
   }
   if (first === "vault") return vaultRoute(rest, path);
+  if (first === "documents") return documentsRoute(rest, new URLSearchParams(query), path);
   const room = plain.find((name) => name === first);
   return room && !second ? { room } : { room: "lost", path };
 }
 
+const here = () => location.pathname + location.search;
+
 export class Router {
-  readonly path = new Store(location.pathname);
+  /** The path with its query. */
+  readonly path = new Store(here());
 
   constructor() {
-    addEventListener("popstate", () => this.path.set(location.pathname));
+    addEventListener("popstate", () => this.path.set(here()));
   }
 
   go = (path: string, replace = false): void => {

@@ -100,6 +100,7 @@ const sources: Record<string, string> = {
   message: "from a conversation",
   tool: "stored by the agent",
   import: "imported",
+  document: "from a document",
   person: "written by you",
   user: "written by you",
   owner: "written by you",

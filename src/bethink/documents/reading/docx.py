@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
 from bethink.documents.reading.package import attribute, local
-from bethink.documents.reading.tables import as_markdown, paged
+from bethink.documents.reading.tables import as_markdown, paged, with_whole_lists
 from bethink.internet.decoding import visible
 
 if TYPE_CHECKING:
@@ -52,22 +52,7 @@ def read_docx(package: Package) -> Document:
             break
     blocks += _notes(package)
     note = f"Only its first {MAX_CHARS:,} characters are read." if size > MAX_CHARS else ""
-    return Document(list(paged(map(visible, _close_lists(blocks)))), title=package.title(), note=note)
-
-
-def _close_lists(blocks: list[str]) -> Iterator[str]:
-    """Blocks, the items of one list in one."""
-    items: list[str] = []
-    for block in blocks:
-        if re.match(r"\s*(?:- |\d+\. )", block):
-            items.append(block)
-            continue
-        if items:
-            yield "\n".join(items)
-            items = []
-        yield block
-    if items:
-        yield "\n".join(items)
+    return Document(list(paged(map(visible, with_whole_lists(blocks)))), title=package.title(), note=note)
 
 
 def _styles(package: Package) -> Mapping[str, str]:

@@ -80,7 +80,7 @@ class Extraction:
         except OSError:
             return None
         kind = kind_of(name, media_type, head)
-        return None if kind == "image" and not recognises_text() else kind
+        return None if kind == "image" and not await anyio.to_thread.run_sync(recognises_text) else kind
 
     async def read(
         self, path: Path, name: str, media_type: str, *, first: int = 1, last: int = MAX_PAGES
@@ -97,7 +97,7 @@ class Extraction:
         kind = kind_of(name, media_type, head)
         if kind is None:
             raise DocumentError(why_not(name, media_type))
-        if kind == "image" and not recognises_text():
+        if kind == "image" and not await anyio.to_thread.run_sync(recognises_text):
             raise DocumentError(f"{name} is an image: {NEEDS_OCR}")
         task = Task(kind, name, first, last, self.seconds, self.memory)
         async with self._room:

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.reading.messages import MAX_CHARS
-from bethink.documents.reading.tables import as_markdown
+from bethink.documents.reading.tables import as_markdown, with_whole_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,11 @@ _SPACE: Final = re.compile(r"[ \t\r\f\v\n]+")
 
 
 def html_blocks(html: str) -> Iterator[str]:
-    """Headings, paragraphs, items of lists and tables of a page; "" has none."""
+    """Headings, paragraphs, lists and tables of a page; "" has none."""
+    yield from with_whole_lists(_walked(html))
+
+
+def _walked(html: str) -> Iterator[str]:
     etree: Any = import_module("lxml.etree")
     root = _root(html)
     if root is None:
@@ -209,8 +213,4 @@ class _Writer:
             return
         is_heading = before.startswith("#")
         text = before + (" ".join(text.split()) if is_heading else text)
-        # Items of one list stand close together.
-        if before and not is_heading and self.done and re.match(r"\s*(?:- |\d+\. )", self.done[-1]):
-            self.done[-1] += f"\n{text}"
-        else:
-            self.done.append(text)
+        self.done.append(text)

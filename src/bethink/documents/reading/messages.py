@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -148,7 +149,6 @@ _NEEDED: Final = (
     ("Outlook's letters", ("oxmsg",), "documents"),
     ("RTF files", ("striprtf",), "documents"),
 )
-_RECOGNITION: Final = "rapidocr"
 
 
 def missing_readers() -> list[str]:
@@ -228,12 +228,35 @@ def kind_of(name: str, media_type: str, head: bytes) -> Kind | None:
     return _BY_ENDING.get(_ending(name)) or _BY_MEDIA_TYPE.get(media_type) or "text"
 
 
-NEEDS_OCR: Final = "`pip install 'bethink[ocr]'` installs text recognition, which reads them."
+NEEDS_OCR: Final = (
+    "`pip install 'bethink[ocr]'` and `apt install tesseract-ocr-eng` add text recognition, which reads it."
+)
+_LANGUAGE_DATA: Final = tuple(
+    map(
+        Path,
+        (
+            "/usr/share/tesseract-ocr",
+            "/usr/share/tessdata",
+            "/usr/local/share/tessdata",
+            "/opt/homebrew/share/tessdata",
+        ),
+    )
+)
+"""Where distributions put them."""
 
 
 def recognises_text() -> bool:
     """Whether text in images is read. Looks on the disk."""
-    return find_spec(_RECOGNITION) is not None
+    return find_spec("tesserocr") is not None and language_data() is not None
+
+
+def language_data() -> Path | None:
+    """The folder with the data of the languages that are recognised."""
+    for place in _LANGUAGE_DATA:
+        for folder in (place, *sorted(place.glob("*/tessdata"), reverse=True)):
+            if any(folder.glob("???.traineddata")):
+                return folder
+    return None
 
 
 def why_not(name: str, media_type: str) -> str:

@@ -48,6 +48,7 @@ _TOO_LONG: Final = f"Only its first {MAX_CHARS:,} characters are read."
 _NOT_INSTALLED: Final = "{} files cannot be read: install `pip install 'bethink[documents]'`, then restart."
 _TOO_MUCH: Final = "This document cannot be read: it asks for too much memory. Save it in parts."
 _MACROS: Final = "It contains macros, which are neither run nor read."
+_EMPTY: Final = "It contains no text."
 _RENDERED: Final = 800_000
 """Characters of HTML in which the page's own text is looked for; of longer ones all text is taken."""
 _MARKDOWN: Final = (".md", ".markdown", ".mdown")
@@ -76,7 +77,7 @@ def read(content: bytes, task: Task) -> Iterator[Told]:
     for number in range(task.first, min(task.last, len(document.pages)) + 1):
         label = document.labels[number - 1] if document.labels else ""
         yield PageRead(number, document.pages[number - 1], label)
-    yield Ended(document.note)
+    yield Ended(document.note or ("" if document.pages else _EMPTY))
 
 
 def _contained(kind: Kind, content: bytes, name: str) -> Kind:
@@ -211,8 +212,7 @@ def _rtf(content: bytes, task: Task) -> Document:
 def _image(content: bytes, task: Task) -> Document:
     from bethink.documents.reading.recognition import read_image
 
-    del task
-    return read_image(content)
+    return read_image(content, task.seconds)
 
 
 def _csv(content: bytes, task: Task) -> Document:

@@ -1,15 +1,21 @@
-"""Text in pictures and scanned pages, recognised: `pip install 'bethink[ocr]'`. `pdf` and `reader` ask."""
+"""Text in images and scanned pages, recognised by Tesseract. `pdf` and `reader` call it; the extra `ocr`.
+
+Its languages are those whose data are installed: Debian's `tesseract-ocr-eng`, `tesseract-ocr-deu` and so on.
+"""
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+import time
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.reading.messages import (
     FOREIGN,
     NEEDS_OCR,
     Document,
     UnfitError,
+    language_data,
     recognises_text,
 )
 from bethink.internet.decoding import visible
@@ -17,29 +23,60 @@ from bethink.internet.decoding import visible
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_MOST_LANGUAGES: Final = 3
+"""Each takes its time."""
+_NOT_LANGUAGES: Final = frozenset({"osd", "equ"})
+_LARGEST: Final = 4_000
+"""Dots of an edge: a page of A3 at 240 dots an inch."""
+_MAX_FRAMES: Final = 500
+_DAMAGED: Final = "This image is damaged: it cannot be opened."
 
-def recogniser() -> Callable[[object], str] | None:
-    """What gives the text in a picture of Pillow's, lines in reading order; None if it is not installed."""
-    if not recognises_text():
+
+def recogniser() -> Callable[[Any], str] | None:
+    """What gives the text in an image of Pillow's, lines in reading order; None if it is not installed."""
+    place = language_data() if recognises_text() else None
+    if place is None:
         return None
-    return None
+    tesserocr: Any = import_module("tesserocr")
+    found = sorted({file.stem for file in place.glob("*.traineddata")} - _NOT_LANGUAGES, key=_english_first)
+    engine = tesserocr.PyTessBaseAPI(path=str(place), lang="+".join(found[:_MOST_LANGUAGES]))
+
+    def recognise(image: Any) -> str:  # noqa: ANN401 - Pillow's
+        engine.SetImage(image)
+        return str(engine.GetUTF8Text())
+
+    return recognise
 
 
-def read_image(content: bytes) -> Document:
-    """The text in a picture.
+def _english_first(language: str) -> tuple[bool, str]:
+    return language != "eng", language
+
+
+def read_image(content: bytes, seconds: float) -> Document:
+    """The text in an image; a page each if it has several, as scanners make them.
 
     Raises:
         UnfitError: it is damaged, or nothing here recognises text.
     """
+    end = time.monotonic() + seconds
     recognise = recogniser()
     if recognise is None:
         raise UnfitError(f"It is an image: {NEEDS_OCR}")
-    from PIL import Image, UnidentifiedImageError
-
+    pillow: Any = import_module("PIL.Image")
+    pages: list[str] = []
+    note = "Its text was recognised and may have errors."
     try:
-        with Image.open(io.BytesIO(content)) as image:
-            text = recognise(image.convert("L"))
-    except (UnidentifiedImageError, Image.DecompressionBombError, *FOREIGN) as error:
-        raise UnfitError("This image is damaged: it cannot be opened.") from error
-    note = "Its text was recognised and may have errors." if text.strip() else "No text was recognised in it."
-    return Document([visible(text)], note=note)
+        with pillow.open(io.BytesIO(content)) as image:
+            frames = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
+            for number in range(min(frames, _MAX_FRAMES)):
+                if time.monotonic() > end:
+                    note += f" Reading ended before page {number + 1}: there was no time for more."
+                    break
+                image.seek(number)
+                image.draft("L", (_LARGEST, _LARGEST))
+                frame = image.convert("L")
+                frame.thumbnail((_LARGEST, _LARGEST))
+                pages.append(visible(recognise(frame)).strip())
+    except (pillow.DecompressionBombError, *FOREIGN) as error:
+        raise UnfitError(_DAMAGED) from error
+    return Document(pages, note=note if any(pages) else "No text was recognised in it.")

@@ -15,12 +15,28 @@ if TYPE_CHECKING:
 
 PAGE_CHARS: Final = 10_000
 """As the program behind spec 002 has it."""
+_ITEM: Final = re.compile(r"\s*(?:- |\d+\. )")
 _PARAGRAPHS: Final = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
 
 
 def paragraphs(text: str) -> list[str]:
     """The parts of a text between empty lines."""
     return [part for part in _PARAGRAPHS.split(text.strip("\n")) if part.strip()]
+
+
+def with_whole_lists(blocks: Iterable[str]) -> Iterator[str]:
+    """Blocks, with the items of a list that follow each other as one."""
+    items: list[str] = []
+    for block in blocks:
+        if _ITEM.match(block):
+            items.append(block)
+            continue
+        if items:
+            yield "\n".join(items)
+            items = []
+        yield block
+    if items:
+        yield "\n".join(items)
 
 
 def paged(blocks: Iterable[str], most: int = PAGE_CHARS) -> Iterator[str]:

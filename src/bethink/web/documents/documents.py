@@ -386,8 +386,8 @@ async def _received(
         return path.open("wb")
 
     library = app.library
-    too_large = library.too_large("The file")
-    came = await receive(request, make, limit=library.max_bytes, name=name, too_large=too_large)
+    too_large = library.contents.too_large("The file")
+    came = await receive(request, make, limit=library.contents.max_bytes, name=name, too_large=too_large)
     said = {field: value for field in _FORM if (value := given.get(field) or came.fields.get(field))}
     return NewDocument(
         name=came.name,

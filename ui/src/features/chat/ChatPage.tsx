@@ -4,6 +4,7 @@ import { prepareMarkdown } from "../../answer/LazyMarkdown";
 import { answerText } from "../../answer/parts";
 import { useCopy } from "../../answer/useCopy";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useFileDrop } from "../../kit/useFileDrop";
 import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
 import { useApp } from "../../services/context";
@@ -12,7 +13,6 @@ import { useKey } from "../../services/useKey";
 import { ChatHead } from "./ChatHead";
 import { Composer, type ComposerHandle } from "./Composer";
 import { Stream } from "./Stream";
-import { useFileDrop } from "./useFileDrop";
 import { Welcome } from "./Welcome";
 
 type ChatPageProps = {
@@ -41,8 +41,8 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
   const view = useStore(session.store);
   const composer = useRef<ComposerHandle>(null);
   const copy = useCopy();
-  const { over, handlers } = useFileDrop((files) => {
-    session.uploads.add(files);
+  const { over, handlers } = useFileDrop((dropped) => {
+    session.uploads.add([...dropped.files]);
     composer.current?.focus();
   });
   useKey("focus-composer", () => composer.current?.focus());

@@ -9,6 +9,7 @@ import {
   useLayoutEffect,
   useRef,
 } from "react";
+import { withNamed } from "../../run/named";
 import { messageOf } from "../../run/past";
 import type { Session } from "../../run/session";
 import type { Upload } from "../../run/uploads";
@@ -17,6 +18,7 @@ import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { ComposerFoot } from "./ComposerFoot";
 import { FromHere } from "./FromHere";
+import { NamedChips } from "./NamedChips";
 import { Queue } from "./Queue";
 import { SlashMenu } from "./SlashMenu";
 import { TemporaryNote } from "./TemporaryMark";
@@ -70,7 +72,8 @@ export function Composer({ ref, session, view }: ComposerProps) {
   const send = () => {
     if (!text.trim()) return;
     setText("");
-    void session.send(text.trim());
+    void session.send(withNamed(text.trim(), session.named.get()));
+    session.named.set([]);
   };
   const lastSaid = () => view.turns.findLast((turn) => turn.question && messageOf(turn));
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
@@ -110,6 +113,7 @@ export function Composer({ ref, session, view }: ComposerProps) {
           send();
         }}
       >
+        <NamedChips named={session.named} />
         <UploadChips list={uploads} uploads={session.uploads} />
         <textarea
           ref={field}

@@ -3,14 +3,6 @@ import { CircleDashed } from "lucide-react";
 import type { Room } from "../../services/rooms";
 
 const plans: Partial<Record<Room["id"], { lead: string; points: readonly string[] }>> = {
-  documents: {
-    lead: "Papers, letters and manuals that answers can quote, page by page.",
-    points: [
-      "Drop files anywhere and see the progress of each",
-      "Collections to use in a conversation",
-      "A viewer that opens at the passage an answer cites",
-    ],
-  },
   tasks: {
     lead: "Tasks, written the way you say them.",
     points: [

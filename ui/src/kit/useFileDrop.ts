@@ -3,7 +3,7 @@ import { type DragEvent, useRef, useState } from "react";
 const hasFiles = (event: DragEvent) => event.dataTransfer.types.includes("Files");
 
 /** Files dragged over an element and dropped there. `over` is true while they hang above it. */
-export function useFileDrop(onFiles: (files: readonly File[]) => void) {
+export function useFileDrop(onDrop: (dropped: DataTransfer) => void) {
   const [over, setOver] = useState(false);
   // Entering a child is told before leaving its parent.
   const depth = useRef(0);
@@ -21,7 +21,7 @@ export function useFileDrop(onFiles: (files: readonly File[]) => void) {
       event.preventDefault();
       depth.current = 0;
       setOver(false);
-      onFiles([...event.dataTransfer.files]);
+      onDrop(event.dataTransfer);
     },
   };
   return { over, handlers };

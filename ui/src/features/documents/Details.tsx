@@ -1,0 +1,109 @@
+import { FileUp } from "lucide-react";
+import { type ReactNode, useRef } from "react";
+import type { Document } from "../../api/documents";
+import { Button } from "../../kit/Button";
+import { Link } from "../../kit/pieces";
+import { addressOfDocument, addressOfDocuments } from "../../services/router";
+import { bytes, count, fullDate, shortDate } from "../../services/words";
+import { Progress } from "./DocumentRow";
+import type { DocumentActions } from "./useDocumentActions";
+import { kindName, originName } from "./words";
+
+type DetailsProps = {
+  document: Document;
+  /** The version that is shown. */
+  content: string;
+  actions: DocumentActions;
+  onVersion: (file: File) => void;
+};
+
+const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+/** Where a document came from: an address of the web leads there. */
+function Origin({ origin }: Pick<Document, "origin">) {
+  const { kind, place } = origin;
+  const words = originName(kind);
+  if (/^https?:\/\//.test(place)) {
+    return (
+      <>
+        {words}{" "}
+        <a href={place} target="_blank" rel="noreferrer noopener">
+          {place}
+        </a>
+      </>
+    );
+  }
+  return <>{kind === "folder" ? `${words} ${place}` : words}</>;
+}
+
+/** What is known of a document beside what it says. */
+export function Details({ document, content, actions, onVersion }: DetailsProps) {
+  const input = useRef<HTMLInputElement>(null);
+  const { collection, tags, note, versions, pages, passages } = document;
+  const added = Date.parse(document.created_at);
+  return (
+    <aside className="doc-details scroll" aria-label="Details">
+      <Progress document={document} actions={actions} />
+      {note && <p className="note">{note}</p>}
+      <dl>
+        <Fact name="Format">
+          {[kindName(document.kind), bytes(document.size)].filter(Boolean).join(", ")}
+        </Fact>
+        {pages > 0 && (
+          <Fact name="Read">
+            {count(pages, "page")}, {count(passages, "passage")}
+          </Fact>
+        )}
+        <Fact name="Collection">
+          {collection ? (
+            <Link to={addressOfDocuments(collection.id)}>{collection.name}</Link>
+          ) : (
+            "None"
+          )}
+        </Fact>
+        {tags.length > 0 && <Fact name="Tags">{tags.join(", ")}</Fact>}
+        <Fact name="Origin">
+          <Origin origin={document.origin} />
+        </Fact>
+        <Fact name="Added">
+          <time dateTime={document.created_at}>{fullDate(added)}</time>
+        </Fact>
+      </dl>
+      <h2>Versions</h2>
+      <ol className="doc-versions" reversed>
+        {versions.toReversed().map(({ content: one, at }, i) => (
+          <li key={one}>
+            <Link
+              to={addressOfDocument(document.id, one === document.content ? {} : { content: one })}
+              aria-current={one === content ? "page" : undefined}
+            >
+              {shortDate(Date.parse(at))}
+              {one === document.content && ", current"}
+              {i === 0 && document.pending && ", being read"}
+            </Link>
+          </li>
+        ))}
+      </ol>
+      <Button icon={FileUp} onClick={() => input.current?.click()}>
+        Add a new version
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        tabIndex={-1}
+        aria-label="The new version"
+        onChange={({ target }) => {
+          const [file] = target.files ?? [];
+          if (file) onVersion(file);
+          target.value = "";
+        }}
+      />
+    </aside>
+  );
+}

@@ -1,0 +1,175 @@
+// What is asked before documents change: a name, a place, tags, whether they go.
+import { useState } from "react";
+import type { Collection, Document } from "../../api/documents";
+import { Button } from "../../kit/Button";
+import { Confirm, Dialog } from "../../kit/Dialog";
+import { bytes, count } from "../../services/words";
+import { FieldDialog } from "./FieldDialog";
+import type { DocumentActions } from "./useDocumentActions";
+
+export type Asked = { what: "rename" | "move" | "tag" | "remove"; of: readonly Document[] };
+
+type DialogsProps = {
+  asked: Asked | null;
+  collections: readonly Collection[];
+  actions: DocumentActions;
+  onClose: () => void;
+  onRemoved?: (() => void) | undefined;
+};
+
+const wordsOf = (text: string) => [
+  ...new Set(
+    text
+      .split(",")
+      .map((word) => word.trim())
+      .filter(Boolean),
+  ),
+];
+
+export function DocumentDialogs({ asked, collections, actions, onClose, onRemoved }: DialogsProps) {
+  if (!asked) return null;
+  const { of } = asked;
+  const [first] = of;
+  if (!first) return null;
+  switch (asked.what) {
+    case "rename":
+      return (
+        <FieldDialog
+          title="Rename"
+          label="Name"
+          action="Rename"
+          value={first.name}
+          onDone={async (name) => void (name !== first.name && (await actions.rename(first, name)))}
+          onClose={onClose}
+        />
+      );
+    case "move":
+      return <MoveDialog of={of} collections={collections} actions={actions} onClose={onClose} />;
+    case "tag":
+      return <TagDialog of={of} actions={actions} onClose={onClose} />;
+    case "remove":
+      return (
+        <RemoveDialog
+          of={of}
+          onClose={onClose}
+          onConfirm={async () => void ((await actions.remove(of)) && onRemoved?.())}
+        />
+      );
+  }
+}
+
+function MoveDialog({
+  of,
+  collections,
+  actions,
+  onClose,
+}: Pick<DialogsProps, "collections" | "actions" | "onClose"> & Pick<Asked, "of">) {
+  const [to, setTo] = useState(of[0]?.collection?.id ?? "");
+  const mine = collections.filter(({ writes }) => writes);
+  return (
+    <Dialog
+      title={of.length === 1 ? "Move" : `Move ${count(of.length, "document")}`}
+      onClose={onClose}
+    >
+      <form
+        className="body"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onClose();
+          void actions.move(of, mine.find(({ id }) => id === to) ?? null);
+        }}
+      >
+        <label className="field">
+          Collection
+          <select
+            className="input"
+            data-first
+            value={to}
+            onChange={(event) => setTo(event.target.value)}
+          >
+            <option value="">None</option>
+            {mine.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <div className="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit">
+            Move
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Tags that all of them have can be changed; others of single documents stay. */
+function TagDialog({
+  of,
+  actions,
+  onClose,
+}: Pick<DialogsProps, "actions" | "onClose"> & Pick<Asked, "of">) {
+  const shared = (of[0]?.tags ?? []).filter((tag) => of.every(({ tags }) => tags.includes(tag)));
+  return (
+    <FieldDialog
+      title={of.length === 1 ? "Tags" : `Tags of ${count(of.length, "document")}`}
+      label="Tags, with commas between them"
+      action="Save"
+      value={shared.join(", ")}
+      optional
+      hint={
+        of.length === 1
+          ? "For example: tax, 2026"
+          : "These are the tags that all of them have. Other tags stay as they are."
+      }
+      onDone={async (text) => {
+        const wanted = wordsOf(text);
+        const gone = shared.filter((tag) => !wanted.includes(tag));
+        const isSame = !gone.length && wanted.length === shared.length;
+        if (!isSame) await actions.tag(of, wanted, gone);
+      }}
+      onClose={onClose}
+    />
+  );
+}
+
+function RemoveDialog({
+  of,
+  onConfirm,
+  onClose,
+}: Pick<Asked, "of"> & { onConfirm: () => void; onClose: () => void }) {
+  const [first] = of;
+  if (!first) return null;
+  const size = of.reduce((sum, document) => sum + document.size, 0);
+  const pages = of.reduce((sum, document) => sum + document.pages, 0);
+  const older = of.reduce((sum, { versions }) => sum + Math.max(0, versions.length - 1), 0);
+  const watched = of.some(({ folder }) => folder);
+  const one = of.length === 1;
+  const goes = [
+    `${one ? "its file" : "their files"} (${bytes(size)})`,
+    pages > 0 ? `${count(pages, "page")} of text` : "",
+    older > 0 ? count(older, "older version") : "",
+  ].filter(Boolean);
+  return (
+    <Confirm
+      title={one ? `Remove “${first.name}”?` : `Remove ${count(of.length, "document")}?`}
+      action="Remove"
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      <p>
+        Bethink deletes {goes.join(", ")}. This cannot be undone. Answers that quoted{" "}
+        {one ? "it" : "them"} stay as they are.
+      </p>
+      {watched && (
+        <p>
+          {one ? "It comes" : "Some come"} from a watched folder. The file in the folder is not
+          touched, and is added again when it changes.
+        </p>
+      )}
+    </Confirm>
+  );
+}

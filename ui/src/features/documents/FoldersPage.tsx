@@ -1,0 +1,204 @@
+import { Eye, FolderPlus, FolderSync, RotateCw, Trash2, TriangleAlert } from "lucide-react";
+import { useState } from "react";
+import { documentsApi, type Folder } from "../../api/documents";
+import { Button, IconButton } from "../../kit/Button";
+import { Dialog } from "../../kit/Dialog";
+import { Empty, Link, PHONE, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { useNews } from "../../services/news";
+import { useStore } from "../../services/store";
+import { useRead } from "../../services/useRead";
+import { useAgain } from "../../services/useReturn";
+import { count, shortDate } from "../../services/words";
+import { CollectionNav } from "./CollectionNav";
+import { FieldDialog } from "./FieldDialog";
+import { useCollections } from "./useCollections";
+
+const LOOK_MS = 5000;
+const states: Record<Folder["state"], string> = {
+  watching: "Watched",
+  missing: "The folder is not there",
+  paused: "Paused",
+};
+
+const ask = (signal: AbortSignal) => documentsApi.folders(signal);
+
+type RowProps = { folder: Folder; onSync: () => void; onRemove: () => void };
+
+function FolderRow({ folder, onSync, onRemove }: RowProps) {
+  const { path, files, failed, state, note, collection, synced_at: synced } = folder;
+  const isFine = state === "watching";
+  const Icon = isFine ? Eye : TriangleAlert;
+  return (
+    <li className="doc-folder">
+      <div>
+        <p className="path">{path}</p>
+        <p className="meta">
+          <span className={isFine ? "" : "doubt"}>
+            <Icon size={13} aria-hidden /> {states[state]}
+          </span>
+          <span>{count(files, "file")}</span>
+          {failed > 0 && <span className="doubt">{failed.toLocaleString()} failed</span>}
+          {collection && <span>into {collection.name}</span>}
+          {synced && <span>looked through {shortDate(Date.parse(synced))}</span>}
+        </p>
+        {note && <p className="note">{note}</p>}
+      </div>
+      <IconButton icon={RotateCw} size={16} label={`Look through ${path} now`} onClick={onSync} />
+      <IconButton icon={Trash2} size={16} label={`Stop watching ${path}`} onClick={onRemove} />
+    </li>
+  );
+}
+
+/** Folders of the server's machine whose files are documents. */
+export function FoldersPage() {
+  const { account, documentNews, toasts } = useApp();
+  const phone = useMedia(PHONE);
+  const session = useStore(account.session);
+  const mayAdd = !session?.user || session.rights.includes("admin");
+  const { collections, status } = useCollections();
+  const { value, problem, read, look } = useRead(ask);
+  useNews(documentNews, look);
+  useAgain(Boolean(value?.items.length), LOOK_MS, look);
+  const [adding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<Folder | null>(null);
+  const sync = async ({ id }: Folder) => {
+    try {
+      await documentsApi.syncFolder(id);
+    } catch (error) {
+      toasts.fault(error);
+    }
+    await documentNews.tell();
+  };
+  return (
+    <div className="documents">
+      {!phone && <CollectionNav collections={collections} status={status} current={null} folders />}
+      <div className="page scroll">
+        <div className="page-inner">
+          <header className="page-head">
+            <h1>Watched folders</h1>
+            <div className="actions">
+              {phone && (
+                <Link className="button" to="/documents">
+                  All documents
+                </Link>
+              )}
+              {mayAdd && (
+                <Button look="primary" icon={FolderPlus} onClick={() => setAdding(true)}>
+                  Watch a folder
+                </Button>
+              )}
+            </div>
+          </header>
+          {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+          {!value && !problem && <Skeleton lines={4} label="Loading folders" />}
+          {value?.items.length === 0 && (
+            <Empty icon={FolderSync} title="No folder is watched">
+              <p>
+                The files of a watched folder become documents by themselves: new and changed ones
+                are read within seconds, and deleted ones go. The folder is on the machine that
+                Bethink runs on.
+                {!mayAdd && " An administrator can add one."}
+              </p>
+            </Empty>
+          )}
+          <ul aria-label="Watched folders">
+            {value?.items.map((folder) => (
+              <FolderRow
+                key={folder.id}
+                folder={folder}
+                onSync={() => void sync(folder)}
+                onRemove={() => setRemoving(folder)}
+              />
+            ))}
+          </ul>
+          {status?.reader && <p className="note doc-reader">{status.reader}</p>}
+        </div>
+      </div>
+      {adding && <AddFolder collections={collections} onClose={() => setAdding(false)} />}
+      {removing && <RemoveFolder folder={removing} onClose={() => setRemoving(null)} />}
+    </div>
+  );
+}
+
+type AddProps = {
+  collections: readonly { id: string; name: string; writes: boolean }[];
+  onClose: () => void;
+};
+
+function AddFolder({ collections, onClose }: AddProps) {
+  const { documentNews } = useApp();
+  const [collection, setCollection] = useState("");
+  return (
+    <FieldDialog
+      title="Watch a folder"
+      label="Path on the machine that Bethink runs on"
+      action="Watch"
+      hint="For example /home/anna/Documents. Its subfolders are watched, too."
+      onDone={async (path) => {
+        await documentsApi.addFolder({ path, ...(collection ? { collection } : {}) });
+        await documentNews.tell();
+      }}
+      onClose={onClose}
+    >
+      <label className="field">
+        Collection
+        <select
+          className="input"
+          value={collection}
+          onChange={(event) => setCollection(event.target.value)}
+        >
+          <option value="">None</option>
+          {collections
+            .filter(({ writes }) => writes)
+            .map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+        </select>
+      </label>
+    </FieldDialog>
+  );
+}
+
+function RemoveFolder({ folder, onClose }: { folder: Folder; onClose: () => void }) {
+  const { documentNews, toasts } = useApp();
+  const [withAll, setWithAll] = useState(false);
+  const remove = async () => {
+    onClose();
+    try {
+      await documentsApi.removeFolder(folder.id, withAll);
+      toasts.show(`${folder.path} is no longer watched`);
+    } catch (error) {
+      toasts.fault(error);
+    }
+    await documentNews.tell();
+  };
+  return (
+    <Dialog title="Stop watching the folder?" onClose={onClose}>
+      <div className="body">
+        <p>
+          Nothing in {folder.path} is touched. Its {count(folder.files, "document")} can stay in
+          your library as they are now.
+        </p>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={withAll}
+            onChange={(event) => setWithAll(event.target.checked)}
+          />
+          Remove its documents from the library, too
+        </label>
+        <div className="actions">
+          <Button data-first onClick={onClose}>
+            Keep watching
+          </Button>
+          <Button look="fault" onClick={() => void remove()}>
+            {withAll ? "Stop and remove" : "Stop watching"}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

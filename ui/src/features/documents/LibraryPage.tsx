@@ -1,0 +1,256 @@
+import {
+  FileUp,
+  FolderInput,
+  Library,
+  MessageSquareText,
+  PanelLeft,
+  Tag,
+  Trash2,
+  X,
+} from "lucide-react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import type { Document } from "../../api/documents";
+import { Button, IconButton } from "../../kit/Button";
+import { Dialog } from "../../kit/Dialog";
+import { Empty, PHONE, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
+import { useFileDrop } from "../../kit/useFileDrop";
+import { useApp } from "../../services/context";
+import { addressOfDocuments } from "../../services/router";
+import { count } from "../../services/words";
+import { AddDocuments } from "./AddDocuments";
+import { CollectionNav } from "./CollectionNav";
+import { type Asked, DocumentDialogs } from "./DocumentDialogs";
+import { DocumentList } from "./DocumentList";
+import { filesIn } from "./dropped";
+import { LibraryTools } from "./LibraryTools";
+import { SearchHits } from "./SearchHits";
+import { UploadQueue } from "./UploadQueue";
+import { useAsk } from "./useAsk";
+import { useCollections } from "./useCollections";
+import { useDocumentActions } from "./useDocumentActions";
+import { type Filter, noFilter, useLibrary } from "./useLibrary";
+
+type PageProps = { collection: string | null; query: string };
+
+/** Puts files into the library, and says which were left out. */
+export function useAddFiles(collection: string | null) {
+  const { documentUploads, toasts } = useApp();
+  return (files: readonly File[], hidden: number) => {
+    documentUploads.add(files.map((file) => ({ file, collection })));
+    if (hidden) toasts.show(`${count(hidden, "hidden file")} left out`);
+    else if (!files.length) toasts.show("There are no files in it");
+  };
+}
+
+/** Values that documents were seen with: a filter does not take away the choice that it is. */
+function useSeen(
+  documents: readonly Document[],
+  valuesOf: (document: Document) => readonly string[],
+) {
+  const seen = useRef(new Set<string>());
+  for (const document of documents) for (const value of valuesOf(document)) seen.current.add(value);
+  return [...seen.current].sort();
+}
+
+const kindsOf = ({ kind }: Document) => (kind ? [kind] : []);
+const tagsOf = ({ tags }: Document) => tags;
+const isFiltered = ({ kind, stage, tag }: Filter) => Boolean(kind || stage || tag);
+
+export function LibraryPage({ collection, query }: PageProps) {
+  const { router, toasts } = useApp();
+  const phone = useMedia(PHONE);
+  const [sheet, setSheet] = useState(false);
+  const { collections, status } = useCollections();
+  const [filter, setFilter] = useState(noFilter);
+  const { listed, more, read } = useLibrary(collection, filter);
+  const { items, problem } = listed;
+  const actions = useDocumentActions();
+  const chat = useAsk();
+  const add = useAddFiles(collection);
+  const { over, handlers } = useFileDrop((dropped) => {
+    filesIn(dropped).then(({ files, hidden }) => add(files, hidden), toasts.fault);
+  });
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is chosen is of one list
+  useEffect(() => setChosen(new Set()), [collection]);
+  const selected = useMemo(() => items.filter(({ id }) => chosen.has(id)), [items, chosen]);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const select = (id: string, on: boolean) =>
+    setChosen((now) => new Set(on ? [...now, id] : [...now].filter((each) => each !== id)));
+  const here = collections.find(({ id }) => id === collection);
+  const kinds = useSeen(items, kindsOf);
+  const tags = useSeen(items, tagsOf);
+  const words = query.trim();
+  const asSources = (documents: readonly Document[]) =>
+    documents.map(({ id, name }) => ({ kind: "document", id, name }) as const);
+  const nav = <CollectionNav collections={collections} status={status} current={collection} />;
+  const none = listed.status === "ready" && !items.length;
+  return (
+    <div className="documents" {...handlers}>
+      {!phone && nav}
+      <div className="page">
+        <div className="page-inner">
+          <header className="page-head">
+            {phone && (
+              <IconButton icon={PanelLeft} label="Collections" onClick={() => setSheet(true)} />
+            )}
+            <h1 className="clip">{here?.name ?? "Documents"}</h1>
+            <div className="actions">
+              {here && (
+                <Button
+                  icon={MessageSquareText}
+                  onClick={() => chat([{ kind: "collection", id: here.id, name: here.name }])}
+                >
+                  Ask
+                </Button>
+              )}
+              {here?.writes !== false && <AddDocuments collection={collection} onFiles={add} />}
+            </div>
+          </header>
+          <LibraryTools
+            query={query}
+            filter={filter}
+            kinds={kinds}
+            tags={tags}
+            onQuery={(text) => router.go(addressOfDocuments(collection, text), true)}
+            onFilter={(patch) => setFilter({ ...filter, ...patch })}
+          />
+          {problem && !words && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+          {listed.status === "loading" && !words && (
+            <Skeleton lines={7} label="Loading documents" />
+          )}
+          {!words && items.length > 0 && (
+            <Selected
+              all={items}
+              selected={selected}
+              hasMore={listed.cursor !== null}
+              onAll={(on) => setChosen(new Set(on ? items.map(({ id }) => id) : []))}
+              onAsk={(what) => setAsked({ what, of: selected })}
+              onChat={() => chat(asSources(selected))}
+            />
+          )}
+        </div>
+        {words ? (
+          <div className="doc-list scroll">
+            <div className="page-inner">
+              <SearchHits query={words} collection={collection} />
+            </div>
+          </div>
+        ) : (
+          <>
+            {none && (isFiltered(filter) ? <NoneFit /> : <NoneYet />)}
+            {items.length > 0 && (
+              <DocumentList
+                items={items}
+                collection={collection}
+                selected={chosen}
+                actions={actions}
+                onSelect={select}
+                onAsk={setAsked}
+                onChat={(document) => chat(asSources([document]))}
+                onMore={more}
+              />
+            )}
+          </>
+        )}
+        <UploadQueue />
+      </div>
+      {over && (
+        <p className="drop-here">
+          <FileUp size={20} aria-hidden />
+          Drop files or folders to add them{here ? ` to ${here.name}` : ""}
+        </p>
+      )}
+      <DocumentDialogs
+        asked={asked}
+        collections={collections}
+        actions={actions}
+        onClose={() => setAsked(null)}
+      />
+      {phone && sheet && (
+        <Dialog title="Collections" className="sheet-dialog" onClose={() => setSheet(false)}>
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: follows the links inside, which take the keys */}
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: the same */}
+          <div
+            className="sheet-body"
+            onClick={(event) => (event.target as Element).closest("a") && setSheet(false)}
+          >
+            {nav}
+          </div>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+type SelectedProps = {
+  all: readonly Document[];
+  selected: readonly Document[];
+  hasMore: boolean;
+  onAll: (on: boolean) => void;
+  onAsk: (what: Asked["what"]) => void;
+  onChat: () => void;
+};
+
+/** How many there are; once some are selected, what can be done with them, in the same place. */
+function Selected({ all, selected, hasMore, onAll, onAsk, onChat }: SelectedProps) {
+  const some = selected.length > 0;
+  return (
+    <div className="doc-selected">
+      <label className="doc-check">
+        <input
+          type="checkbox"
+          checked={some && selected.length === all.length}
+          ref={(box) => {
+            if (box) box.indeterminate = some && selected.length < all.length;
+          }}
+          aria-label="Select all"
+          onChange={(event) => onAll(event.target.checked)}
+        />
+      </label>
+      <span className="doc-count" role="status">
+        {some
+          ? `${selected.length.toLocaleString()} selected`
+          : `${hasMore ? "More than " : ""}${count(all.length, "document")}`}
+      </span>
+      {some && (
+        <div className="doc-actions">
+          <Button look="quiet" icon={MessageSquareText} onClick={onChat}>
+            Ask these
+          </Button>
+          <Button look="quiet" icon={FolderInput} onClick={() => onAsk("move")}>
+            Move
+          </Button>
+          <Button look="quiet" icon={Tag} onClick={() => onAsk("tag")}>
+            Tags
+          </Button>
+          <Button look="quiet" icon={Trash2} onClick={() => onAsk("remove")}>
+            Remove
+          </Button>
+          <IconButton icon={X} size={16} label="Select none" onClick={() => onAll(false)} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function NoneFit() {
+  return (
+    <Empty icon={Library} title="No documents fit">
+      <p>Choose another format, state or tag.</p>
+    </Empty>
+  );
+}
+
+function NoneYet() {
+  return (
+    <Empty icon={FileUp} title="Drop files here">
+      <p>
+        PDF, Word, PowerPoint, Excel, OpenDocument, e-books, web pages, e-mails, Markdown, CSV,
+        source code and plain text are read page by page. Answers then quote them and lead to the
+        passage.
+      </p>
+      <p>Add files, a folder or a web address with the buttons above, or watch a folder.</p>
+    </Empty>
+  );
+}

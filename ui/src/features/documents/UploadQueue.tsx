@@ -1,0 +1,90 @@
+import { CircleAlert, Clock, LoaderCircle, RotateCw, WifiOff, X } from "lucide-react";
+import { useEffect } from "react";
+import { IconButton } from "../../kit/Button";
+import { useApp } from "../../services/context";
+import type { DocumentUpload } from "../../services/documentUploads";
+import { useStore } from "../../services/store";
+import { bytes, count } from "../../services/words";
+
+const faces = {
+  waiting: { icon: Clock, said: "Waiting" },
+  going: { icon: LoaderCircle, said: "Uploading" },
+  lost: { icon: WifiOff, said: "Connection lost; it continues by itself" },
+  failed: { icon: CircleAlert, said: "" },
+} as const;
+
+const order: readonly DocumentUpload["state"][] = ["failed", "lost", "going", "waiting"];
+/** How long the receipt stays once all are there. */
+const OVER_MS = 6000;
+/** More would push the library out of the page. */
+const SHOWN = 6;
+
+type Left = DocumentUpload & { state: keyof typeof faces };
+const isLeft = (one: DocumentUpload): one is Left => one.state !== "done";
+
+function UploadLine({ one }: { one: Left }) {
+  const { documentUploads: uploads } = useApp();
+  const { icon: Icon, said } = faces[one.state];
+  const going = one.state === "going" || one.state === "lost";
+  return (
+    <li className={one.state}>
+      <Icon size={16} aria-hidden className={one.state === "going" ? "turning" : ""} />
+      <span className="clip">{one.name}</span>
+      <small role={one.problem ? "alert" : undefined}>
+        {one.problem ? one.problem.detail || one.problem.title : said}
+        {one.state === "going" && `, ${bytes(one.gone)} of ${bytes(one.size)}`}
+      </small>
+      {going && (
+        <progress max={one.size || 1} value={one.gone} aria-label={`Uploading ${one.name}`} />
+      )}
+      {one.state === "failed" && (
+        <IconButton
+          icon={RotateCw}
+          size={15}
+          label={`Try again: ${one.name}`}
+          onClick={() => uploads.retry(one.key)}
+        />
+      )}
+      <IconButton
+        icon={X}
+        size={15}
+        label={`${one.state === "failed" ? "Remove" : "Cancel"}: ${one.name}`}
+        onClick={() => uploads.remove(one.key)}
+      />
+    </li>
+  );
+}
+
+/** Files on their way into the library: what goes, what waits, what failed. */
+export function UploadQueue() {
+  const { documentUploads: uploads } = useApp();
+  const list = useStore(uploads.store);
+  const done = list.filter(({ state }) => state === "done").length;
+  const isOver = list.length > 0 && done === list.length;
+  useEffect(() => {
+    if (!isOver) return;
+    const timer = setTimeout(uploads.clear, OVER_MS);
+    return () => clearTimeout(timer);
+  }, [isOver, uploads]);
+  if (!list.length) return null;
+  const left = list.filter(isLeft);
+  const sorted = left.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+  const rest = sorted.length - SHOWN;
+  return (
+    <section className="doc-uploads" aria-label="Uploads">
+      <header>
+        <h2 role="status">
+          {isOver
+            ? `${count(done, "file")} uploaded`
+            : `${done} of ${count(list.length, "file")} uploaded`}
+        </h2>
+      </header>
+      <ul>
+        {sorted.slice(0, SHOWN).map((one) => (
+          <UploadLine key={one.key} one={one} />
+        ))}
+      </ul>
+      {rest > 0 && <p className="note">and {count(rest, "more file", "more files")}</p>}
+    </section>
+  );
+}

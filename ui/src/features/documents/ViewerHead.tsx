@@ -1,0 +1,143 @@
+import {
+  ArrowLeft,
+  Download,
+  Ellipsis,
+  FileText,
+  FolderInput,
+  Image,
+  MessageSquareText,
+  PanelRight,
+  Pencil,
+  Search,
+  Tag,
+  Trash2,
+  ZoomIn,
+  ZoomOut,
+} from "lucide-react";
+import { type FormEvent, useEffect, useState } from "react";
+import type { Document } from "../../api/documents";
+import { IconButton } from "../../kit/Button";
+import { Menu } from "../../kit/Popover";
+import { Link, Segmented } from "../../kit/pieces";
+import type { Asked } from "./DocumentDialogs";
+import { download } from "./DocumentRow";
+
+export type Face = "pdf" | "picture" | "text";
+export type Shown = { page: number; count: number; zoom: number; face: Face };
+
+type HeadProps = {
+  document: Document;
+  content: string;
+  shown: Shown;
+  /** How the original is shown; text if it is not. */
+  face: Face;
+  details: boolean;
+  onFace: (face: Face) => void;
+  onPage: (page: number) => void;
+  onZoom: (by: 1 | -1) => void;
+  onFind: () => void;
+  onDetails: () => void;
+  onAsk: (what: Asked["what"]) => void;
+  onChat: () => void;
+};
+
+/** The page that is shown; another number leads there. */
+function PageNumber({
+  page,
+  count,
+  onPage,
+}: Pick<Shown, "page" | "count"> & Pick<HeadProps, "onPage">) {
+  const [typed, setTyped] = useState<string | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever scrolls has left what they typed
+  useEffect(() => setTyped(null), [page]);
+  const go = (event: FormEvent) => {
+    event.preventDefault();
+    const number = Number(typed);
+    setTyped(null);
+    if (Number.isInteger(number) && number >= 1) onPage(Math.min(number, count));
+  };
+  return (
+    <form className="page-number" onSubmit={go}>
+      <input
+        className="input"
+        inputMode="numeric"
+        aria-label={`Page, of ${count}`}
+        value={typed ?? page}
+        onChange={(event) => setTyped(event.target.value)}
+        onBlur={go}
+      />
+      <span aria-hidden>of {count.toLocaleString()}</span>
+    </form>
+  );
+}
+
+export function ViewerHead(props: HeadProps) {
+  const { document, shown, face, details, onFace, onZoom, onAsk } = props;
+  const { id, name, has_original: hasOriginal } = document;
+  return (
+    <header className="doc-head">
+      <Link
+        to="/documents"
+        className="icon-button"
+        aria-label="All documents"
+        title="All documents"
+      >
+        <ArrowLeft size={18} aria-hidden />
+      </Link>
+      <h1 className="clip" title={name}>
+        {name}
+      </h1>
+      <div className="doc-tools-of">
+        {shown.count > 1 && shown.face !== "picture" && (
+          <PageNumber page={shown.page} count={shown.count} onPage={props.onPage} />
+        )}
+        {shown.face === "pdf" && (
+          <>
+            <IconButton icon={ZoomOut} label="Smaller" onClick={() => onZoom(-1)} />
+            <IconButton icon={ZoomIn} label="Larger" onClick={() => onZoom(1)} />
+          </>
+        )}
+        {face !== "text" && (
+          <Segmented
+            label="How it is shown"
+            value={shown.face === "text" ? "text" : "original"}
+            options={[
+              { value: "original", label: "Original", icon: Image },
+              { value: "text", label: "Text", icon: FileText },
+            ]}
+            onChange={(value) => onFace(value === "text" ? "text" : face)}
+          />
+        )}
+        {shown.face !== "picture" && (
+          <IconButton icon={Search} label="Find in this document" onClick={props.onFind} />
+        )}
+        <IconButton icon={MessageSquareText} label="Ask about it" onClick={props.onChat} />
+        <IconButton
+          icon={PanelRight}
+          label="Details"
+          aria-pressed={details}
+          onClick={props.onDetails}
+        />
+        <Menu
+          icon={Ellipsis}
+          label={`More for ${name}`}
+          items={[
+            ...(hasOriginal
+              ? [
+                  {
+                    label: "Download the original",
+                    icon: Download,
+                    run: () => download(id, props.content, name),
+                  },
+                ]
+              : []),
+            { label: "Rename", icon: Pencil, run: () => onAsk("rename") },
+            { label: "Move", icon: FolderInput, run: () => onAsk("move") },
+            { label: "Tags", icon: Tag, run: () => onAsk("tag") },
+            { label: "Remove", icon: Trash2, run: () => onAsk("remove"), fault: true },
+          ]}
+        />
+      </div>
+    </header>
+  );
+}
