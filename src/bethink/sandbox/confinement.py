@@ -31,7 +31,17 @@ if TYPE_CHECKING:
 
 
 _LIBRARIES: Final = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
-_FILES: Final = ("/etc/ld.so.cache", "/usr/share/zoneinfo")
+_FILES: Final = (
+    "/etc/ld.so.cache",
+    "/usr/share/zoneinfo",
+    # Languages of text recognition, as `documents/reading/messages` looks for them.
+    "/usr/share/tesseract-ocr",
+    "/usr/share/tessdata",
+    "/usr/local/share/tessdata",
+    "/opt/homebrew/share/tessdata",
+    f"{sys.prefix}/share/tessdata",
+)
+"""Data that libraries look for."""
 _DEVICES: Final = ("/dev/null", "/dev/random", "/dev/urandom")
 """Not `/dev/zero`: what is mapped of it is memory that nobody counts."""
 _PACKAGE_FOLDERS: Final = frozenset({"site-packages", "dist-packages"})

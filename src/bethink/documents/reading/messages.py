@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import struct
+import sys
 import zipfile
 import zlib
 from dataclasses import dataclass, field
@@ -228,21 +229,14 @@ def kind_of(name: str, media_type: str, head: bytes) -> Kind | None:
     return _BY_ENDING.get(_ending(name)) or _BY_MEDIA_TYPE.get(media_type) or "text"
 
 
-NEEDS_OCR: Final = (
-    "`pip install 'bethink[ocr]'` and `apt install tesseract-ocr-eng` add text recognition, which reads it."
+NEEDS_OCR: Final = "`pip install 'bethink[ocr]'` adds text recognition, which reads it."
+_LANGUAGE_DATA: Final = (
+    Path("/usr/share/tesseract-ocr"),
+    Path("/usr/share/tessdata"),
+    Path("/usr/local/share/tessdata"),
+    Path("/opt/homebrew/share/tessdata"),
 )
-_LANGUAGE_DATA: Final = tuple(
-    map(
-        Path,
-        (
-            "/usr/share/tesseract-ocr",
-            "/usr/share/tessdata",
-            "/usr/local/share/tessdata",
-            "/opt/homebrew/share/tessdata",
-        ),
-    )
-)
-"""Where distributions put them."""
+"""Where distributions put them, with languages of their owners' choice."""
 
 
 def recognises_text() -> bool:
@@ -252,7 +246,11 @@ def recognises_text() -> bool:
 
 def language_data() -> Path | None:
     """The folder with the data of the languages that are recognised."""
-    for place in _LANGUAGE_DATA:
+    # The extra puts English beside the packages; in a sandbox `sys.prefix` is not theirs.
+    extra = [
+        Path(place).parents[2] / "share/tessdata" for place in sys.path if place.endswith("site-packages")
+    ]
+    for place in (*_LANGUAGE_DATA, *extra):
         for folder in (place, *sorted(place.glob("*/tessdata"), reverse=True)):
             if any(folder.glob("???.traineddata")):
                 return folder

@@ -1,6 +1,7 @@
 """Text in images and scanned pages, recognised by Tesseract. `pdf` and `reader` call it; the extra `ocr`.
 
-Its languages are those whose data are installed: Debian's `tesseract-ocr-eng`, `tesseract-ocr-deu` and so on.
+The extra brings English; if the distribution's data of languages are installed, such as Debian's
+`tesseract-ocr-deu`, those languages are read.
 """
 
 from __future__ import annotations
