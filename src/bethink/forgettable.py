@@ -45,10 +45,14 @@ class TextPlace(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The changes by which places hold nothing any more, and what goes: what it is, and its text."""
+    """The changes by which places hold nothing any more, and what goes: what it is, and its text.
+
+    `notes` are sentences for the receipt, which quote nothing.
+    """
 
     changes: Sequence[Change] = ()
     gone: Sequence[tuple[str, str]] = ()
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

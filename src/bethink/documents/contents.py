@@ -28,7 +28,7 @@ from bethink.documents.records import (
     Use,
     use_id,
 )
-from bethink.errors import BadInput, Conflict, TooLarge, UnknownId
+from bethink.errors import BadInput, Conflict, JustForgotten, TooLarge, UnknownId
 from bethink.store import Delete, DeleteAll, Put, Scan, items_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bethink.store import Change, Store, Versioned
 
 _PAGE: Final = 500
+_STILL_SAYS: Final = "Not read again: what was forgotten stands in this file. Change it, or add it by hand."
 _LEFT_US: Final = 3_600_000_000
 """A content that no document has for so long was left behind by a process that ended."""
 
@@ -58,10 +59,13 @@ class Contents:
     max_bytes: int
     quota_bytes: int | None = None
 
-    async def keep(self, owner: str, source: bytes | Path, *, name: str, media_type: str) -> str:
+    async def keep(
+        self, owner: str, source: bytes | Path, *, name: str, media_type: str, by_itself: bool = False
+    ) -> str:
         """The id of a content, kept with its bytes. It is read as soon as a document has it.
 
         Raises:
+            JustForgotten: it comes `by_itself`, and was forgotten, or a part of it was.
             TooLarge: it is longer than a file may be, or the owner has no room left.
             BadInput: it is empty, or its file is not there.
             StorageError: it cannot be kept.
@@ -74,6 +78,8 @@ class Contents:
             raise BadInput(f"{name} is empty: there is nothing to read in it.")
         if size > self.max_bytes:
             raise TooLarge(self.too_large(name))
+        if by_itself and await self.is_forgotten(owner, id):
+            raise JustForgotten(_STILL_SAYS)
         new = Content(
             id=id, name=name, media_type=media_type, size=size, stage="cancelled", at=self.clock.now_us()
         )
@@ -211,6 +217,13 @@ class Contents:
         if changes := await self.dropped(owner, ids):
             await self.store.commit(owner, changes)
         await self.sweep(owner)
+
+    async def rewrite(self, owner: str, id: str, said: bytes) -> None:
+        """Have the bytes of a content be these, if it is still there."""
+        async with self.blobs.alone(owner):
+            path = anyio.Path(self.blobs.path(owner, id))
+            if await path.is_file() and await path.read_bytes() != said:
+                await self.blobs.keep(owner, id, said)
 
     async def sweep(self, owner: str) -> None:
         """Remove the bytes that no content names, and contents that were left behind without a document.

@@ -47,7 +47,7 @@ from bethink.documents.records import (
     page_id,
 )
 from bethink.documents.sharing import NO_COLLECTION, SharedCollection
-from bethink.errors import BadInput, JustForgotten, NotAllowed, UnknownId
+from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.feature import Recallable
 from bethink.store import (
     Delete,
@@ -83,9 +83,6 @@ _MAX_DESCRIPTION: Final = 2_000
 _NO_DOCUMENT: Final = "Document not found: it may have been removed, or is not shared with you any more."
 _NO_VERSION: Final = "This version of the document is not kept any more."
 _READ_ONLY: Final = "This collection is shared with you to be read: its owner can let you write."
-_STILL_SAYS: Final = (
-    "{} is not read again: what was forgotten stands in it. Change the file, or add it by hand."
-)
 
 
 @dataclass(slots=True)
@@ -214,10 +211,9 @@ class Library:
         keep: Callable[[str, NewDocument, str], Awaitable[Document]],
     ) -> Document:
         """A document with its content; again if somebody removed the last other one that had it meanwhile."""
-        content = await self.contents.keep(owner, new.content, name=new.name, media_type=new.media_type)
-        if new.folder and await self.contents.is_forgotten(owner, content):
-            await self.contents.drop_unused(owner, [content])
-            raise JustForgotten(_STILL_SAYS.format(new.name))
+        content = await self.contents.keep(
+            owner, new.content, name=new.name, media_type=new.media_type, by_itself=bool(new.folder)
+        )
         return await keep(owner, new, content)
 
     async def _added(self, owner: str, new: NewDocument, content: str) -> Document:

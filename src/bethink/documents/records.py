@@ -133,6 +133,40 @@ class Passage(Record, frozen=True, kw_only=True):
     heading: str = ""
 
 
+class WatchedFolder(Record, frozen=True, kw_only=True):
+    """A folder of this machine whose files are documents, in a collection if one is named.
+
+    Only files with one of these `extensions` (with a dot, lower case) if any are named. It is not watched
+    while it is `paused`. `is_missing` since it was not there when it was looked at last; `note` says what
+    of it is left out. Times are microseconds UTC.
+    """
+
+    path: str
+    collection: str | None = None
+    extensions: tuple[str, ...] = ()
+    paused: bool = False
+    is_missing: bool = False
+    note: str = ""
+    synced_at: int | None = None
+    created_at: int
+
+
+class FolderFile(Record, frozen=True, kw_only=True):
+    """A file of a watched folder as it was read last; `id` is a keyed digest of its path.
+
+    An unchanged file has the same size, time and inode. Without a `document` it could not be read: `error`
+    says why, or it was forgotten.
+    """
+
+    folder: str
+    size: int
+    mtime_ns: int
+    inode: int
+    content: str = ""
+    document: str | None = None
+    error: str = ""
+
+
 class Share(msgspec.Struct, frozen=True, kw_only=True):
     """Who else sees a collection, since when; `writes` who may add to it, and change and remove there."""
 
@@ -179,6 +213,12 @@ PASSAGES: Final = Collection(
 )
 COLLECTIONS: Final = Collection(
     "document_collections", DocumentCollection, ("created_at",), scans=(("created_at",),), searchable=False
+)
+FOLDERS: Final = Collection(
+    "document_folders", WatchedFolder, ("created_at",), scans=(("created_at",),), searchable=False
+)
+FOLDER_FILES: Final = Collection(
+    "document_folder_files", FolderFile, ("folder",), scans=(("folder",),), searchable=False
 )
 RECEIVED: Final = Collection("document_shares_received", ReceivedShare, searchable=False)
 

@@ -11,6 +11,7 @@ import anyio.to_thread
 import numpy as np
 
 from bethink.documents.contents import Contents
+from bethink.documents.forgetting import DocumentForgetting
 from bethink.documents.ingest import Ingest
 from bethink.documents.knowledge_bases import ARCHIVE_IMPORTS, KnowledgeBases
 from bethink.documents.library import Library, NewDocument
@@ -20,6 +21,8 @@ from bethink.documents.records import (
     COLLECTIONS,
     CONTENTS,
     DOCUMENTS,
+    FOLDER_FILES,
+    FOLDERS,
     FORGOTTEN_FILES,
     KIND,
     PAGES,
@@ -177,12 +180,14 @@ def _open(at: Surroundings) -> OpenFeature:
         ask_vectors=at.ask_vectors,
     )
 
+    forgetting = DocumentForgetting(library)
+
     async def redact(owner: str, gone: Redaction) -> Sequence[Change]:
         del gone  # nobody can say what an upload holds
         return await uploads.forgotten(owner)
 
     async def clean(owner: str) -> None:
-        await contents.sweep(owner)
+        await forgetting.clean(owner)
         await uploads.clean(owner)
 
     async def take_up() -> None:
@@ -193,6 +198,8 @@ def _open(at: Surroundings) -> OpenFeature:
     return OpenFeature(
         service=Documents(library, ingest, uploads, bases),
         recall=[RecallKind(name=KIND, resolve=library.recallables, on_request=True)],
+        forgettable=forgetting.forgettable,
+        cut=forgetting.cut,
         redact=redact,
         clean=clean,
         retention=[
@@ -218,6 +225,8 @@ FEATURE = Feature(
         COLLECTIONS,
         RECEIVED,
         FORGOTTEN_FILES,
+        FOLDERS,
+        FOLDER_FILES,
         UPLOADS,
         ARCHIVE_IMPORTS,
     ),

@@ -338,7 +338,9 @@ class Forgetting:
         facts = await self.occurrences.versions(owner, chosen.facts)
         now = self.clock.now_us()
         whole = chosen.whole
-        held = self._held(chosen.places, await self._taken(owner, chosen.places))
+        taken = await self._taken(owner, chosen.places)
+        held = self._held(chosen.places, taken)
+        notes = [note for one in taken.values() for note in one.notes]
         if not (facts or chosen.cuts or chosen.pages or held or (whole and not whole.is_empty)):
             return Receipt(now)
         ids = tuple(fact.record.id for fact in facts)
@@ -359,7 +361,8 @@ class Forgetting:
         # A receipt quotes nothing.
         held = tuple(replace(one, lines=()) for one in held)
         done = await self._complete(owner, intent)
-        return replace(done, has_more=chosen.has_more, whole=whole, held=held)
+        outside = (*notes, *done.outside)
+        return replace(done, has_more=chosen.has_more, whole=whole, held=held, outside=outside)
 
     async def _complete(self, owner: str, intent: ForgetIntent) -> Receipt:
         """Do what is left to be done; again where another writer came between."""

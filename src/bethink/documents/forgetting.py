@@ -1,0 +1,357 @@
+"""What documents say of what is forgotten, and how it goes: by words, as a whole, and with everything.
+
+A document whose name or title is asked for goes whole. Of others the sentences go: the page is cut, its
+content is cut into passages anew, and its original bytes go, unless they are plain text, which is cut, too.
+What was cut or removed is not read again from a watched folder.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import anyio.to_thread
+import msgspec
+
+from bethink.documents.records import (
+    COLLECTIONS,
+    CONTENTS,
+    DOCUMENTS,
+    FOLDER_FILES,
+    FOLDERS,
+    PAGES,
+    PASSAGES,
+    USES,
+    Content,
+    Document,
+    DocumentCollection,
+    PageText,
+)
+from bethink.feature import RecordCuts, RecordExcerpt
+from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
+from bethink.store import Delete, DeleteAll, Put, Scan, pages_of, records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from bethink.documents.library import Library
+    from bethink.forgettable import Holding
+    from bethink.redaction import Redaction
+    from bethink.store import Change, Collection, Record
+
+KIND: Final = "documents"
+_PAGE: Final = 500
+_SENTENCES: Final = frozenset({"text", "description"})
+"""Fields of which single sentences go; of all others everything."""
+_PLAIN: Final = frozenset({"text", "markdown"})
+"""Formats whose bytes are the text of their pages."""
+_SEARCHED: Final = cast("tuple[Collection[Any], ...]", (DOCUMENTS, COLLECTIONS, CONTENTS, PAGES))
+_FOLDER: Final = (
+    "{:,} of these documents are files of watched folders, which still contain it: Bethink does not read "
+    "these files again unless they change. Remove it there."
+)
+_UNREAD: Final = "{:,} documents that were not read, or could not be, were not looked through."
+_BYTES: Final = "The original files of {:,} documents were removed, since a part of them cannot be cut out."
+
+Left = dict[str, dict[str, dict[str, str]]]
+"""What is left of fields, by collection, record, and field."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentForgetting:
+    """Forgets what the documents of all owners say."""
+
+    library: Library
+
+    @property
+    def forgettable(self) -> Forgettable:
+        """How all of an owner's documents go, and what of them holds some words."""
+        store = self.library.store
+        return Forgettable(
+            KIND,
+            "document",
+            "documents",
+            lambda owner: store.count(owner, DOCUMENTS, {}),
+            self._names,
+            self._remove_all,
+            find=self._find,
+            take=self._take,
+        )
+
+    async def _names(self, owner: str, limit: int) -> list[str]:
+        (page,) = await self.library.store.scan(owner, Scan(DOCUMENTS, limit=limit))
+        return [item.record.name for item in page.items]
+
+    async def _remove_all(self, owner: str) -> None:
+        """Everything goes, watched folders too: they would bring it back."""
+        kept = (DOCUMENTS, USES, CONTENTS, PAGES, PASSAGES, COLLECTIONS, FOLDERS, FOLDER_FILES)
+        await self.library.store.commit(owner, [DeleteAll(one) for one in kept])
+        await self.library.contents.sweep(owner)
+
+    # --- by the words of a question
+
+    async def _find(self, owner: str, holding: Holding) -> list[TextPlace]:
+        """Documents whose names or titles hold the words, and the fields of all else that do."""
+        places: list[TextPlace] = []
+        for collection in _SEARCHED:
+            async for page in pages_of(self.library.store, owner, Scan(collection, limit=_PAGE)):
+                places += await anyio.to_thread.run_sync(
+                    partial(_places, collection, [item.record for item in page], holding)
+                )
+        titled = {_id_of(one) for one in places if (_in(one), one.field) == (CONTENTS.name, "title")}
+        for content in titled:
+            documents = await self.library.documents_with(owner, content)
+            places += [_whole(one) for one in documents if one.content == content]
+        return [*dict.fromkeys(places)]
+
+    async def _take(self, owner: str, places: Sequence[TextPlace]) -> Removal:
+        """Documents without what these places name."""
+        whole = [_id_of(one) for one in places if not one.field]
+        by_record: defaultdict[str, list[TextPlace]] = defaultdict(list)
+        for place in places:
+            if place.field:
+                by_record[place.id].append(place)
+        left: Left = {}
+        said: list[tuple[str, str]] = []
+        for collection in _SEARCHED:
+            ids = [id.partition("/")[2] for id in by_record if id.startswith(f"{collection.name}/")]
+            for item in await self.library.store.get(collection, owner, ids):
+                if item is None:
+                    continue
+                fields = _fields_of(item.record)
+                mine = by_record[f"{collection.name}/{item.record.id}"]
+                after, parts = left_of(fields, mine)
+                if after:
+                    left.setdefault(collection.name, {})[item.record.id] = after
+                    said += [(_called(item.record, name), part) for name, part in parts]
+        cut = await _Cut.of(self.library, owner, whole=whole, left=left)
+        gone = [("document, as a whole", one.name) for one in cut.whole] + said
+        return Removal(cut.changes, gone, await cut.notes())
+
+    # --- with what is forgotten elsewhere
+
+    async def cut(self, owner: str, gone: Redaction) -> RecordCuts:
+        """The changes by which no document says it, and what goes out of which."""
+        left: Left = {}
+        excerpts: list[RecordExcerpt] = []
+        for collection in _SEARCHED:
+            async for page in pages_of(self.library.store, owner, Scan(collection, limit=_PAGE)):
+                found = await anyio.to_thread.run_sync(partial(_cuts, [item.record for item in page], gone))
+                for record, after, parts in found:
+                    left.setdefault(collection.name, {})[record.id] = after
+                    id = f"{collection.name}/{record.id}"
+                    excerpts.append(RecordExcerpt(KIND, id, _called(record, ""), parts))
+        if not left:
+            return RecordCuts()
+        cut = await _Cut.of(self.library, owner, whole=(), left=left)
+        return RecordCuts(cut.changes, excerpts)
+
+    async def clean(self, owner: str) -> None:
+        """Remove bytes that no content names, and cut those of plain texts that were cut."""
+        contents = self.library.contents
+        for item in await contents.all_of(owner):
+            content = item.record
+            if content.is_cut and content.original:
+                pages = records_of(
+                    self.library.store, owner, Scan(PAGES, {"content": content.id}, order="number")
+                )
+                said = "\f".join([page.text async for page in pages]).encode()
+                await contents.rewrite(owner, content.id, said)
+        await contents.sweep(owner)
+        self.library.added.set()
+
+
+@dataclass(slots=True)
+class _Cut:
+    """The changes of one forgetting. `whole` documents go, of other records what is `left` stays."""
+
+    library: Library
+    owner: str
+    whole: list[Document] = field(default_factory=list[Document])
+    changes: list[Change] = field(default_factory=list["Change"])
+    contents: dict[str, Content] = field(default_factory=dict[str, Content])
+    bytes_gone: int = 0
+
+    @classmethod
+    async def of(cls, library: Library, owner: str, *, whole: Sequence[str], left: Left) -> _Cut:
+        cut = cls(library, owner)
+        await cut._remove(whole)
+        pages = await cut._cut_pages(left.get(PAGES.name, {}))
+        await cut._cut_contents(left.get(CONTENTS.name, {}), pages)
+        for collection in (DOCUMENTS, COLLECTIONS):
+            await cut._rewrite(collection, left.get(collection.name, {}))
+        cut.changes += await library.contents.forgotten(cut.contents)
+        return cut
+
+    async def _remove(self, ids: Sequence[str]) -> None:
+        contents = self.library.contents
+        found = [item for item in await self.library.store.get(DOCUMENTS, self.owner, ids) if item]
+        self.whole = [item.record for item in found]
+        versions = [version.content for one in self.whole for version in one.versions]
+        self.changes += [Delete(DOCUMENTS, item.record.id, item.version) for item in found]
+        self.changes += [DeleteAll(USES, {"document": one.id}) for one in self.whole]
+        self.changes += await contents.dropped(self.owner, versions, gone={one.id for one in self.whole})
+        # Those that other documents have, too: they are not read again from a folder.
+        self.contents |= await contents.of(self.owner, versions)
+
+    @property
+    def _dropped(self) -> set[str]:
+        return {one.id for one in self.changes if isinstance(one, Delete) and one.collection is CONTENTS}
+
+    async def _cut_pages(self, left: Mapping[str, Mapping[str, str]]) -> set[str]:
+        """Have pages say what is left of them; the contents that they are of."""
+        dropped, cut = self._dropped, set[str]()
+        for item in await self.library.store.get(PAGES, self.owner, [*left]):
+            if item is not None and item.record.content not in dropped:
+                now = _rewritten(item.record, left[item.record.id])
+                self.changes.append(Put(PAGES, now, item.version))
+                cut.add(item.record.content)
+        return cut
+
+    async def _cut_contents(self, left: Mapping[str, Mapping[str, str]], pages: set[str]) -> None:
+        """Have contents searched by what is left of them, and their bytes say no more."""
+        ids = {*left, *pages} - self._dropped
+        put = {one.record.id for one in self.changes if isinstance(one, Put) and one.collection is CONTENTS}
+        for item in await self.library.store.get(CONTENTS, self.owner, sorted(ids)):
+            if item is None:
+                continue
+            content = _rewritten(item.record, left.get(item.record.id, {}))
+            in_bytes = content.id in pages or "title" in left.get(content.id, {})
+            if in_bytes:
+                is_plain = content.kind in _PLAIN and content.original
+                self.bytes_gone += content.original and not is_plain
+                content = msgspec.structs.replace(content, is_cut=True, original=is_plain)
+                self.contents[content.id] = content
+            stage = "indexing" if content.stage in {"ready", "reading", "indexing"} else content.stage
+            # What was read so far is all that will be read: its bytes say what is forgotten.
+            done = content.done if in_bytes else content.pages
+            content = content.restaged(stage, pages=done, passages=0)
+            self.changes += [
+                Put(CONTENTS, content, None if content.id in put else item.version),
+                DeleteAll(PASSAGES, {"content": content.id}),
+            ]
+
+    async def _rewrite(self, collection: Collection[Any], left: Mapping[str, Mapping[str, str]]) -> None:
+        gone = {one.id for one in self.whole}
+        for item in await self.library.store.get(collection, self.owner, [*left]):
+            if item is not None and item.record.id not in gone:
+                now = _rewritten(item.record, left[item.record.id])
+                self.changes.append(Put(collection, now, item.version))
+
+    async def notes(self) -> list[str]:
+        """What the receipt says of it, quoting nothing."""
+        library = self.library
+        documents = {one.id: one for one in self.whole}
+        for id in self.contents:
+            documents |= {one.id: one for one in await library.documents_with(self.owner, id)}
+        stages = Counter([item.record.stage for item in await library.contents.all_of(self.owner)])
+        unread = sum(stages[stage] for stage in ("waiting", "reading", "failed", "cancelled"))
+        pages = sum(isinstance(one, Put) and one.collection is PAGES for one in self.changes)
+        return [
+            *([f"{len(self.whole):,} documents were removed as a whole."] if self.whole else ()),
+            *([f"{pages:,} pages of documents were cut."] if pages else ()),
+            *([_BYTES.format(self.bytes_gone)] if self.bytes_gone else ()),
+            *(
+                [_FOLDER.format(held)]
+                if (held := sum(bool(one.folder) for one in documents.values()))
+                else ()
+            ),
+            *([_UNREAD.format(unread)] if unread else ()),
+        ]
+
+
+def _fields_of(record: Record) -> dict[str, str]:
+    """What a record says, by the names of its fields."""
+    match record:
+        case Document():
+            tags = {f"tag {number}": tag for number, tag in enumerate(record.tags)}
+            return {"name": record.name, "project": record.project or "", "place": record.origin.place} | tags
+        case Content():
+            return {"name": record.name, "title": record.title, "note": record.note, "error": record.error}
+        case PageText():
+            return {"text": record.text, "label": record.label}
+        case DocumentCollection():
+            return {"name": record.name, "description": record.description}
+        case _:
+            return {}
+
+
+def _rewritten(record: Any, left: Mapping[str, str]) -> Any:  # noqa: ANN401 - of any of the collections
+    """A record of which no more is left in these fields."""
+    changes: dict[str, Any] = {name: left[name] for name in _SENTENCES & left.keys()}
+    whole = left.keys() - _SENTENCES
+    if "name" in whole:
+        changes["name"] = _unnamed(record)
+    changes |= dict.fromkeys(whole & {"title", "note", "error", "label"}, "")
+    if "project" in whole:
+        changes["project"] = None
+    if "place" in whole:
+        changes["origin"] = msgspec.structs.replace(record.origin, place="")
+    if any(name.startswith("tag ") for name in whole):
+        changes["tags"] = tuple(tag for number, tag in enumerate(record.tags) if f"tag {number}" not in whole)
+    return msgspec.structs.replace(record, **changes)
+
+
+def _unnamed(record: Document | Content | DocumentCollection) -> str:
+    if isinstance(record, DocumentCollection):
+        # No two have one name.
+        return f"forgotten {record.id[-8:]}"
+    _, dot, ending = record.name.rpartition(".")
+    return f"forgotten.{ending}" if dot and ending.isalnum() and len(ending) <= _MAX_ENDING else "forgotten"
+
+
+_MAX_ENDING: Final = 5
+
+
+def _called(record: Record, name: str) -> str:
+    """What a person calls a record, or a field of it, in a preview."""
+    match record:
+        case PageText():
+            return f"page {record.number:,} of a document"
+        case DocumentCollection():
+            return f"{name} of a collection of documents".strip()
+        case _:
+            return f"{name.partition(' ')[0]} of a document".strip()
+
+
+def _places(collection: Collection[Any], records: Iterable[Record], holding: Holding) -> list[TextPlace]:
+    places: list[TextPlace] = []
+    for record in records:
+        if isinstance(record, Document) and holding(record.name):
+            places.append(_whole(record))
+        else:
+            places += places_in(KIND, f"{collection.name}/{record.id}", _fields_of(record), holding=holding)
+    return places
+
+
+def _whole(document: Document) -> TextPlace:
+    return TextPlace(KIND, f"{DOCUMENTS.name}/{document.id}")
+
+
+def _in(place: TextPlace) -> str:
+    return place.id.partition("/")[0]
+
+
+def _id_of(place: TextPlace) -> str:
+    return place.id.partition("/")[2]
+
+
+def _cuts(records: Iterable[Record], gone: Redaction) -> list[tuple[Record, dict[str, str], tuple[str, ...]]]:
+    """The records that say it, with what is left of their fields, and what goes."""
+    found: list[tuple[Record, dict[str, str], tuple[str, ...]]] = []
+    for record in records:
+        left: dict[str, str] = {}
+        parts: list[str] = []
+        for name, text in _fields_of(record).items():
+            if name in _SENTENCES:
+                now, said = gone.cut(text, close=False)
+            else:
+                now, said = "", (text,) if text and gone.says(text, close=False) else ()
+            if said:
+                left[name] = now
+                parts += said
+        if parts:
+            found.append((record, left, tuple(parts)))
+    return found
