@@ -87,6 +87,15 @@ class _Given:
         """That of the vectors."""
         return self._embeddings.model
 
+    @property
+    def window(self) -> int:
+        """That of the model."""
+        return self._embeddings.window
+
+    def pieces(self, word: str) -> int:
+        """Those of the model."""
+        return self._embeddings.pieces(word)
+
     async def load(self) -> None:
         """Nothing is to be done."""
 

@@ -454,6 +454,13 @@ class _Timed:
     def unavailable(self) -> str | None:
         return self.inner.unavailable
 
+    @property
+    def window(self) -> int:
+        return self.inner.window
+
+    def pieces(self, word: str) -> int:
+        return self.inner.pieces(word)
+
     async def load(self) -> None:
         await self.inner.load()
 
