@@ -1,5 +1,6 @@
 // What pdf.js fetches while it draws, from its package into the build: fonts that files do not bring along,
-// tables of characters, and the decoders of pictures that need no WebAssembly, which the page's policy forbids.
+// tables of characters, and the decoders of pictures that need no WebAssembly, which the page's policy forbids; and their
+// licences, which go where they go.
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -7,9 +8,10 @@ import { dirname, join } from "node:path";
 const root = dirname(createRequire(import.meta.url).resolve("pdfjs-dist/package.json"));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const parts = {
-  cmaps: /\.bcmap$/,
-  standard_fonts: /\.(pfb|ttf)$/,
-  wasm: /_nowasm_fallback\.js$/,
+  ".": /^LICENSE$/,
+  cmaps: /\.bcmap$|^LICENSE/,
+  standard_fonts: /\.(pfb|ttf)$|^LICENSE/,
+  wasm: /_nowasm_fallback\.js$|^LICENSE/,
 };
 
 /** Their address; what is kept for ever has its version in it. */
@@ -23,7 +25,7 @@ export const pdfAssets = () => ({
     for (const [folder, wanted] of Object.entries(parts)) {
       for (const name of readdirSync(join(root, folder)).filter((each) => wanted.test(each))) {
         const source = readFileSync(join(root, folder, name));
-        this.emitFile({ type: "asset", fileName: `${base.slice(1)}${folder}/${name}`, source });
+        this.emitFile({ type: "asset", fileName: join(base.slice(1), folder, name), source });
       }
     }
   },

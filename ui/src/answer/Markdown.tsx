@@ -1,15 +1,19 @@
 // An answer's Markdown as elements. Raw HTML in it stays text; links to scripts are dropped by the parser.
 import { memo, type ReactNode } from "react";
-import ReactMarkdown, { type Components } from "react-markdown";
+import ReactMarkdown, { type Components, defaultUrlTransform } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { Link } from "../kit/pieces";
+import { addressOfSource } from "../services/router";
 import { CodeFigure } from "./CodeFigure";
 import { markdownBlocks } from "./markdownBlocks";
 import { MARK } from "./parts";
 import { Abroad, pieces } from "./pieces";
 
 const plugins = [remarkGfm];
-const PAGES = "/vault/pages/";
+const OURS = /^\/(vault\/pages|documents)\//;
+
+/** A source that an answer names as a link leads to its passage. */
+const addressIn = (url: string) => addressOfSource(url) ?? defaultUrlTransform(url);
 
 function textOf(node: ReactNode): string {
   if (typeof node === "string" || typeof node === "number") return String(node);
@@ -33,11 +37,14 @@ const components: Components = {
   a: ({ href, title, children }) =>
     title === MARK && href ? (
       <sup className="cite">
-        <Link to={href} aria-label={`Memory ${textOf(children)}, the source of this`}>
+        <Link
+          to={href}
+          aria-label={`${href.startsWith("/documents/") ? "Document" : "Memory"} ${textOf(children)}, the source of this`}
+        >
           {children}
         </Link>
       </sup>
-    ) : href?.startsWith(PAGES) ? (
+    ) : href && OURS.test(href) ? (
       <Link to={href}>{children}</Link>
     ) : (
       <Abroad href={href}>{children}</Abroad>
@@ -46,7 +53,7 @@ const components: Components = {
 
 const BlockView = memo(function BlockView({ text }: { text: string }) {
   return (
-    <ReactMarkdown remarkPlugins={plugins} components={components}>
+    <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={addressIn}>
       {text}
     </ReactMarkdown>
   );

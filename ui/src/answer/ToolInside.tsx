@@ -1,7 +1,8 @@
 import { Globe } from "lucide-react";
+import { Link } from "../kit/pieces";
 import type { ToolPart } from "../run/reduce";
 import { Arguments } from "./Arguments";
-import { codeIn, originOf, pretty } from "./parts";
+import { codeIn, originOf, pretty, sourcesIn } from "./parts";
 
 function Raw({ tool }: { tool: ToolPart }) {
   return (
@@ -32,7 +33,15 @@ export function ToolInside({ tool }: { tool: ToolPart }) {
       {tool.text && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a long result is scrolled with the keyboard
         <p className={isCode ? "result output" : "result"} tabIndex={0}>
-          {tool.text}
+          {sourcesIn(tool.text).map(({ text, address, at }) =>
+            address ? (
+              <Link key={at} to={address}>
+                {text}
+              </Link>
+            ) : (
+              text
+            ),
+          )}
         </p>
       )}
       <Raw tool={tool} />

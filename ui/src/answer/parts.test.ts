@@ -9,6 +9,7 @@ import {
   MARK,
   originOf,
   receiptOf,
+  sourcesIn,
   titleOfTool,
   withMarks,
 } from "./parts";
@@ -100,4 +101,16 @@ test("a receipt says what was decided, and whether it holds from now on", () => 
   expect(receiptOf({ decision: "approve", always: true })).toMatch(/always/);
   expect(receiptOf({ decision: "reject", always: true })).toMatch(/never/);
   expect(receiptOf({ decision: null, always: false })).toBe("");
+});
+
+test("a passage of a document leads to its place, in what was recalled and in what a tool said", () => {
+  const source = "document:d1?content=ab&page=3&at=10-42";
+  const address = "/documents/d1?content=ab&page=3&at=10-42";
+  expect(addressOf({ id: "p", kind: "passage", score: 1, source })).toBe(address);
+  expect(sourcesIn(`Lease (${source}), and more`)).toEqual([
+    { text: "Lease (", address: null, at: 0 },
+    { text: source, address, at: 7 },
+    { text: "), and more", address: null, at: 7 + source.length },
+  ]);
+  expect(sourcesIn("no source").map(({ text }) => text)).toEqual(["no source"]);
 });

@@ -115,6 +115,22 @@ export function addressOf({ kind, id, source }: RecalledItem): string | null {
   return talk ? `/c/${talk}` : null;
 }
 
+export type SourcePiece = { text: string; address: string | null; at: number };
+
+/** A text in pieces: the sources of documents in it have the address of their passage. */
+export function sourcesIn(text: string): SourcePiece[] {
+  const pieces: SourcePiece[] = [];
+  let done = 0;
+  for (const match of text.matchAll(/document:[\w-]+(?:\?[\w=&%-]+)?/g)) {
+    if (match.index > done) {
+      pieces.push({ text: text.slice(done, match.index), address: null, at: done });
+    }
+    pieces.push({ text: match[0], address: addressOfSource(match[0]), at: match.index });
+    done = match.index + match[0].length;
+  }
+  return [...pieces, { text: text.slice(done), address: null, at: done }];
+}
+
 /** The memories that an answer names, in the order in which it does; their places are their numbers. */
 export function cited({ used }: Pick<Run, "used">): string[] {
   return [...new Set(used.toSorted((a, b) => a.after - b.after).map(({ id }) => id))];

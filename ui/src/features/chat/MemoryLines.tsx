@@ -63,7 +63,7 @@ type RecalledProps = { item: RecalledItem; number?: number };
 /** One memory that an answer was given; `number` is how the answer names it, 0 where it does not. */
 export function RecalledLine({ item, number = 0 }: RecalledProps) {
   const whole = useWhole(item);
-  const { text, at, kind, score, source, gone, doubt, valid_until: until } = whole;
+  const { text, title, at, kind, score, source, gone, doubt, valid_until: until } = whole;
   const words = text ?? (gone ? "No longer in memory" : kindName(kind));
   const address = gone ? null : addressOf(whole);
   return (
@@ -73,8 +73,8 @@ export function RecalledLine({ item, number = 0 }: RecalledProps) {
         {address ? <Link to={address}>{words}</Link> : words}
       </span>
       <small>
-        {[kindName(kind), at && shortDate(at / 1000)].filter(Boolean).join(" · ")}
-        {source && <Source source={source} />}
+        {[title || kindName(kind), at && shortDate(at / 1000)].filter(Boolean).join(" · ")}
+        {source && !title && <Source source={source} />}
         {score > 0 ? ` · ${Math.round(score * 100)} % match` : " · always included"}
         {until && ` · until ${shortDate(until / 1000)}`}
         {doubt && ` · ${doubt}`}

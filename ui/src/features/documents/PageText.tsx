@@ -7,27 +7,37 @@ import type { Span } from "../../services/router";
 import { indicesOf, piecesOf } from "./hits";
 import { markPlugin } from "./markPlugin";
 
-/** Headings of a page stand below the document's own name. */
-const components: Components = {
-  ...pieces,
-  h1: ({ children }) => <h3 className="first">{children}</h3>,
-  h2: ({ children }) => <h4>{children}</h4>,
-  h3: ({ children }) => <h5>{children}</h5>,
-  h4: ({ children }) => <h6>{children}</h6>,
-  h5: ({ children }) => <h6>{children}</h6>,
-  a: ({ href, children }) => <Abroad href={href}>{children}</Abroad>,
-  pre: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: wide code is scrolled with the keyboard
-    <pre tabIndex={0}>{children}</pre>
-  ),
-};
+/** The pieces of a page whose headings begin at `top`; levels that it leaves out are closed up. */
+function componentsOf(text: string, top: number): Components {
+  const levels = [...new Set(Array.from(text.matchAll(HEADING), ([, signs = ""]) => signs.length))];
+  const tag = (level: number) => {
+    const rank = levels.sort().indexOf(level);
+    return `h${Math.min(6, top + Math.max(0, rank))}` as "h3";
+  };
+  return {
+    ...pieces,
+    h1: tag(1),
+    h2: tag(2),
+    h3: tag(3),
+    h4: tag(4),
+    h5: tag(5),
+    h6: tag(6),
+    a: ({ href, children }) => <Abroad href={href}>{children}</Abroad>,
+    pre: ({ children }) => (
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: wide code is scrolled with the keyboard
+      <pre tabIndex={0}>{children}</pre>
+    ),
+  };
+}
 
 /** A longer page is shown as it stands: to lay it out would hold up the browser. */
 const MOST_MARKDOWN = 80_000;
+const HEADING = /^(#{1,6})\s/gm;
 
-type TextProps = { text: string; at: Span | null; isPlain: boolean };
+type TextProps = { text: string; at: Span | null; isPlain: boolean; top: number };
 
-export default memo(function PageText({ text, at, isPlain }: TextProps) {
+export default memo(function PageText({ text, at, isPlain, top }: TextProps) {
+  const components = useMemo(() => componentsOf(text, top), [text, top]);
   const plugins = useMemo(() => {
     if (!at) return [remarkGfm];
     const [begin, end] = indicesOf(text, at);

@@ -101,8 +101,8 @@ export default function TextPages(props: PagesProps) {
   }, [isEnd, last]);
   const look = () => {
     const pages = [...(box.current?.querySelectorAll<HTMLElement>("[data-page]") ?? [])];
-    const top = box.current?.getBoundingClientRect().top ?? 0;
-    const shown = pages.findLast((page) => page.getBoundingClientRect().top <= top + 80);
+    const { top = 0, height = 0 } = box.current?.getBoundingClientRect() ?? {};
+    const shown = pages.findLast((page) => page.getBoundingClientRect().top <= top + height / 3);
     onPage(Number((shown ?? pages[0])?.dataset.page ?? 1));
   };
   const isAlone = loaded?.count === 1;
@@ -119,6 +119,7 @@ export default function TextPages(props: PagesProps) {
               text={text}
               at={target?.page === number ? target.at : null}
               isPlain={isPlain}
+              top={label || !isAlone ? 3 : 2}
             />
           </section>
         ))}

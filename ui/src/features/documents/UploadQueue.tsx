@@ -73,10 +73,12 @@ export function UploadQueue() {
   return (
     <section className="doc-uploads" aria-label="Uploads">
       <header>
-        <h2 role="status">
-          {isOver
-            ? `${count(done, "file")} uploaded`
-            : `${done} of ${count(list.length, "file")} uploaded`}
+        <h2>
+          <span role="status">
+            {isOver
+              ? `${count(done, "file")} uploaded`
+              : `${done} of ${count(list.length, "file")} uploaded`}
+          </span>
         </h2>
       </header>
       <ul>

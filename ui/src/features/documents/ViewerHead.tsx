@@ -17,8 +17,8 @@ import {
 import { type FormEvent, useEffect, useState } from "react";
 import type { Document } from "../../api/documents";
 import { IconButton } from "../../kit/Button";
-import { Menu } from "../../kit/Popover";
-import { Link, Segmented } from "../../kit/pieces";
+import { Menu, type MenuItem } from "../../kit/Popover";
+import { Link, PHONE, Segmented, useMedia } from "../../kit/pieces";
 import type { Asked } from "./DocumentDialogs";
 import { download } from "./DocumentRow";
 
@@ -71,9 +71,38 @@ function PageNumber({
   );
 }
 
-export function ViewerHead(props: HeadProps) {
-  const { document, shown, face, details, onFace, onZoom, onAsk } = props;
+/** A phone has room for a few buttons; the others are in the menu there. */
+function itemsOf(props: HeadProps, phone: boolean): MenuItem[] {
+  const { document, content, shown, onZoom, onAsk } = props;
   const { id, name, has_original: hasOriginal } = document;
+  const zoom = [
+    { label: "Larger", icon: ZoomIn, run: () => onZoom(1) },
+    { label: "Smaller", icon: ZoomOut, run: () => onZoom(-1) },
+  ];
+  const folded = [
+    ...(shown.face === "pdf" ? zoom : []),
+    { label: "Ask about it", icon: MessageSquareText, run: props.onChat },
+    { label: "Details", icon: PanelRight, run: props.onDetails },
+  ];
+  const original = {
+    label: "Download the original",
+    icon: Download,
+    run: () => download(id, content, name),
+  };
+  return [
+    ...(phone ? folded : []),
+    ...(hasOriginal ? [original] : []),
+    { label: "Rename", icon: Pencil, run: () => onAsk("rename") },
+    { label: "Move", icon: FolderInput, run: () => onAsk("move") },
+    { label: "Tags", icon: Tag, run: () => onAsk("tag") },
+    { label: "Remove", icon: Trash2, run: () => onAsk("remove"), fault: true },
+  ];
+}
+
+export function ViewerHead(props: HeadProps) {
+  const { document, shown, face, details, onFace, onZoom } = props;
+  const { name } = document;
+  const phone = useMedia(PHONE);
   return (
     <header className="doc-head">
       <Link
@@ -91,7 +120,7 @@ export function ViewerHead(props: HeadProps) {
         {shown.count > 1 && shown.face !== "picture" && (
           <PageNumber page={shown.page} count={shown.count} onPage={props.onPage} />
         )}
-        {shown.face === "pdf" && (
+        {shown.face === "pdf" && !phone && (
           <>
             <IconButton icon={ZoomOut} label="Smaller" onClick={() => onZoom(-1)} />
             <IconButton icon={ZoomIn} label="Larger" onClick={() => onZoom(1)} />
@@ -111,32 +140,18 @@ export function ViewerHead(props: HeadProps) {
         {shown.face !== "picture" && (
           <IconButton icon={Search} label="Find in this document" onClick={props.onFind} />
         )}
-        <IconButton icon={MessageSquareText} label="Ask about it" onClick={props.onChat} />
-        <IconButton
-          icon={PanelRight}
-          label="Details"
-          aria-pressed={details}
-          onClick={props.onDetails}
-        />
-        <Menu
-          icon={Ellipsis}
-          label={`More for ${name}`}
-          items={[
-            ...(hasOriginal
-              ? [
-                  {
-                    label: "Download the original",
-                    icon: Download,
-                    run: () => download(id, props.content, name),
-                  },
-                ]
-              : []),
-            { label: "Rename", icon: Pencil, run: () => onAsk("rename") },
-            { label: "Move", icon: FolderInput, run: () => onAsk("move") },
-            { label: "Tags", icon: Tag, run: () => onAsk("tag") },
-            { label: "Remove", icon: Trash2, run: () => onAsk("remove"), fault: true },
-          ]}
-        />
+        {!phone && (
+          <>
+            <IconButton icon={MessageSquareText} label="Ask about it" onClick={props.onChat} />
+            <IconButton
+              icon={PanelRight}
+              label="Details"
+              aria-pressed={details}
+              onClick={props.onDetails}
+            />
+          </>
+        )}
+        <Menu icon={Ellipsis} label={`More for ${name}`} items={itemsOf(props, phone)} />
       </div>
     </header>
   );

@@ -36,4 +36,8 @@ test("what is typed is words, not an expression", () => {
   expect(pattern && placesIn({ number: 1, label: "", text: "axb (c a.b\n(C" }, pattern)).toEqual([
     { page: 1, at: [7, 13] },
   ]);
+  const words = patternOf("BRAKES were");
+  expect(words && placesIn({ number: 1, label: "", text: "**brakes** were" }, words)).toEqual([
+    { page: 1, at: [2, 15] },
+  ]);
 });

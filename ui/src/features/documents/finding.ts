@@ -9,11 +9,14 @@ type Read = (first: number, last: number) => Promise<PageTexts>;
 const AT_ONCE = 50;
 const SPECIAL = /[.*+?^${}()|[\]\\]/g;
 
-/** The words as they may stand in a text: whatever their case, with any space between them. */
+/** What may stand between two words: spaces, and what Markdown puts around them. */
+const BETWEEN = "[\\s*_`|]+";
+
+/** The words as they may stand in a text, whatever their case. */
 export function patternOf(query: string): RegExp | null {
   const words = query.trim().split(/\s+/).filter(Boolean);
   if (!words.length) return null;
-  return new RegExp(words.map((word) => word.replace(SPECIAL, "\\$&")).join("\\s+"), "giu");
+  return new RegExp(words.map((word) => word.replace(SPECIAL, "\\$&")).join(BETWEEN), "giu");
 }
 
 /** All places of a page that say it, in their order. */
