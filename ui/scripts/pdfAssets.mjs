@@ -10,8 +10,9 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const parts = {
   ".": /^LICENSE$/,
   cmaps: /\.bcmap$|^LICENSE/,
-  standard_fonts: /\.(pfb|ttf)$|^LICENSE/,
-  wasm: /_nowasm_fallback\.js$|^LICENSE/,
+  // Without Liberation's fonts, which are under the GPL: the reader's own stand in for them.
+  standard_fonts: /^Foxit.*\.pfb$|^LICENSE_FOXIT$/,
+  wasm: /_nowasm_fallback\.js$|^LICENSE_(PDFJS_)?(JBIG2|OPENJPEG)$/,
 };
 
 /** Their address; what is kept for ever has its version in it. */
