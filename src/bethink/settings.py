@@ -515,6 +515,11 @@ class Settings(BaseModel):
     documents_quota_mb: int | None = _setting(
         None, "Room of one user's documents in MB; unlimited if unset.", ge=1
     )
+    documents_folders: Annotated[list[_Directory], BeforeValidator(as_list)] = _setting(
+        [],
+        "Folders below which any may be watched for documents (comma-separated); without users and without"
+        " this, any folder that Bethink can read.",
+    )
     documents_passage_tokens: int = _setting(
         500, "Longest passage that documents are cut into to be searched, in tokens.", ge=50, le=5_000
     )

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from bethink.documents.library import Library
     from bethink.documents.passages import PassageLimits, PassageSpan
     from bethink.documents.reading.extraction import Extraction
-    from bethink.documents.reading.messages import Extracted
+    from bethink.documents.reading.messages import Extracted, Kind
     from bethink.documents.records import Document
     from bethink.embeddings import Embeddings
     from bethink.index import Index
@@ -103,6 +103,10 @@ class Ingest:
     def store(self) -> Store:
         """Where the library keeps its records."""
         return self.library.store
+
+    async def kind(self, path: Path, name: str, media_type: str) -> Kind | None:
+        """How a file is read; None for one that is not."""
+        return await self.extraction.kind(path, name, media_type)
 
     async def run(self) -> None:
         """Read what waits, for ever, when it is asked for."""

@@ -7,6 +7,7 @@ bytes: what is added twice is kept, read and embedded once.
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -43,6 +44,7 @@ from bethink.documents.records import (
     Document,
     DocumentCollection,
     DocumentVersion,
+    Origin,
     PageText,
     page_id,
 )
@@ -179,6 +181,23 @@ class Library:
             owner, new = place.owner, replace(new, collection=place.collection.id)
         return await self._read_soon(owner, new, self._added)
 
+    async def take_in(self, owner: str, new: NewDocument, id: str | None) -> Document:
+        """The document that a file of a watched folder is: a new one, or the newer version of one.
+
+        Raises:
+            TooLarge, BadInput, JustForgotten, StorageError: see `add`.
+        """
+        new = replace(new, name=fit_name(new.name))
+        if id is not None:
+            with suppress(UnknownId):  # removed by hand: a changed file is a new document
+                return await self._read_soon(owner, new, partial(self._replaced, id=id))
+        return await self._read_soon(owner, new, self._added)
+
+    async def rename(self, owner: str, id: str, *, name: str, origin: Origin) -> None:
+        """Have a document follow its file, which was renamed."""
+        with suppress(UnknownId):
+            await self._changed(owner, id, {"name": fit_name(name), "origin": origin})
+
     async def replace(self, principal: Principal, id: str, new: NewDocument) -> Document:
         """Give a document a newer version; that of before is searched until the new one was read.
 
@@ -220,7 +239,9 @@ class Library:
         for item in await self.contents.documents_with(owner, content):
             document = item.record
             is_here = (document.collection, document.folder) == (new.collection, new.folder)
-            if is_here and document.name == new.name and document.newest == content and not new.folder:
+            if new.folder:
+                is_here = is_here and document.origin.place == new.origin.place
+            if is_here and document.name == new.name and document.newest == content:
                 # Its content is used again: one that could not be read is tried once more.
                 await self.store.commit(owner, await self.contents.use(owner, document))
                 return document

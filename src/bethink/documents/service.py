@@ -11,10 +11,12 @@ import anyio.to_thread
 import numpy as np
 
 from bethink.documents.contents import Contents
+from bethink.documents.folder_watch import FolderWatch
+from bethink.documents.folders import Folders
 from bethink.documents.forgetting import DocumentForgetting
 from bethink.documents.ingest import Ingest
 from bethink.documents.knowledge_bases import ARCHIVE_IMPORTS, KnowledgeBases
-from bethink.documents.library import Library, NewDocument
+from bethink.documents.library import Library, NewDocument, Signal
 from bethink.documents.passages import PassageLimits
 from bethink.documents.reading.extraction import Extraction, fault_of
 from bethink.documents.records import (
@@ -81,6 +83,8 @@ class Documents:
     ingest: Ingest
     uploads: Uploads
     bases: KnowledgeBases
+    folders: Folders
+    watch: FolderWatch
 
     async def add_address(
         self, principal: Principal, internet: Internet | None, *, address: str, place: NewDocument
@@ -181,6 +185,17 @@ def _open(at: Surroundings) -> OpenFeature:
     )
 
     forgetting = DocumentForgetting(library)
+    folders = Folders(
+        library=library,
+        kind=ingest.kind,
+        digest=at.digest,
+        find_user=at.find_user,
+        acting=at.acting,
+        data_dir=settings.data_dir,
+        roots=settings.documents_folders,
+        changed=Signal(),
+    )
+    watch = FolderWatch(folders, at.bus)
 
     async def redact(owner: str, gone: Redaction) -> Sequence[Change]:
         del gone  # nobody can say what an upload holds
@@ -196,7 +211,7 @@ def _open(at: Surroundings) -> OpenFeature:
         await ingest.take_up()
 
     return OpenFeature(
-        service=Documents(library, ingest, uploads, bases),
+        service=Documents(library, ingest, uploads, bases, folders, watch),
         recall=[RecallKind(name=KIND, resolve=library.recallables, on_request=True)],
         forgettable=forgetting.forgettable,
         cut=forgetting.cut,
@@ -208,6 +223,7 @@ def _open(at: Surroundings) -> OpenFeature:
         tasks=[
             BackgroundTask(name="reading of documents", run=ingest.run),
             BackgroundTask(name="news of documents", run=ingest.listen),
+            BackgroundTask(name="watching of folders", run=watch.watch, served=True),
             BackgroundTask(name="documents left unread", run=take_up, served=True),
         ],
     )
