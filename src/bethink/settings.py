@@ -229,6 +229,7 @@ ALIASES = {
     "COGNICAL_TOOLS_ENABLED": "tools_enabled",
     "COGNICAL_TOOLS_TIMEOUT_MS": "tool_timeout_s",
     "COGNICAL_MEMORY_SEARCH_LIMIT": "memory_search_limit",
+    "COGNICAL_MEMORY_ENABLE_GRAPH": "graph_enabled",
     "OPENAI_API_KEY": "openai_api_key",
     "OPENAI_BASE_URL": "openai_base_url",
     "AZURE_OPENAI_API_KEY": "azure_api_key",
@@ -525,6 +526,12 @@ class Settings(BaseModel):
     )
     documents_passage_overlap: int = _setting(
         50, "Tokens that a passage may repeat of the one before it; at most half of a passage.", ge=0, le=500
+    )
+    graph_enabled: bool = _setting(
+        False, "Whether searches of knowledge bases may follow what hangs together with what was found."
+    )
+    graph_similarity: float = _setting(
+        0.75, "Least cosine of two passages that are alike, in the graph.", ge=0, le=1
     )
     kb_max_archive_bytes: int = _setting(
         5_000_000_000, "Largest archive of a knowledge base that is uploaded, in bytes.", ge=1000

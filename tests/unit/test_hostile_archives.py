@@ -161,7 +161,7 @@ async def test_links_and_folders_are_refused(archive: Path, kind: bytes) -> None
 
 async def test_a_bomb_is_left_in_its_archive(archive: Path) -> None:
     held = members(archive)
-    path = packed(archive.with_name("bomb.tar.gz"), held | {"graph.jsonl": bytes(60_000_000)})
+    path = packed(archive.with_name("bomb.tar.gz"), held | {"vectors.i16": bytes(60_000_000)})
     assert path.stat().st_size < 1_000_000
     assert "unpacks to more than" in await refused(path)
 

@@ -207,6 +207,7 @@ QUERIES = {
     "GET /conversations/search": {"query": "quetzal"},
     "DELETE /memories": {"confirm": "true"},
     "GET /vault/search": {"query": "quetzal"},
+    "GET /documents/graph/path": {"start": "document:hers", "end": "document:hers"},
 }
 """What a route asks for in its address; names whose value may be left out are."""
 FOUND = re.compile(SECRET, re.IGNORECASE)

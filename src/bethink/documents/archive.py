@@ -10,7 +10,6 @@ The members, in their order:
     documents.jsonl    a line for each document: name, tags, origin, versions
     contents.jsonl     a line for each content, followed by its pages, followed by its passages
     vectors.i16        rows of 16-bit integers in the order of the passages, each component by `SCALE`
-    graph.jsonl        the graph's edges and mentions, if it is switched on
     originals/…        the files themselves by their SHA-256, if they were asked for
 
 The same base gives the same bytes: no member has a time, an owner or a number of this machine.
@@ -51,17 +50,14 @@ SCALE: Final = 32_767
 """What 1.0 is as a vector's component: engines keep no more of it, so that nothing is lost on the way."""
 _COMPONENT: Final = 2
 """Bytes."""
-_MANIFEST, DOCUMENTS, CONTENTS, VECTORS, GRAPH = (
+_MANIFEST, DOCUMENTS, CONTENTS, VECTORS = (
     "manifest.json",
     "documents.jsonl",
     "contents.jsonl",
     "vectors.i16",
-    "graph.jsonl",
 )
 _ORIGINALS: Final = "originals/"
-_MEMBER: Final = re.compile(
-    r"documents\.jsonl|contents\.jsonl|vectors\.i16|graph\.jsonl|originals/[0-9a-f]{64}"
-)
+_MEMBER: Final = re.compile(r"documents\.jsonl|contents\.jsonl|vectors\.i16|originals/[0-9a-f]{64}")
 _CONTENT_ID: Final = re.compile(r"[0-9a-f]{64}")
 _BLOCK: Final = 512
 _PART: Final = 1 << 20
@@ -212,17 +208,13 @@ class ArchiveWriter:
         with (self.folder / VECTORS).open("ab") as file:
             file.write(vectors)
 
-    def add_graph(self, lines: list[msgspec.Struct]) -> None:
-        """Some lines of the graph."""
-        self._append(GRAPH, lines)
-
-    def _append(self, name: str, lines: list[DocumentLine] | list[Line] | list[msgspec.Struct]) -> None:
+    def _append(self, name: str, lines: list[DocumentLine] | list[Line]) -> None:
         with (self.folder / name).open("ab") as file:
             file.write(msgspec.json.Encoder().encode_lines(lines))
 
     def write(self, target: IO[bytes], name: str, description: str, *, model: EmbeddingModel) -> Manifest:
         """Write the archive."""
-        files = {one: self.folder / one for one in (DOCUMENTS, CONTENTS, VECTORS, GRAPH)}
+        files = {one: self.folder / one for one in (DOCUMENTS, CONTENTS, VECTORS)}
         files = {one: path for one, path in files.items() if path.exists()}
         files |= {f"{_ORIGINALS}{id}": path for id, path in sorted(self.originals.items())}
         manifest = Manifest(
@@ -321,10 +313,6 @@ class Unpacked:
     def vectors(self) -> IO[bytes]:
         """The rows of vectors, to be read in the order of the passages."""
         return (self.folder / VECTORS).open("rb")
-
-    def graph(self) -> Iterator[bytes]:
-        """The lines of the graph, none if it has none."""
-        return self._lines(GRAPH)
 
     def _lines(self, name: str) -> Iterator[bytes]:
         if name not in self.manifest.members:

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.documents.archive import Counts, Manifest, Unpacked
+    from bethink.documents.graph import DocumentGraph
     from bethink.documents.library import Library, PassageHit
     from bethink.embeddings import EmbeddingModel, Embeddings
     from bethink.index import Index
@@ -124,6 +125,7 @@ class KnowledgeBases:
     """
 
     library: Library
+    graph: DocumentGraph
     embeddings: Embeddings
     index: Index
     bus: Bus
@@ -185,8 +187,10 @@ class KnowledgeBases:
         `min_similarity` is the least score, 0..1. With the `graph` also what hangs together with them.
         """
         base = None if name is None else (await self.library.collection(principal, name)).id
-        del graph
-        hits = await self.library.search(principal, query, limit, scope=Scope(collection=base))
+        scope = Scope(collection=base)
+        hits = await self.library.search(principal, query, limit, scope=scope)
+        if graph:
+            hits = (await self.graph.widened(principal, query, hits, scope=scope))[:limit]
         return [hit for hit in hits if hit.score >= max(min_similarity, _LEAST)]
 
     # --- export

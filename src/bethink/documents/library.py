@@ -491,14 +491,24 @@ class Library:
                 places.append(_Searched(shared.acting, documents, shared.owner))
         return places
 
+    async def hits(
+        self, principal: Principal, found: Sequence[tuple[str, float]], *, scope: Scope = EVERYTHING
+    ) -> list[PassageHit]:
+        """The principal's own passages with these ids, each with its score, as far as the scope has them."""
+        own = None if scope.is_all else await self.in_scope(principal, scope)
+        return await self._hits(_Searched(principal, own, None), found)
+
     async def _search_in(self, place: _Searched, query: str, k: int) -> list[PassageHit]:
         within = None
         if place.documents is not None:
             within = frozenset(one.content for one in place.documents)
             if not within:
                 return []
+        found = await self.search_index.find(place.acting, query, k, kind=KIND, part_of=within)
+        return await self._hits(place, found)
+
+    async def _hits(self, place: _Searched, found: Sequence[tuple[str, float]]) -> list[PassageHit]:
         acting = place.acting
-        found = await self.search_index.find(acting, query, k, kind=KIND, part_of=within)
         shown = await self._passages(acting.owner, [id for id, _ in found])
         reader_filter = await self.filter_for(acting)
         seen = None if place.documents is None else {one.id for one in place.documents}

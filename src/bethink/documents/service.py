@@ -14,6 +14,7 @@ from bethink.documents.contents import Contents
 from bethink.documents.folder_watch import FolderWatch
 from bethink.documents.folders import Folders
 from bethink.documents.forgetting import DocumentForgetting
+from bethink.documents.graph import DocumentGraph
 from bethink.documents.ingest import Ingest
 from bethink.documents.knowledge_bases import ARCHIVE_IMPORTS, KnowledgeBases
 from bethink.documents.library import Library, NewDocument, Signal
@@ -85,6 +86,7 @@ class Documents:
     bases: KnowledgeBases
     folders: Folders
     watch: FolderWatch
+    graph: DocumentGraph
 
     async def add_address(
         self, principal: Principal, internet: Internet | None, *, address: str, place: NewDocument
@@ -176,8 +178,16 @@ def _open(at: Surroundings) -> OpenFeature:
 
     uploads = Uploads(library, settings.data_dir / "uploads")
 
+    graph = DocumentGraph(
+        library=library,
+        index=at.index,
+        embeddings=at.embeddings,
+        enabled=settings.graph_enabled,
+        similarity=settings.graph_similarity,
+    )
     bases = KnowledgeBases(
         library=library,
+        graph=graph,
         embeddings=at.embeddings,
         index=at.index,
         bus=at.bus,
@@ -211,7 +221,7 @@ def _open(at: Surroundings) -> OpenFeature:
         await ingest.take_up()
 
     return OpenFeature(
-        service=Documents(library, ingest, uploads, bases, folders, watch),
+        service=Documents(library, ingest, uploads, bases, folders, watch, graph),
         recall=[RecallKind(name=KIND, resolve=library.recallables, on_request=True)],
         forgettable=forgetting.forgettable,
         cut=forgetting.cut,
@@ -246,6 +256,8 @@ FEATURE = Feature(
         UPLOADS,
         ARCHIVE_IMPORTS,
     ),
-    routes=tuple(f"bethink.web.documents.{part}" for part in ("collections", "uploads", "documents")),
+    routes=tuple(
+        f"bethink.web.documents.{part}" for part in ("collections", "uploads", "graph", "documents")
+    ),
     counted={"documents": ("document", DOCUMENTS)},
 )

@@ -78,6 +78,16 @@ export type DecisionBody = { always?: boolean; arguments?: Record<string, unknow
 
 export type DocumentAddress = { collection?: string | null; name?: string | null; project?: string | null; tags?: readonly string[]; url: string };
 
+export type DocumentGraphEdge = { a: string; b: string; kind: "alike" | "names" | "next" | "holds"; weight: number };
+
+export type DocumentGraphNode = { document: string | null; id: string; kind: "document" | "passage" | "name"; label: string; page: number | null; topic: number | null };
+
+export type DocumentGraphPath = { nodes: readonly DocumentGraphNode[] };
+
+export type DocumentGraphShown = { edges: readonly DocumentGraphEdge[]; left: number; nodes: readonly DocumentGraphNode[]; topics: readonly DocumentGraphTopic[] };
+
+export type DocumentGraphTopic = { label: string; number: number; passages: number; words: readonly string[] };
+
 export type DocumentList = { cursor: string | null; items: readonly DocumentShown[] };
 
 export type DocumentNamed = { id: string; kind: string; name: string };

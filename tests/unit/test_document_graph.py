@@ -1,0 +1,153 @@
+"""The graph of documents: what names the same, is alike or follows is found with what was searched for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bethink.documents.graph import names_of, way
+from bethink.documents.library import Scope
+from bethink.errors import UnknownId
+from tests.door import Door, open_door
+from tests.house import House, open_house
+from tests.knowledge import added, documents_of
+from tests.library import plain_reading
+
+assert plain_reading
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_reading")]
+
+LEASE = b"The lease of the office in Harbour Street 7 was signed by Ines Prata."
+PRATA = b"Our lawyer Ines Prata is on leave in August. Ask her partner."
+BOAT = b"The boat Santa Luzia needs a coat of varnish, see [the list](boat-list.md)."
+LIST = b"Brushes and two tins."
+SOUP = b"Onions are cut into thin rings."
+DOCUMENTS = {"lease.md": LEASE, "people.md": PRATA, "boat.md": BOAT, "boat-list.md": LIST, "soup.md": SOUP}
+
+
+async def found(house: House, query: str, *, graph: bool, limit: int = 5) -> list[str]:
+    bases = documents_of(house.app).bases
+    hits = await bases.search(house.me, None, query, limit=limit, graph=graph, min_similarity=0.05)
+    return [hit.document.name for hit in hits]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (
+            "We met Ines Prata and the Bank of Portugal in Lisbon.",
+            ["Ines Prata", "Bank of Portugal", "Lisbon"],
+        ),
+        ("Horses sleep. They dream.", []),
+        ("The NASA report AC-2026-17 says so.", ["NASA", "AC-2026-17"]),
+        (
+            "See [[entities/jane_doe|Jane]] and [this](../files/boat-list.md).",
+            ["jane doe", "boat list"],
+        ),
+        ("Zürich, Ärzte und Ödön: Änne kennt Ödön.", ["Ärzte", "Ödön"]),
+        ("Мы видели Анну Петрову вчера.", ["Анну Петрову"]),
+        ("", []),
+        ("a" * 10_000 + " B", []),
+    ],
+)
+def test_names_are_capital_words_in_a_row_codes_and_links(text: str, names: list[str]) -> None:
+    assert names_of(text) == names
+
+
+@pytest.mark.requirement("C25")
+async def test_the_graph_is_off_by_default_and_widens_a_search_by_one_hop_if_it_is_on() -> None:
+    async with open_house() as house:
+        await added(house, DOCUMENTS)
+        assert await found(house, "Who signed the office lease?", graph=True) == ["lease.md"]
+    async with open_house(graph_enabled=True) as house:
+        await added(house, DOCUMENTS)
+        assert await found(house, "Who signed the office lease?", graph=False) == ["lease.md"]
+        assert await found(house, "Who signed the office lease?", graph=True) == ["lease.md", "people.md"]
+        assert await found(house, "varnish for the boat", graph=True) == ["boat.md", "boat-list.md"]
+        assert await found(house, "varnish for the boat", graph=True, limit=1) == ["boat.md"]
+
+
+async def test_what_is_added_or_removed_is_so_in_the_graph_at_once() -> None:
+    async with open_house(graph_enabled=True) as house:
+        lease, people = await added(house, {"lease.md": LEASE, "people.md": PRATA})
+        assert await found(house, "office lease", graph=True) == ["lease.md", "people.md"]
+        await house.app.library.remove(house.me, people.id)
+        assert await found(house, "office lease", graph=True) == ["lease.md"]
+        view = await documents_of(house.app).graph.view(house.me, scope=Scope())
+        assert "prata" not in str(view).casefold().replace("ines prata.", "")
+        assert {node.document for node in view.nodes if node.kind == "passage"} == {lease.id}
+
+
+async def test_who_does_not_see_all_gets_no_more_than_the_search_found() -> None:
+    async def something(_: object) -> object:
+        return object()
+
+    async with open_house(graph_enabled=True) as house:
+        await added(house, DOCUMENTS)
+        graph = documents_of(house.app).graph
+        hits = await house.app.library.search(house.me, "office lease", 1)
+        restrained = replace(graph, library=replace(house.app.library, filter_for=something))
+        assert await restrained.widened(house.me, "office lease", hits, scope=Scope()) == hits
+        assert len(await graph.widened(house.me, "office lease", hits, scope=Scope())) > 1
+
+
+async def test_a_search_of_one_base_is_not_widened_beyond_it() -> None:
+    async with open_house(graph_enabled=True) as house:
+        base = await house.app.library.create_collection(house.me, "Office")
+        await added(house, {"lease.md": LEASE}, collection=base.id)
+        await added(house, {"people.md": PRATA})
+        bases = documents_of(house.app).bases
+        hits = await bases.search(house.me, "Office", "office lease", graph=True)
+        assert [hit.document.name for hit in hits] == ["lease.md"]
+
+
+async def filled(door: Door) -> dict[str, str]:
+    documents = await added(door.house, DOCUMENTS)
+    pages = b"\f".join(f"Zebras of herd {number} graze near Mount Kenya.".encode() for number in range(4))
+    (zebras,) = await added(door.house, {"zebras.txt": pages})
+    return {one.name: one.id for one in (*documents, zebras)}
+
+
+async def test_the_graph_is_shown_with_topics_and_ways() -> None:
+    async with open_door(graph_enabled=True, graph_similarity=0.6) as door:
+        ids = await filled(door)
+        shown = (await door.http.get("/documents/graph")).json()
+        nodes = {node["id"]: node for node in shown["nodes"]}
+        assert {node["label"] for node in nodes.values() if node["kind"] == "document"} == set(ids)
+        assert nodes["name:ines prata"]["label"] == "Ines Prata"
+        kinds = {edge["kind"] for edge in shown["edges"]}
+        assert kinds == {"alike", "names", "next", "holds"}
+        assert all({edge["a"], edge["b"]} <= nodes.keys() for edge in shown["edges"])
+        topics = {topic["number"]: topic for topic in shown["topics"]}
+        herd = {node["topic"] for node in nodes.values() if node["document"] == ids["zebras.txt"]}
+        assert {"zebras", "herd"} & set(topics[herd.pop()]["words"])
+        start, end = f"document:{ids['lease.md']}", f"document:{ids['people.md']}"
+        path = (await door.http.get("/documents/graph/path", params={"start": start, "end": end})).json()
+        assert [node["kind"] for node in path["nodes"]] == [
+            *("document", "passage", "name", "passage", "document"),
+        ]
+        assert path["nodes"][2]["label"] == "Ines Prata"
+        none = {"start": start, "end": f"document:{ids['soup.md']}"}
+        assert (await door.http.get("/documents/graph/path", params=none)).json() == {"nodes": []}
+        lost = {"start": start, "end": "document:nothing"}
+        assert (await door.http.get("/documents/graph/path", params=lost)).status_code == 404
+        few = (await door.http.get("/documents/graph", params={"limit": 3})).json()
+        passages = [node for node in few["nodes"] if node["kind"] == "passage"]
+        assert (len(passages), few["left"]) == (3, 6)
+        again = (await door.http.get("/documents/graph")).json()
+        assert again == shown
+
+
+async def test_a_graph_that_is_off_says_how_it_is_switched_on() -> None:
+    async with open_door() as door:
+        answer = await door.http.get("/documents/graph")
+    assert answer.status_code == 403
+    assert "BETHINK_GRAPH_ENABLED" in answer.json()["detail"]
+
+
+async def test_an_empty_library_has_an_empty_graph() -> None:
+    async with open_house(graph_enabled=True) as house:
+        view = await documents_of(house.app).graph.view(house.me, scope=Scope())
+    assert (view.nodes, view.edges, view.topics, view.left) == ((), (), (), 0)
+    with pytest.raises(UnknownId):
+        way(view, "document:a", "document:b")
