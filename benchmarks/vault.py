@@ -142,9 +142,9 @@ async def _fill(database: SqliteDatabase) -> int:
         missing = await database.index.missing_vectors(LOCAL_OWNER, embeddings.model, _BATCH)
         if not missing:
             break
-        vectors = await embeddings.embed([text for _, text in missing])
+        vectors = await embeddings.embed([one.text for one in missing])
         changes = [
-            SetVector(id, text, vectors[row], embeddings.model) for row, (id, text) in enumerate(missing)
+            SetVector(one.id, one.text, vectors[row], embeddings.model) for row, one in enumerate(missing)
         ]
         await database.store.commit(LOCAL_OWNER, changes)
         done += len(missing)

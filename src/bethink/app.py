@@ -168,7 +168,8 @@ async def open_app(
             ports = await stack.enter_async_context(open_ports(settings))
         blobs = ports.blobs or await stack.enter_async_context(temporary_blobs())
         searched = [one for feature in FEATURES for one in feature.collections if one.searchable]
-        vectors = Vectors(ports.store, ports.index, ports.embeddings)
+        by_parts = frozenset(kind for feature in FEATURES for kind in feature.by_parts)
+        vectors = Vectors(ports.store, ports.index, ports.embeddings, by_parts)
         background = Background(vectors, settings.models, searched)
         if beside is None:
             shared = await shared_resources_of(settings, ports, blobs, stack=stack)

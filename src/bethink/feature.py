@@ -272,7 +272,8 @@ class Feature:
     `sources` those whose records a fact may name as where it came from, by the kind of that source.
     `tools`, `routes` and `commands` name the modules of its faces, imported when the toolbox, the web
     application or the command line is made: they have `tools_of`, `router` and `register`.
-    `mcp_summary` tells MCP clients of the tools whose family has its name.
+    `mcp_summary` tells MCP clients of the tools whose family has its name. `by_parts` are the kinds of its
+    index items of which each part has a vector, not the beginning alone.
     """
 
     name: str
@@ -286,6 +287,7 @@ class Feature:
     routes: tuple[str, ...] = ()
     commands: str = ""
     mcp_summary: str = ""
+    by_parts: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

@@ -301,11 +301,11 @@ async def test_missing_vectors_are_named_with_their_texts_and_filled_in(database
         d=item("fig", at=3),
     )
     missing = await database.index.missing_vectors("ann", MODEL, 10)
-    assert missing == (("d", "fig"), ("c", "plum"), ("b", "pear"))
+    assert missing == (("d", "fig", "fact"), ("c", "plum", "fact"), ("b", "pear", "fact"))
     assert await database.index.missing_vectors("ann", MODEL, 1) == missing[:1]
     assert await database.index.missing_vectors("bob", MODEL, 10) == ()
     await database.store.commit(
-        "ann", [SetVector(id, text, axis(place), MODEL) for place, (id, text) in enumerate(missing)]
+        "ann", [SetVector(id, text, axis(place), MODEL) for place, (id, text, _) in enumerate(missing)]
     )
     assert await database.index.missing_vectors("ann", MODEL, 10) == ()
     candidates = await database.index.search(IndexQuery("ann", "fig", axis(0), MODEL))
@@ -320,7 +320,7 @@ async def test_a_late_vector_of_an_older_text_is_dropped(database: Database) -> 
     await database.store.commit(
         "ann", [SetVector("a", "apple", axis(0), MODEL), SetVector("gone", "apple", axis(0), MODEL)]
     )
-    assert await database.index.missing_vectors("ann", MODEL, 10) == (("a", "pear"),)
+    assert await database.index.missing_vectors("ann", MODEL, 10) == (("a", "pear", "fact"),)
 
 
 @pytest.mark.parametrize(

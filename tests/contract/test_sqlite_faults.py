@@ -89,7 +89,7 @@ async def test_while_vectors_of_a_new_model_come_words_and_those_that_came_are_s
         async with open_database(tmp_path) as database:
             missing = await database.index.missing_vectors("ann", NEW, 20)
             vector = np.array([1, 0, 0, 0], np.float32)
-            await database.store.commit("ann", [SetVector(id, said, vector, NEW) for id, said in missing])
+            await database.store.commit("ann", [SetVector(one.id, one.text, vector, NEW) for one in missing])
             found = await database.index.search(question)
             assert found.without_vector == 60 - 20 * time
             by_meaning = {one.id: one.dense for one in found.items if one.dense is not None}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import anyio.to_thread
@@ -19,7 +18,6 @@ from bethink.engines.sqlite.schema import (
     FILE_NAME,
     MIGRATIONS,
     journal_in_order,
-    long_texts_anew,
     without_unkeyed_digests,
 )
 from bethink.engines.sqlite.store import open_database
@@ -141,7 +139,7 @@ async def test_nothing_is_lost_of_a_file_of_the_first_version(first_version: Pat
             }
             assert {one.speaker for one in found.items} == {"Ann"}
             missing = await database.index.missing_vectors(owner, MODEL, 999)
-            assert missing == tuple((id, text(n)) for id, n in kept.items() if not n % 2)
+            assert missing == tuple((id, text(n), "fact") for id, n in kept.items() if not n % 2)
         (line,) = await database.store.get(LINES, "ann", ["l"])
         assert line
         assert (line.record.text, line.version) == ("said", 5)
@@ -152,10 +150,10 @@ async def test_what_was_deleted_before_leaves_nothing_in_the_new_file(first_vers
     gone = [n for n in range(COUNT) if n * 7919 % 1000 < 300]
     async with open_database(first_version) as database:
         missing = await database.index.missing_vectors("ann", MODEL, 999)
-        vectors = [SetVector(id, said, np.full(4, 0.5, np.float32), MODEL) for id, said in missing]
+        vectors = [SetVector(one.id, one.text, np.full(4, 0.5, np.float32), MODEL) for one in missing]
         await database.store.commit("ann", vectors)
         assert await database.index.missing_vectors("ann", MODEL, 999) == ()
-        id, said = missing[0]
+        id, said, _ = missing[0]
         for owner in ("ann", "bob"):
             await database.store.commit(owner, [Delete(NOTES, id)])
         await database.store.scrub()
@@ -236,28 +234,6 @@ async def test_a_journal_of_before_is_read_in_the_order_it_was_written(tmp_path:
     assert [item.record.events[-1].place for item in after] == places
     assert [item.record for item in after] == [JournalEntry.of("a:run", item.record.events) for item in after]
     assert found == after
-
-
-async def test_a_long_text_of_before_is_embedded_anew_and_all_else_stays(tmp_path: Path) -> None:
-    long, short = " ".join(f"walnut{n}" for n in range(200)), "a walnut tree"
-    ones, vector = dict.fromkeys("ab", short) | {"c": long}, np.eye(4, dtype=np.float32)[1]
-    async with open_database(tmp_path) as database:
-        puts = [
-            Put(NOTES, Note(id=id), index=IndexItem("fact", text, 0, vector, MODEL, project=id))
-            for id, text in ones.items()
-        ]
-        await database.store.commit("ann", puts)
-    await anyio.to_thread.run_sync(migrated_again, tmp_path / FILE_NAME, long_texts_anew)
-    async with open_database(tmp_path) as database:
-        assert await database.index.missing_vectors("ann", MODEL, 9) == (("c", long),)
-        query = IndexQuery("ann", "walnut199", vector, MODEL)
-        found = await database.index.search(query)
-        assert {one.id: one.dense for one in found.items} == {"a": 1.0, "b": 1.0, "c": None}
-        assert found.without_vector == 1
-        both = np.stack([np.eye(4, dtype=np.float32)[0], vector])
-        await database.store.commit("ann", [SetVector("c", long, both, MODEL)])
-        (one,) = (await database.index.search(replace(query, project="c"))).items
-        assert (one.id, one.dense, one.lexical is None) == ("c", 1.0, False)
 
 
 async def test_a_directory_of_the_release_before_keeps_all_and_goes_on(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import anyio
+import numpy as np
 import pytest
 
 from bethink.embeddings import minilm_build
@@ -59,6 +60,20 @@ class LateEmbeddings(HashingEmbeddings):
         self.looks += 1
         if self.unavailable:
             raise EmbeddingsUnavailable(self.unavailable)
+
+
+async def test_long_items_of_some_kinds_have_a_vector_for_each_part() -> None:
+    index, embeddings = MemoryIndex(), HashingEmbeddings()
+    store = MemoryStore(index)
+    long = " ".join(f"walnut{n} grows." for n in range(900))
+    for id, kind, text in (("a", "passage", long), ("b", "fact", long), ("c", "passage", "short")):
+        fact = Fact(id=id, content="-", digest="d", weight=1, created_at=0)
+        await store.commit("ann", [Put(FACTS, fact, index=IndexItem(kind, text, 0))])
+    assert await Vectors(store, index, embeddings, frozenset({"passage"})).fill("ann") == 3
+    vectors = await index.vectors("ann", embeddings.model, ["a", "b", "c"])
+    assert {id: len(rows) for id, rows in vectors.items()} == {"a": len(vectors["a"]), "b": 1, "c": 1}
+    assert len(vectors["a"]) > 2
+    assert np.allclose(vectors["b"], await embeddings.embed([long]), atol=1e-4)
 
 
 async def test_an_embedding_model_that_comes_later_is_used_without_a_restart(

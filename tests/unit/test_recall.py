@@ -19,7 +19,7 @@ from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BadInput, CorruptDatabase
 from bethink.events import MemoryRecalled, RunDone, Warned
 from bethink.feature import Recallable, RecallKind
-from bethink.index import Candidate, Candidates, IndexQuery
+from bethink.index import Candidate, Candidates, IndexQuery, WithoutVector
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.ports import Ports
@@ -53,7 +53,7 @@ class Found:
         self.asked.append(query)
         return self._answer
 
-    async def missing_vectors(self, owner: str, model: object, limit: int) -> tuple[tuple[str, str], ...]:
+    async def missing_vectors(self, owner: str, model: object, limit: int) -> tuple[WithoutVector, ...]:
         return ()
 
     async def vectors(self, owner: str, model: object, ids: object) -> dict[str, NDArray[np.float32]]:

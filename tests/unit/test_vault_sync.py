@@ -30,10 +30,10 @@ async def fill(kept: Kept) -> int:
     """Give all parts their vectors; how many had none."""
     embeddings = HashingEmbeddings()
     missing = await kept.index.missing_vectors(LOCAL_OWNER, embeddings.model, 1000)
-    vectors = await embeddings.embed([text for _, text in missing])
+    vectors = await embeddings.embed([one.text for one in missing])
     await kept.store.commit(
         LOCAL_OWNER,
-        [SetVector(id, text, vectors[row], embeddings.model) for row, (id, text) in enumerate(missing)],
+        [SetVector(one.id, one.text, vectors[row], embeddings.model) for row, one in enumerate(missing)],
     )
     return len(missing)
 

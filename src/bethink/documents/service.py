@@ -260,4 +260,5 @@ FEATURE = Feature(
         f"bethink.web.documents.{part}" for part in ("collections", "uploads", "graph", "documents")
     ),
     counted={"documents": ("document", DOCUMENTS)},
+    by_parts=frozenset({KIND}),
 )

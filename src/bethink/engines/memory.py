@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from bethink.bus import Mailboxes, Notice
 from bethink.clock import SystemClock
 from bethink.errors import Conflict
-from bethink.index import Candidates
+from bethink.index import Candidates, WithoutVector
 from bethink.search.analysis import Analyzer, Entries, Entry, entry_of, model_key, vector_bytes, vectors_of
 from bethink.store import (
     Change,
@@ -142,15 +142,15 @@ class MemoryIndex:
 
     async def missing_vectors(
         self, owner: str, model: EmbeddingModel, limit: int
-    ) -> tuple[tuple[str, str], ...]:
-        """At most `limit` pairs (id, text) that have no vector of `model`."""
+    ) -> tuple[WithoutVector, ...]:
+        """At most `limit` items that have no vector of `model`."""
         wanted = model_key(model)
         missing = sorted(
-            (entry.model or "", entry.at, id, text)
+            (entry.model or "", entry.at, WithoutVector(id, text, entry.kind))
             for id, (text, entry) in self._kept.get(owner, {}).items()
             if entry.model != wanted
         )
-        return tuple((id, text) for _, _, id, text in missing[:limit])
+        return tuple(one for *_, one in missing[:limit])
 
     async def vectors(
         self, owner: str, model: EmbeddingModel, ids: Sequence[str]

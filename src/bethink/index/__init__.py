@@ -8,7 +8,7 @@ from the records. The two legs come back separately, with their raw scores.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
@@ -98,6 +98,14 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     conversation: str | None = None
 
 
+class WithoutVector(NamedTuple):
+    """An item that is found by its words only."""
+
+    id: str
+    text: str
+    kind: str
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The items that are among the best of a leg, in no particular order.
@@ -129,8 +137,8 @@ class Index(Protocol):
 
     async def missing_vectors(
         self, owner: str, model: EmbeddingModel, limit: int
-    ) -> tuple[tuple[str, str], ...]:
-        """At most `limit` pairs (id, text) that have no vector of `model`.
+    ) -> tuple[WithoutVector, ...]:
+        """At most `limit` items that have no vector of `model`.
 
         Those without any vector first, then by the model that made theirs;
         within these, oldest first.

@@ -28,11 +28,16 @@ _BATCH = 32
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Fills in what is missing; safe to stop and to start again at any time."""
+    """Fills in what is missing; safe to stop and to start again at any time.
+
+    Long items of the kinds `by_parts` get a vector for each part that the embedder reads whole; of all others
+    the beginning is embedded.
+    """
 
     store: Store
     index: Index
     embeddings: Embeddings
+    by_parts: frozenset[str] = frozenset()
 
     async def fill(self, owner: str) -> int:
         """Embed all of the owner's items that lack a vector; how many there were.
@@ -43,12 +48,17 @@ class Vectors:
         model = self.embeddings.model
         done = 0
         while missing := await self.index.missing_vectors(owner, model, _BATCH):
-            vectors = await embed_windows(self.embeddings, [text for _, text in missing])
+            long = [one for one in missing if one.kind in self.by_parts]
+            short = [one for one in missing if one.kind not in self.by_parts]
+            vectors = [
+                *await embed_windows(self.embeddings, [one.text for one in long]),
+                *await self.embeddings.embed([one.text for one in short]),
+            ]
             await self.store.commit(
                 owner,
                 [
-                    SetVector(id, text, of_text, model)
-                    for (id, text), of_text in zip(missing, vectors, strict=True)
+                    SetVector(one.id, one.text, vector, model)
+                    for one, vector in zip((*long, *short), vectors, strict=True)
                 ],
             )
             done += len(missing)

@@ -163,7 +163,7 @@ class FactUpkeep:
         tally.add("duplicates", [fact.id for merge in merged.merges for fact in merge.gone])
         model = self.writing.embeddings.model
         missing = await self.writing.index.missing_vectors(principal.owner, model, _VECTORS)
-        tally.add("vectors", [id for id, _ in missing])
+        tally.add("vectors", [one.id for one in missing])
         async for facts in self._expiring(principal):
             tally.add("expiring", [fact.id for fact in facts])
         return tally.findings()

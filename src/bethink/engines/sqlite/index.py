@@ -21,6 +21,7 @@ import msgspec
 
 from bethink.engines.sqlite.tables import blank, keep_padded
 from bethink.errors import CorruptDatabase
+from bethink.index import WithoutVector
 from bethink.search.analysis import ANALYSIS, Analyzer, Entries, Names, model_key, vectors_of
 
 if TYPE_CHECKING:
@@ -207,11 +208,11 @@ WHERE owner = ? AND change > ? ORDER BY change LIMIT ?
 _COUNT = "SELECT count(*) FROM index_items WHERE owner = ?"
 _TEXT = "SELECT body FROM bodies WHERE place = ?"
 _WITHOUT_VECTOR = """
-SELECT id, body FROM index_items CROSS JOIN bodies ON bodies.place = text
+SELECT id, body, kind FROM index_items CROSS JOIN bodies ON bodies.place = text
 WHERE owner = ? AND model IS NULL ORDER BY at, id LIMIT ?
 """
 _OTHER_MODEL = """
-SELECT id, body FROM index_items CROSS JOIN bodies ON bodies.place = text
+SELECT id, body, kind FROM index_items CROSS JOIN bodies ON bodies.place = text
 WHERE owner = ? AND model <> ? ORDER BY model, at, id LIMIT ?
 """
 _VECTOR = """
@@ -304,17 +305,17 @@ class SqliteIndex:
 
     async def missing_vectors(
         self, owner: str, model: EmbeddingModel, limit: int
-    ) -> tuple[tuple[str, str], ...]:
-        """At most `limit` pairs (id, text) that have no vector of `model`."""
+    ) -> tuple[WithoutVector, ...]:
+        """At most `limit` items that have no vector of `model`."""
 
-        def read(connection: sqlite3.Connection) -> list[tuple[str, bytes]]:
+        def read(connection: sqlite3.Connection) -> list[tuple[str, bytes, str]]:
             rows = connection.execute(_WITHOUT_VECTOR, (owner, limit)).fetchall()
             if len(rows) < limit:
                 other = (owner, model_key(model), limit - len(rows))
                 rows += connection.execute(_OTHER_MODEL, other).fetchall()
             return rows
 
-        return tuple((id, text_of(body)) for id, body in await self._read(read))
+        return tuple(WithoutVector(id, text_of(body), kind) for id, body, kind in await self._read(read))
 
     async def vectors(
         self, owner: str, model: EmbeddingModel, ids: Sequence[str]

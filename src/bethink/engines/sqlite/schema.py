@@ -21,7 +21,7 @@ import msgspec
 from bethink.engines.sqlite.index import INDEX_TABLES, body_of
 from bethink.engines.sqlite.tables import BODY_TABLES, Seal, blank, definition, keep_padded, layout_of
 from bethink.errors import BethinkError, CorruptDatabase, DiskFull, NewerSchema, StorageError, TooLarge
-from bethink.search.analysis import TERM_BYTES, Analyzer, Entry, Names, quantized
+from bethink.search.analysis import Analyzer, Entry, Names, quantized
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,25 +147,9 @@ def _set_aside(connection: sqlite3.Connection, table: str) -> None:
     connection.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
 
 
-_MAYBE_CUT = 120 * TERM_BYTES
-"""Fewer terms, function words not counted, do not fill an embedder's window of 256 tokens."""
-_MAYBE_CUT_ITEMS = """
-SELECT rowid, vector, vector + terms, place FROM index_items WHERE model IS NOT NULL AND terms > ?
-"""
-
-
-def long_texts_anew(connection: sqlite3.Connection) -> None:
-    """Have long texts embedded once more: only what stood in the embedder's window had a vector.
-
-    What the index keeps besides (several vectors of an item, of what it is a part) an older Bethink
-    cannot read.
-    """
-    for number, size, end, place in connection.execute(_MAYBE_CUT_ITEMS, (_MAYBE_CUT,)).fetchall():
-        (body,) = connection.execute("SELECT body FROM bodies WHERE place = ?", (place,)).fetchone()
-        kept = keep_padded(connection, body[size:end] + body[end:].strip(), place)
-        connection.execute(
-            "UPDATE index_items SET model = NULL, vector = 0, place = ? WHERE rowid = ?", (kept, number)
-        )
+def _nothing(connection: sqlite3.Connection) -> None:
+    """What an older Bethink cannot read: several vectors of an item, and of which whole it is a part."""
+    del connection
 
 
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {
@@ -173,7 +157,7 @@ MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {
     14: without_unkeyed_digests,
     19: journal_in_order,
     20: _changes_by_owner,
-    21: long_texts_anew,
+    21: _nothing,
 }
 """By number; the others declared tables, which `Table.make` does."""
 
