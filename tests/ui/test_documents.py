@@ -209,6 +209,26 @@ def test_documents_are_moved_tagged_and_asked_about(library: Served, page: Page)
     expect(page.get_by_role("list", name="About these documents")).to_have_count(0)
 
 
+def test_an_answer_leads_to_the_passage_that_it_cites(library: Served, page: Page) -> None:
+    page.goto(f"{library.url}/documents")
+    _drop(page, ("Lease.pdf", "application/pdf", _LEASE))
+    _ready(page, "Lease.pdf", "PDF · 3 pages")
+    page.goto(library.url)
+    say(page, "Who repairs the roof?")
+    cited = page.get_by_role("link", name="Document 1, the source of this")
+    expect(cited).to_be_visible()
+    used = page.get_by_role("complementary", name="This answer")
+    expect(used.get_by_text("Lease.pdf, page 2")).to_be_visible()
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "documents-cited.png")
+    page.reload()
+    expect(used.get_by_text("Lease.pdf, page 2")).to_be_visible()
+    expect(used).to_contain_text("The landlord keeps the roof")
+    cited.click()
+    sheet = page.get_by_role("region", name="Page 2", exact=True)
+    expect(sheet.locator("mark").get_by_text("The landlord keeps the roof")).to_be_in_viewport()
+
+
 def test_an_older_version_says_so_and_a_failed_one_why(library: Served, page: Page) -> None:
     page.goto(f"{library.url}/documents")
     _drop(page, ("Broken.pdf", "application/pdf", b"%PDF-1.4\nnothing"), ("Plan.md", "text/markdown", b"Old"))

@@ -7,24 +7,49 @@ import { IconButton } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
 import type { Change, RecalledItem } from "../../run/reduce";
 import type { Session } from "../../run/session";
+import { routeOf } from "../../services/router";
 import { shortDate, sourceName } from "../../services/words";
 import { useUndo } from "./useUndo";
 
 /** A server that is away tells nothing of what it has. */
 const isGone = (error: unknown): boolean => asProblem(error).status === 404;
 
+type Whole = RecalledItem & { gone?: boolean };
+
+/** A memory as it is now. */
+async function wholeFact(item: RecalledItem): Promise<Whole> {
+  const memory = await api.memory(item.id);
+  return { ...item, text: memory.content, at: Date.parse(memory.created_at) * 1000 };
+}
+
+/** A passage as it was read, in the version that was cited. */
+async function wholePassage(item: RecalledItem): Promise<Whole> {
+  const address = addressOf(item);
+  const route = address ? routeOf(address) : null;
+  if (route?.room !== "documents" || route.view !== "document") return item;
+  const { document, content, page, at } = route;
+  const { documentsApi } = await import("../../api/documents");
+  const first = page ?? 1;
+  const [{ name }, { count, items }] = await Promise.all([
+    documentsApi.get(document),
+    documentsApi.pages(document, { content, first, last: first }),
+  ]);
+  const text = Array.from(items[0]?.text ?? "")
+    .slice(...(at ?? []))
+    .join("");
+  return { ...item, text, title: count > 1 ? `${name}, page ${first}` : name };
+}
+
 /** What a stored answer does not repeat about a memory is read when somebody looks. */
-function useWhole(item: RecalledItem): RecalledItem & { gone?: boolean } {
-  const [whole, setWhole] = useState<RecalledItem & { gone?: boolean }>(item);
+function useWhole(item: RecalledItem): Whole {
+  const [whole, setWhole] = useState<Whole>(item);
   useEffect(() => {
     setWhole(item);
-    if (item.text || item.kind !== "fact") return;
+    const read = { fact: wholeFact, passage: wholePassage }[item.kind];
+    if (item.text || !read) return;
     let current = true;
-    api.memory(item.id).then(
-      (memory) => {
-        const at = Date.parse(memory.created_at) * 1000;
-        if (current) setWhole({ ...item, text: memory.content, at });
-      },
+    read(item).then(
+      (found) => current && setWhole(found),
       (error) => current && isGone(error) && setWhole({ ...item, gone: true }),
     );
     return () => {
@@ -64,7 +89,13 @@ type RecalledProps = { item: RecalledItem; number?: number };
 export function RecalledLine({ item, number = 0 }: RecalledProps) {
   const whole = useWhole(item);
   const { text, title, at, kind, score, source, gone, doubt, valid_until: until } = whole;
-  const words = text ?? (gone ? "No longer in memory" : kindName(kind));
+  const words =
+    text ??
+    (gone
+      ? kind === "passage"
+        ? "No longer in the library"
+        : "No longer in memory"
+      : kindName(kind));
   const address = gone ? null : addressOf(whole);
   return (
     <li>

@@ -9,6 +9,8 @@ import {
 import PdfWorker from "pdfjs-dist/build/pdf.worker.mjs?worker";
 
 declare const PDF_ASSETS: string;
+/** Of a file so much is fetched at once: fewer requests than the 64 kB that pdf.js takes. */
+const RANGE_BYTES = 2 ** 18;
 
 export type Pdf = PDFDocumentProxy;
 export type PdfPage = PDFPageProxy;
@@ -22,6 +24,7 @@ export function openPdf(url: string): { pdf: Promise<Pdf>; close: () => void } {
     standardFontDataUrl: `${PDF_ASSETS}standard_fonts/`,
     wasmUrl: `${PDF_ASSETS}wasm/`,
     useWasm: false,
+    rangeChunkSize: RANGE_BYTES,
     disableAutoFetch: true,
     disableStream: true,
     // A page is drawn as it is printed: nothing in it runs, and no form is filled in.
