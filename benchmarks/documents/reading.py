@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import resource
 import time
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.documents.corpus import FILES, PAGED, Heading, Table, write_corpus
-from benchmarks.documents.peer_readers import PEERS
+from benchmarks.documents.peer_readers import PEERS, peak_mb
 from bethink.documents.reading.extraction import Extraction
 from bethink.errors import DocumentError
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _SPACE: Final = re.compile(r"[\s\\]+")
 _DIVIDERS: Final = re.compile(r"[|\t]")
+_LOOK_S: Final = 0.02
 _AT_ONCE: Final = 2
 """As many as `Extraction` reads at once."""
 
@@ -166,12 +167,25 @@ async def _ours(root: Path, corpus: Sequence[CorpusFile]) -> tuple[list[_Read], 
             results[number] = _Read([*pages.values()], time.perf_counter() - begin, error)
 
     begin = time.perf_counter()
+    watching = asyncio.create_task(_peak_of_children(peaks := [0]))
     async with asyncio.TaskGroup() as tasks:
         for _ in range(_AT_ONCE):
             tasks.create_task(reads())
     wall = time.perf_counter() - begin
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    watching.cancel()
+    peak = max(peaks)
     return [result for result in results if result is not None], _totals(corpus, wall, peak)
+
+
+async def _peak_of_children(peaks: list[int]) -> None:
+    """Look often at the memory of all that was started here."""
+    while True:
+        for task in Path("/proc/self/task").iterdir():  # noqa: ASYNC240 - no disk is behind it
+            # A process may be gone meanwhile.
+            with suppress(OSError):
+                children = (task / "children").read_text(encoding="ascii").split()
+                peaks[0] = max([peaks[0], *map(peak_mb, children)])
+        await asyncio.sleep(_LOOK_S)
 
 
 def _totals(corpus: Sequence[CorpusFile], wall: float, peak_mb: int) -> dict[str, Any]:
