@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -63,7 +64,7 @@ def main() -> None:
                 error = f"{type(raised).__name__}: {raised}"[:200]
             took = time.perf_counter() - begin
             out.write(json.dumps({"path": path, "pages": pages, "seconds": took, "error": error}) + "\n")
-    sys.stdout.write(json.dumps({"peak_mb": peak_mb("self")}))
+    sys.stdout.write(json.dumps({"peak_mb": peak_mb("self"), "cpu_s": sum(os.times()[:2])}))
 
 
 if __name__ == "__main__":

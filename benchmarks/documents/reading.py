@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import time
 from collections import defaultdict
@@ -166,15 +167,16 @@ async def _ours(root: Path, corpus: Sequence[CorpusFile]) -> tuple[list[_Read], 
                 error = str(raised)
             results[number] = _Read([*pages.values()], time.perf_counter() - begin, error)
 
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), os.times()
     watching = asyncio.create_task(_peak_of_children(peaks := [0]))
     async with asyncio.TaskGroup() as tasks:
         for _ in range(_AT_ONCE):
             tasks.create_task(reads())
-    wall = time.perf_counter() - begin
+    wall, after = time.perf_counter() - begin, os.times()
     watching.cancel()
-    peak = max(peaks)
-    return [result for result in results if result is not None], _totals(corpus, wall, peak)
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    figures = _totals(corpus, wall, cpu_s=cpu, peak_mb=max(peaks))
+    return [result for result in results if result is not None], figures
 
 
 async def _peak_of_children(peaks: list[int]) -> None:
@@ -188,11 +190,13 @@ async def _peak_of_children(peaks: list[int]) -> None:
         await asyncio.sleep(_LOOK_S)
 
 
-def _totals(corpus: Sequence[CorpusFile], wall: float, peak_mb: int) -> dict[str, Any]:
+def _totals(corpus: Sequence[CorpusFile], wall: float, *, cpu_s: float, peak_mb: int) -> dict[str, Any]:
+    """CPU is what a busy machine does not change."""
     pages = sum(len(file.pages) for file in corpus)
     return {
         "files_per_s": round(len(corpus) / wall, 2),
         "pages_per_s": round(pages / wall, 1),
+        "cpu_ms_a_file": round(1000 * cpu_s / len(corpus)),
         "peak_mb": peak_mb,
     }
 
@@ -217,4 +221,4 @@ async def _peer(
     wall = time.perf_counter() - begin
     lines = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     results = [_Read(line["pages"], line["seconds"], line["error"]) for line in lines]
-    return results, _totals(corpus, wall, json.loads(said)["peak_mb"])
+    return results, _totals(corpus, wall, **json.loads(said))

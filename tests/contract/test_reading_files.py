@@ -6,8 +6,10 @@ import io
 import json
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+import xlsxwriter
 from inline_snapshot import snapshot
 from pypdf import PdfReader, PdfWriter
 
@@ -256,6 +258,30 @@ async def test_reading_ends_with_its_memory(tmp_path: Path) -> None:
     path.write_bytes(b"word " * 8_000_000)
     with pytest.raises(DocumentError, match="too much memory"):
         await Extraction(20, memory=100 * 2**20).read(path, "a.txt", "a/b")
+
+
+async def test_files_that_ask_for_too_much_memory_fail_alone(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    book: Any = xlsxwriter.Workbook(out, {"in_memory": True})
+    sheet = book.add_worksheet()
+    sheet.write(0, 0, "the first")
+    sheet.write(1_048_575, 16_383, "the last of 17 billion cells")
+    book.close()
+    wide = await refusal(tmp_path, out.getvalue(), "a.xlsx")
+    assert "Save it anew, or in parts." in wide or "it asks for too much memory" in wide
+    w = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    body = f'<w:document xmlns:w="{w}"><w:body>{"<w:p/>" * 1_500_000}</w:body></w:document>'
+    path = tmp_path / "content"
+    path.write_bytes(with_part(letter(), "word/document.xml", body.encode()))
+    with pytest.raises(DocumentError, match="too much memory"):
+        await Extraction(20, memory=128 * 2**20).read(path, "a.docx", "a/b")
+    assert (await read(tmp_path, "still here", "a.txt")).pages == {1: "still here"}
+
+
+async def test_names_that_are_no_names_are_only_said(tmp_path: Path) -> None:
+    odd = "../" * 40 + "\"'`$(x)\n" * 10 + "ü" * 40
+    assert (await read(tmp_path, "text", odd)).pages == {1: "text"}
+    assert odd in await refusal(tmp_path, bytes(range(256)) * 9, odd)
 
 
 async def test_a_file_that_is_gone_is_said(tmp_path: Path) -> None:

@@ -60,7 +60,10 @@ _AT_ONCE: Final = 2
 _STOPPED: Final = (
     "Reading ended behind page {}: what follows is damaged, takes too long, or asks for too much memory."
 )
-_FAILED: Final = "{} cannot be read: it is damaged, takes too long, or asks for too much memory."
+_FAILED: Final = (
+    "{} cannot be read: it is damaged, takes too long, or asks for too much memory."
+    " Save it anew, or in parts."
+)
 _LONG: Final = "Only the first {} pages are read: the text is too long."
 
 

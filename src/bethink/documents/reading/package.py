@@ -26,6 +26,8 @@ _MOST_PACKED: Final = 10
 _MAX_PART: Final = 100_000_000
 """Bytes of a part that is read."""
 _MAX_PARTS: Final = 10_000
+_NO_MEMORY: Final = 2
+"""libxml2's XML_ERR_NO_MEMORY."""
 _ARCHIVE: Final = "It is an archive: unpack it and give the files in it."
 _BY_MIMETYPE: Final[tuple[tuple[str, Kind], ...]] = (
     ("application/epub+zip", "epub"),
@@ -144,6 +146,8 @@ def parsed(content: bytes, what: str) -> Any:  # noqa: ANN401 - the same
     try:
         root = etree.fromstring(content, parser)
     except FOREIGN as error:
+        if getattr(error, "code", 0) == _NO_MEMORY:
+            raise MemoryError from error
         raise UnfitError(f"This {what} is damaged: it cannot be opened.") from error
     declared = root.getroottree().docinfo.internalDTD
     if declared is not None and next(declared.iterentities(), None) is not None:

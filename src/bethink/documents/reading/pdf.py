@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import io
 import re
-import statistics
 import time
 import unicodedata
 from dataclasses import dataclass
@@ -295,7 +294,7 @@ def _set(lines: Sequence[_Line], tables: Sequence[tuple[tuple[float, float, floa
         sizes[size] = sizes.get(size, 0) + len(line.text)
     body = max(sizes, key=lambda size: sizes[size], default=0.0)
     gaps = [one.y - other.y for one, other in pairwise(outside) if one.y > other.y]
-    usual = statistics.median_low(gaps) if gaps else 0.0
+    usual = sorted(gaps)[len(gaps) // 2] if gaps else 0.0
     parts: list[str] = []
     told: set[int] = set()
     last: _Line | None = None

@@ -128,7 +128,7 @@ def _pages(head: list[str], rows: Iterator[list[str]], notes: list[str], *, most
             first, lines, size = number, [], len(above)
         if is_over:
             if row is not None:
-                notes.append(f"It is not read behind row {number - 1:,}: the table is too long.")
+                notes.append(f"It is not read behind row {number - 1:,}: the table is too long, divide it.")
             return
         lines.append(line)
         size += len(line) + 1
