@@ -54,8 +54,8 @@ _PART: Final = 2**16
 _MODULE: Final = "bethink.documents.reading.reader"
 _TRIED: Final = "Text that is read to see whether it is."
 _TRY_S, _TRY_BYTES = 20.0, 2**29
-_PATIENCE_S: Final = 2
-"""Beyond the time that the process itself has for its pages: to start, to end."""
+_PATIENCE_S: Final = 5
+"""Beyond the time that the process itself has for its pages: to start on a busy machine, to end."""
 _AT_ONCE: Final = 2
 _STOPPED: Final = (
     "Reading ended behind page {}: what follows is damaged, takes too long, or asks for too much memory."
