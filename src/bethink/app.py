@@ -276,10 +276,9 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
 
 
 def _base(settings: Settings, ports: Ports, background: Background, *, shared: SharedResources) -> _Base:
-    new_id = Ids(ports.clock)
+    new_id, features = Ids(ports.clock), Features()
     accounts = accounts_for(settings, Register(ports.store, ports.clock, ports.bus, new_id))
     visibility = Visibility.over(Vault.of(settings, ports.store, ports.clock, new_id=new_id))
-    features = Features()
     recall = Recall(
         ports.index,
         ports.embeddings,

@@ -521,6 +521,9 @@ class Settings(BaseModel):
         "Folders below which any may be watched for documents (comma-separated); without users and without"
         " this, any folder that Bethink can read.",
     )
+    documents_versions_days: int | None = _setting(
+        None, "Days that old versions of documents are kept, for citations of them; for ever if unset.", ge=1
+    )
     documents_passage_tokens: int = _setting(
         500, "Longest passage that documents are cut into to be searched, in tokens.", ge=50, le=5_000
     )

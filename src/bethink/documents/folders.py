@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from bethink.documents.library import Library, Signal
     from bethink.documents.reading.messages import Kind
-    from bethink.principal import AccountHolder, OnBehalfOf, Principal
+    from bethink.principal import AccountHolder, Principal
     from bethink.store import Store
 
 MAX_FILES: Final = 100_000
@@ -128,7 +128,6 @@ class Folders:
     kind: Callable[[Path, str, str], Awaitable[Kind | None]]
     digest: Callable[[str], Awaitable[str]]
     find_user: Callable[[str], Awaitable[AccountHolder | None]]
-    acting: OnBehalfOf
     data_dir: Path
     roots: Sequence[Path]
     changed: Signal

@@ -390,7 +390,7 @@ class _ArchiveImport:
             return
         members = self.archive.manifest.members
         size = sum(members[f"originals/{id}"].size for id in new if f"originals/{id}" in members)
-        used = await self.library.used_bytes(self.owner)
+        used = await self.library.contents.used_bytes(self.owner)
         if used + size > quota:
             raise TooLarge(
                 f"There is no room for the archive's files: your documents take {used / 1e6:,.0f} of "

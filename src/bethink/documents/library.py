@@ -48,7 +48,7 @@ from bethink.documents.records import (
     PageText,
     page_id,
 )
-from bethink.documents.sharing import NO_COLLECTION, SharedCollection
+from bethink.documents.sharing import NO_COLLECTION, SeenDocument, SharedCollection
 from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.feature import Recallable
 from bethink.store import (
@@ -106,25 +106,6 @@ class Signal:
         """Wait until it is set; it is not any more then."""
         await self._told.wait()
         self._told = anyio.Event()
-
-
-@dataclass(frozen=True, slots=True)
-class SeenDocument:
-    """A document that a principal may see: `acting` for its owner, in its kept version."""
-
-    acting: Principal
-    held: Versioned[Document]
-    writes: bool = True
-
-    @property
-    def document(self) -> Document:
-        """The document."""
-        return self.held.record
-
-    @property
-    def owner(self) -> str:
-        """Whose it is."""
-        return self.acting.owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,10 +268,6 @@ class Library:
         await self.store.commit(owner, [Put(DOCUMENTS, document, before.version), *changes])
         return document
 
-    async def used_bytes(self, owner: str) -> int:
-        """How much all contents of an owner take, each once."""
-        return await self.contents.used_bytes(owner)
-
     # --- who may see what
 
     async def seen(self, principal: Principal, id: str, *, to_write: bool = False) -> SeenDocument:
@@ -409,7 +386,7 @@ class Library:
             reverse=True,
             limit=_MANY,
         )
-        found = [one async for one in records_of(self.store, principal.owner, scan) if _is_in(one, scope)]
+        found = [one async for one in records_of(self.store, principal.owner, scan) if scope.holds(one)]
         if not scope.kinds:
             return found
         contents = await self.contents.of(principal.owner, {one.content for one in found})
@@ -717,15 +694,4 @@ def _recallable(one: _ShownPassage) -> Recallable:
         title=title_of(document, one.content, passage.page, label=one.page.label),
         untrusted=True,
         below="\n".join(filter(None, (document.name, above(one.page.text, passage.begin, passage.heading)))),
-    )
-
-
-def _is_in(document: Document, scope: Scope) -> bool:
-    wanted: Mapping[str, object] = {"collection": scope.collection, "project": scope.project}
-    return (
-        all(value is None or getattr(document, name) == value for name, value in wanted.items())
-        and {*scope.tags} <= {*document.tags}
-        and (scope.documents is None or document.id in scope.documents)
-        and (scope.since is None or document.updated_at >= scope.since)
-        and (scope.until is None or document.updated_at < scope.until)
     )

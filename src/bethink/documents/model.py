@@ -70,6 +70,17 @@ class Scope:
         """Whether it leaves nothing out."""
         return self == EVERYTHING
 
+    def holds(self, document: Document) -> bool:
+        """Whether a document is meant, as far as its own record tells."""
+        return (
+            self.collection in {None, document.collection}
+            and self.project in {None, document.project}
+            and {*self.tags} <= {*document.tags}
+            and (self.documents is None or document.id in self.documents)
+            and (self.since is None or document.updated_at >= self.since)
+            and (self.until is None or document.updated_at < self.until)
+        )
+
 
 EVERYTHING: Final = Scope()
 

@@ -35,6 +35,7 @@ from bethink.documents.records import (
     Origin,
 )
 from bethink.documents.sharing import Sharing
+from bethink.documents.upkeep import LibraryUpkeep
 from bethink.documents.uploads import UPLOADS, Uploads
 from bethink.errors import BadInput
 from bethink.feature import BackgroundTask, Feature, OpenFeature, RecallKind, RetentionRule
@@ -144,9 +145,8 @@ class Documents:
         )
 
 
-def _open(at: Surroundings) -> OpenFeature:
+def _library(at: Surroundings) -> Library:
     settings = at.settings
-    walls = Walls(settings.code_sandbox, settings.data_dir, fault_of)
     contents = Contents(
         store=at.store,
         blobs=at.blobs.area("documents"),
@@ -155,7 +155,7 @@ def _open(at: Surroundings) -> OpenFeature:
         max_bytes=settings.documents_max_bytes,
         quota_bytes=settings.documents_quota_mb and settings.documents_quota_mb * 1_000_000,
     )
-    library = Library(
+    return Library(
         contents=contents,
         sharing=Sharing(store=at.store, clock=at.clock, find_user=at.find_user, acting=at.acting),
         bus=at.bus,
@@ -164,7 +164,12 @@ def _open(at: Surroundings) -> OpenFeature:
         search_index=at.search,
         filter_for=at.filter_for,
     )
-    ingest = Ingest(
+
+
+def _ingest(at: Surroundings, library: Library) -> Ingest:
+    settings = at.settings
+    walls = Walls(settings.code_sandbox, settings.data_dir, fault_of)
+    return Ingest(
         library=library,
         extraction=Extraction(settings.documents_timeout_s, settings.documents_memory_mb * 2**20, walls),
         embeddings=at.embeddings,
@@ -176,14 +181,26 @@ def _open(at: Surroundings) -> OpenFeature:
         ask_vectors=at.ask_vectors,
     )
 
-    uploads = Uploads(library, settings.data_dir / "uploads")
 
+def _documents(at: Surroundings) -> Documents:
+    settings = at.settings
+    library = _library(at)
+    ingest = _ingest(at, library)
     graph = DocumentGraph(
         library=library,
         index=at.index,
         embeddings=at.embeddings,
         enabled=settings.graph_enabled,
         similarity=settings.graph_similarity,
+    )
+    folders = Folders(
+        library=library,
+        kind=ingest.kind,
+        digest=at.digest,
+        find_user=at.find_user,
+        data_dir=settings.data_dir,
+        roots=settings.documents_folders,
+        changed=Signal(),
     )
     bases = KnowledgeBases(
         library=library,
@@ -193,19 +210,22 @@ def _open(at: Surroundings) -> OpenFeature:
         bus=at.bus,
         ask_vectors=at.ask_vectors,
     )
-
-    forgetting = DocumentForgetting(library)
-    folders = Folders(
+    return Documents(
         library=library,
-        kind=ingest.kind,
-        digest=at.digest,
-        find_user=at.find_user,
-        acting=at.acting,
-        data_dir=settings.data_dir,
-        roots=settings.documents_folders,
-        changed=Signal(),
+        ingest=ingest,
+        uploads=Uploads(library, settings.data_dir / "uploads"),
+        bases=bases,
+        folders=folders,
+        watch=FolderWatch(folders, at.bus),
+        graph=graph,
     )
-    watch = FolderWatch(folders, at.bus)
+
+
+def _open(at: Surroundings) -> OpenFeature:
+    documents = _documents(at)
+    library, ingest, uploads = documents.library, documents.ingest, documents.uploads
+    forgetting = DocumentForgetting(library)
+    upkeep = LibraryUpkeep(library, at.settings.documents_versions_days)
 
     async def redact(owner: str, gone: Redaction) -> Sequence[Change]:
         del gone  # nobody can say what an upload holds
@@ -217,23 +237,29 @@ def _open(at: Surroundings) -> OpenFeature:
 
     async def take_up() -> None:
         """What earlier processes did not end."""
-        await bases.finish_earlier()
+        await documents.bases.finish_earlier()
         await ingest.take_up()
 
     return OpenFeature(
-        service=Documents(library, ingest, uploads, bases, folders, watch, graph),
+        service=documents,
         recall=[RecallKind(name=KIND, resolve=library.recallables, on_request=True)],
         forgettable=forgetting.forgettable,
         cut=forgetting.cut,
         redact=redact,
         clean=clean,
+        documents=upkeep.forms,
+        check=upkeep.check,
+        statistics=upkeep.statistics,
         retention=[
-            RetentionRule(of=(UPLOADS,), log="uploads that were not ended are removed", drop=uploads.expire)
+            RetentionRule(of=(UPLOADS,), log="uploads that were not ended are removed", drop=uploads.expire),
+            RetentionRule(
+                of=(DOCUMENTS,), log="old versions of documents are removed", drop=upkeep.drop_versions
+            ),
         ],
         tasks=[
             BackgroundTask(name="reading of documents", run=ingest.run),
             BackgroundTask(name="news of documents", run=ingest.listen),
-            BackgroundTask(name="watching of folders", run=watch.watch, served=True),
+            BackgroundTask(name="watching of folders", run=documents.watch.watch, served=True),
             BackgroundTask(name="documents left unread", run=take_up, served=True),
         ],
     )

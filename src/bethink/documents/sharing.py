@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from bethink.clock import Clock
+    from bethink.documents.records import Document
     from bethink.principal import AccountHolder, OnBehalfOf, Principal
-    from bethink.store import Store
+    from bethink.store import Store, Versioned
 
 _MAX_SHARES: Final = 200
 _PAGE: Final = 500
@@ -36,6 +37,25 @@ class SharedCollection:
     collection: DocumentCollection
     acting: Principal
     writes: bool
+
+    @property
+    def owner(self) -> str:
+        """Whose it is."""
+        return self.acting.owner
+
+
+@dataclass(frozen=True, slots=True)
+class SeenDocument:
+    """A document that a principal may see: `acting` for its owner, in its kept version."""
+
+    acting: Principal
+    held: Versioned[Document]
+    writes: bool = True
+
+    @property
+    def document(self) -> Document:
+        """The document."""
+        return self.held.record
 
     @property
     def owner(self) -> str:

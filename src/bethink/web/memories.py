@@ -20,7 +20,6 @@ from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.export import FORMATS
 from bethink.memory import LARGEST_SHARE, THRESHOLD, NewFact
 from bethink.memory.facts import StepKind
-from bethink.memory.upkeep import Trouble
 from bethink.vault.filters.patterns import HIDDEN
 from bethink.web.deps import (
     SEES_ALL,
@@ -169,7 +168,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 class MemoryFinding(ResponseModel):
     """One kind of trouble in the memory."""
 
-    trouble: Trouble
+    trouble: str = Field(description="What kind, in a word.")
     count: int = Field(description="Of missing vectors, 1,000 are counted at most.")
     about: str = Field(description="What they do, to be read behind the count.")
     mend: str = Field(description="The command that fixes it.")
