@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from bethink.agent.toolbox import CallResult
-from bethink.documents.library import DocumentEdit, NewDocument
+from bethink.documents.model import DocumentEdit, NewDocument
 from bethink.documents.records import Document
 from bethink.events import MemoryRecalled, MemoryUsed
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm

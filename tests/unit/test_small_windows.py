@@ -13,7 +13,7 @@ import anyio.to_thread
 import pytest
 
 from bethink.agent.tool_selection import SEARCH_TOOLS
-from bethink.documents.library import NewDocument
+from bethink.documents.model import NewDocument
 from bethink.events import RunDone, RunFailed, TextDelta, ToolFinished, Warned
 from bethink.llm import LlmRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm

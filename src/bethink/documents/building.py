@@ -214,7 +214,7 @@ def _sources(sources: BuildSources) -> Iterator[_Source]:
     """All sources in order, each once. Blocks."""
     seen: set[str] = set()
     for path in sources.paths:
-        for file, is_named in _files(path, sources.extensions):
+        for file, is_named in files_below(path, sources.extensions):
             place = os.path.abspath(file)  # noqa: PTH100 - a link stays what it is called
             if place not in seen:
                 seen.add(place)
@@ -225,8 +225,12 @@ def _sources(sources: BuildSources) -> Iterator[_Source]:
         raise BadInput(f"These folders hold more than {_MOST_FILES:,} files: build several bases.")
 
 
-def _files(path: Path, extensions: frozenset[str]) -> Iterator[tuple[Path, bool]]:
-    """The files of a source, and whether they were named themselves."""
+def files_below(path: Path, extensions: frozenset[str]) -> Iterator[tuple[Path, bool]]:
+    """The files of a source, and whether they were named themselves; hidden ones are left out.
+
+    Raises:
+        BadInput: it is not there.
+    """
     if path.is_file():
         yield path, True
         return

@@ -15,7 +15,8 @@ from bethink.embeddings.windows import tokens_in
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bethink.documents.library import Library, PassageHit
+    from bethink.documents.library import Library
+    from bethink.documents.model import PassageHit
     from bethink.documents.passages import PassageLimits
     from bethink.principal import Principal
 

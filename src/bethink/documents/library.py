@@ -338,8 +338,9 @@ class Library:
         return (await self.contents.held(seen.owner, content or document.content)).record
 
     async def is_used(self, principal: Principal) -> bool:
-        """Whether a principal has any documents."""
-        return bool(await self.store.count(principal.owner, DOCUMENTS, {}))
+        """Whether a principal has any documents, or sees any of somebody else."""
+        own = await self.store.count(principal.owner, DOCUMENTS, {})
+        return bool(own or await self.sharing.received(principal))
 
     async def count(self, principal: Principal, collection: str) -> int:
         """How many documents a collection has."""

@@ -17,7 +17,7 @@ from bethink.documents.forgetting import DocumentForgetting
 from bethink.documents.graph import DocumentGraph
 from bethink.documents.ingest import Ingest
 from bethink.documents.knowledge_bases import ARCHIVE_IMPORTS, KnowledgeBases
-from bethink.documents.library import Library, NewDocument, Signal
+from bethink.documents.library import Library, Signal
 from bethink.documents.passages import PassageLimits
 from bethink.documents.reading.extraction import Extraction, fault_of
 from bethink.documents.records import (
@@ -47,6 +47,7 @@ from bethink.store import Scan, records_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bethink.documents.model import NewDocument
     from bethink.documents.records import Document
     from bethink.feature import Surroundings
     from bethink.internet import Internet
@@ -282,8 +283,10 @@ FEATURE = Feature(
         UPLOADS,
         ARCHIVE_IMPORTS,
     ),
+    commands="bethink.cli.documents",
     routes=tuple(
-        f"bethink.web.documents.{part}" for part in ("collections", "uploads", "graph", "documents")
+        f"bethink.web.documents.{part}"
+        for part in ("collections", "folders", "uploads", "graph", "documents")
     ),
     counted={"documents": ("document", DOCUMENTS)},
     by_parts=frozenset({KIND}),

@@ -21,7 +21,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.documents.library import NewDocument, fit_name, fit_tags
+from bethink.documents.model import NewDocument, fit_name, fit_tags
 from bethink.errors import BadInput, Busy, Conflict, DiskFull, StorageError, TooLarge, UnknownId
 from bethink.store import Collection, Delete, Put, Record, Scan, records_of
 

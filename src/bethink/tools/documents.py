@@ -6,7 +6,6 @@ What they say was written by whoever wrote it: it is told as such, and
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import unquote
@@ -14,7 +13,8 @@ from urllib.parse import unquote
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from bethink.documents.excerpts import excerpts_of
-from bethink.documents.library import DocumentQuery, Scope
+from bethink.documents.model import Scope
+from bethink.documents.names import documents_named
 from bethink.documents.records import KIND
 from bethink.errors import DocumentError, UnknownId
 from bethink.events import MemoryRecalled, Recalled
@@ -41,8 +41,6 @@ _SHOWN: Final = 20
 _EMPTY: Final = "(There is no text on this page: it may be an image.)"
 _TOKENS: Final = 3_000
 """Of all that one search shows of documents, about: the passages with what stands around them."""
-_DOCUMENT: Final = re.compile(r"(?:.*/documents/|document:)([0-9a-f-]{36})(?:[/?#].*)?", re.DOTALL)
-"""An address of a document, or what names it in citations."""
 _NOTHING: Final = "No passage of the documents answers this."
 _NO_FILES: Final = "This conversation has no readable files. The library has no documents."
 
@@ -171,28 +169,15 @@ class _Sought:
     async def named(self, context: ToolContext, wanted: str) -> HeldFile | Document:
         """The file or document that is meant: those of the conversation first."""
         held = await context.files()
-        found = _named(held, wanted) or await self._document(context.principal, wanted)
-        if found is not None:
-            return found
+        if (file := _named(held, wanted)) is not None:
+            return file
+        if named := await documents_named(self.documents.library, context.principal, wanted):
+            return named[0]
         there = ", ".join(file.name for file in held[-_SHOWN:]) or "none"
         raise UnknownId(
             f"There is no file {wanted[:200]!r} in this conversation. There are: {there}."
             " The library has no document of this name."
         )
-
-    async def _document(self, principal: Principal, wanted: str) -> Document | None:
-        """By its id or address, else the newest with that name."""
-        library, wanted = self.documents.library, wanted.strip()
-        match = _DOCUMENT.fullmatch(wanted)
-        for id in (match[1], wanted) if match else (wanted,):
-            try:
-                return await library.get(principal, id)
-            except UnknownId:
-                pass
-        name = unquote(wanted.rstrip("/").rpartition("/")[2])
-        listed = await library.list(principal, DocumentQuery(text=name), limit=_SHOWN)
-        same = (one.document for one in listed.items if one.document.name.casefold() == name.casefold())
-        return next(same, None)
 
     async def page(self, principal: Principal, document: Document, number: int) -> tuple[int, str, str]:
         """How many pages a document has, what one says, and what is to be said of the document."""

@@ -8,19 +8,20 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
-from bethink.web.deps import Body, Caller, CallerFilter, ResponseModel, Served, Timestamp
+from bethink.web.deps import Body, Caller, CallerFilter, Served, Timestamp
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
     from bethink.app import App
     from bethink.documents.records import DocumentCollection
+    from bethink.documents.sharing import SharedCollection
     from bethink.principal import Principal
     from bethink.visibility.reader_filter import ReaderFilter
 
 router = APIRouter(prefix="/documents/collections", tags=["documents"], responses=documented(404))
 
 
-class CollectionShare(ResponseModel):
+class CollectionShare(BaseModel):
     """Somebody who sees a collection, too; `writes` if they may add to it."""
 
     user: str
@@ -53,6 +54,12 @@ class CollectionDraft(Body):
     description: str = ""
 
 
+class ShareDraft(Body):
+    """What another user may do with a collection."""
+
+    writes: bool = Field(default=False, description="Also add to it, and change what is in it.")
+
+
 class CollectionPatch(Body):
     """What to change of a collection."""
 
@@ -62,9 +69,11 @@ class CollectionPatch(Body):
 
 @router.get("")
 async def list_collections(app: Served, caller: Caller, hidden: CallerFilter) -> CollectionList:
-    """The collections."""
-    found = await app.library.collections(caller)
-    return CollectionList(items=[await _collection(app, caller, one, hidden) for one in found])
+    """The collections, then those that others share with you."""
+    own = [await _collection(app, caller, one, hidden) for one in await app.library.collections(caller)]
+    found = await app.library.shared_collections(caller)
+    shared = [await _collection(app, caller, one.collection, hidden, shared=one) for one in found]
+    return CollectionList(items=[*own, *shared])
 
 
 @router.post("", status_code=201)
@@ -99,16 +108,46 @@ async def delete_collection(
     await app.library.remove_collection(caller, held.id, documents=documents)
 
 
-async def _collection(
-    app: App, caller: Principal, one: DocumentCollection, hidden: ReaderFilter | None
+@router.put("/{collection}/shares/{user}")
+async def share_collection(
+    collection: str, user: str, body: ShareDraft, app: Served, caller: Caller, hidden: CallerFilter
 ) -> CollectionShown:
+    """Have another user see a collection and what is in it, and change that if `writes`."""
+    held = await app.library.collection(caller, collection)
+    after = await app.library.sharing.share(caller, held.id, user, writes=body.writes)
+    return await _collection(app, caller, after, hidden)
+
+
+@router.delete("/{collection}/shares/{user}")
+async def unshare_collection(
+    collection: str, user: str, app: Served, caller: Caller, hidden: CallerFilter
+) -> CollectionShown:
+    """Have a user not see a collection any more."""
+    held = await app.library.collection(caller, collection)
+    after = await app.library.sharing.unshare(caller, held.id, user)
+    return await _collection(app, caller, after, hidden)
+
+
+async def _collection(
+    app: App,
+    caller: Principal,
+    one: DocumentCollection,
+    hidden: ReaderFilter | None,
+    *,
+    shared: SharedCollection | None = None,
+) -> CollectionShown:
+    async def name_of(user: str) -> str:
+        found = await app.library.sharing.find_user(user)
+        return user if found is None else found.name
+
+    shares = () if shared else await app.library.sharing.living(one)
     return CollectionShown(
         id=one.id,
         name=one.name if hidden is None else hidden.text(one.name),
         description=one.description if hidden is None else hidden.text(one.description),
         documents=await app.library.count(caller, one.id),
-        shares=[CollectionShare.of(share) for share in one.shares],
-        owner=None,
-        writes=True,
+        shares=[CollectionShare(user=await name_of(share.user), writes=share.writes) for share in shares],
+        owner=shared and await name_of(shared.owner),
+        writes=shared is None or shared.writes,
         created_at=to_datetime(one.created_at),
     )

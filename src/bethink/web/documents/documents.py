@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
-from bethink.documents.library import DocumentEdit, DocumentQuery, NewDocument, Scope
+from bethink.documents.model import DocumentEdit, DocumentQuery, NewDocument, Scope
 from bethink.documents.records import Origin, Stage
 from bethink.documents.service import Documents
 from bethink.web.deps import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bethink.app import App
-    from bethink.documents.library import PassageHit
+    from bethink.documents.model import PassageHit
     from bethink.visibility.reader_filter import ReaderFilter
 
 router = APIRouter(prefix="/documents", tags=["documents"], responses=documented(404))
@@ -364,16 +364,16 @@ async def get_pages(
 @router.post("/{document}/cancel", status_code=202, responses=documented(409))
 async def cancel_reading(document: str, app: Served, caller: Caller, hidden: CallerFilter) -> DocumentShown:
     """Stop the reading of a document, or of its newer version."""
-    held = await app.library.get(caller, document)
-    await app.features.of(Documents).ingest.cancel(caller, held.newest)
+    seen = await app.library.seen(caller, document, to_write=True)
+    await app.features.of(Documents).ingest.cancel(seen.acting, seen.document.newest)
     return await shown_document(app, caller, document, hidden)
 
 
 @router.post("/{document}/retry", status_code=202, responses=documented(409))
 async def retry_reading(document: str, app: Served, caller: Caller, hidden: CallerFilter) -> DocumentShown:
     """Read a document again that could not be read, or whose reading was cancelled."""
-    held = await app.library.get(caller, document)
-    await app.features.of(Documents).ingest.retry(caller, held.newest)
+    seen = await app.library.seen(caller, document, to_write=True)
+    await app.features.of(Documents).ingest.retry(seen.acting, seen.document.newest)
     return await shown_document(app, caller, document, hidden)
 
 

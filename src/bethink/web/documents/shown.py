@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.app import App
-    from bethink.documents.library import DocumentState
+    from bethink.documents.model import DocumentState
     from bethink.principal import Principal
     from bethink.visibility.reader_filter import ReaderFilter
 
@@ -89,7 +89,8 @@ async def all_shown(
     app: App, caller: Principal, states: Sequence[DocumentState], hidden: ReaderFilter | None
 ) -> list[DocumentShown]:
     """Documents as JSON, in their order."""
-    named = {one.id: one for one in await app.library.collections(caller)}
+    shared = [one.collection for one in await app.library.shared_collections(caller)]
+    named = {one.id: one for one in (*await app.library.collections(caller), *shared)}
 
     def seen(text: str) -> str:
         return text if hidden is None else hidden.text(text)

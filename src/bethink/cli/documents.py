@@ -1,0 +1,640 @@
+"""`bethink documents`: add documents, search them, keep them in collections."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+from bethink.cli.commands import YES, Commands, arg, at_most
+from bethink.cli.exits import Exit
+from bethink.cli.terminal import counted, new_file, one_line, rfc3339
+from bethink.errors import BadInput, EmbeddingsUnavailable, WebError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator, Sequence
+
+    from bethink.cli.session import Session
+    from bethink.documents.model import DocumentState, NewDocument, PassageHit
+    from bethink.documents.records import Content, Document, DocumentCollection
+    from bethink.documents.service import Documents
+    from bethink.principal import Principal
+
+_EPILOG = """\
+examples:
+  bethink documents add lease.pdf ~/Papers --collection papers --tags home,2026 --wait
+  bethink documents search "when is the rent due?"
+  bethink documents show lease.pdf --page 2
+  bethink documents collections share papers bob --writes
+
+A DOCUMENT is its id, or its name if only one has it. A running `bethink serve` reads what is added; without
+one, `--wait` reads it now. Ctrl-C loses nothing that was added."""
+_SHOWN: Final = 20
+_LOOK_S: Final = 0.1
+_BAR: Final = 24
+_PASSAGES: Final = 5
+_URLS: Final = ("http://", "https://")
+_WORKING: Final = ("waiting", "reading", "indexing")
+COMMANDS = Commands(_EPILOG)
+_DOCUMENT = arg("document DOCUMENT", "its id or name")
+_COLLECTION = arg("--collection NAME", "only of this collection")
+_WAIT = arg("--wait", "wait until they are read")
+
+
+def _documents(session: Session) -> Documents:
+    from bethink.documents.service import Documents
+
+    return session.app.features.of(Documents)
+
+
+def _named(session: Session, wanted: str) -> Document:
+    from bethink.documents.names import document_named
+
+    return session.call(document_named, session.app.library, session.principal, wanted)
+
+
+# --- adding -----------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Added:
+    """What became of what was named: the documents, what could not be added and why, what is not read."""
+
+    documents: list[Document] = field(default_factory=list["Document"])
+    failed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    left: int = 0
+
+
+@COMMANDS.add(
+    "add",
+    arg("paths PATH+", "files, folders with all below them, and addresses of the web"),
+    arg("--collection NAME", "put them into this collection, which is made if there is none"),
+    arg("--project NAME", "the project they belong to"),
+    arg("--tags TAG,TAG", "tags", default=""),
+    arg("--extensions LIST", "of folders only files with these endings: .md,.pdf"),
+    _WAIT,
+    json="each document",
+)
+def _add(session: Session, options: Namespace) -> Exit | None:
+    """Add files, folders and pages of the web; what is known already is not read again."""
+    from bethink.documents.model import NewDocument
+
+    screen = session.screen
+    place = NewDocument(
+        name="",
+        content=b"",
+        collection=options.collection and _collection_for(session, options.collection),
+        project=options.project,
+        tags=tuple(options.tags.split(",")),
+    )
+    sources = [*_sources(options.paths, options.extensions)]
+    known = _known(session, place.collection)
+    added = _Added()
+    extraction = _documents(session).ingest.extraction
+    for done, (source, is_named) in enumerate(sources):
+        screen.status(f"{_bar(done, len(sources))}  adding {one_line(str(source), 60)}")
+        if not is_named and session.call(extraction.kind, Path(source), Path(source).name, "") is None:
+            added.left += 1
+        else:
+            _add_one(session, source, place, known=known, added=added)
+    screen.status("")
+    if options.wait:
+        _wait(session, [one.newest for one in added.documents])
+    _tell_added(session, added)
+    return Exit.FAILED if added.failed else None
+
+
+def _add_one(
+    session: Session,
+    source: str | Path,
+    place: NewDocument,
+    *,
+    known: dict[str, Document],
+    added: _Added,
+) -> None:
+    from dataclasses import replace
+
+    from bethink.documents.records import Origin
+
+    library = session.app.library
+    try:
+        if isinstance(source, str):
+            documents, internet = _documents(session), session.app.ports.internet
+            document = session.mine(documents.add_address, internet, address=source, place=place)
+        else:
+            path = os.path.abspath(source)  # noqa: PTH100 - a link stays what it is called
+            new = replace(place, name=source.name, content=source, origin=Origin(place=path))
+            before = known.get(path)
+            document = (
+                session.mine(library.add, new)
+                if before is None
+                else session.mine(library.replace, before.id, new)
+            )
+    except (BadInput, WebError) as error:
+        added.failed.append((str(source), error.message))
+    except OSError as error:
+        added.failed.append((str(source), f"It cannot be read: {error.strerror}."))
+    else:
+        added.documents.append(document)
+
+
+def _sources(paths: Sequence[str], extensions: str | None) -> Iterator[tuple[str | Path, bool]]:
+    """What is to be added, in order: files of folders one by one; and whether it was named itself.
+
+    Raises:
+        BadInput: a path is not there.
+    """
+    from bethink.documents.building import files_below
+
+    words = (word.strip().lower() for word in (extensions or "").split(","))
+    endings = frozenset(f".{word.removeprefix('.')}" for word in words if word)
+    for path in paths:
+        if path.startswith(_URLS):
+            yield path, True
+        else:
+            yield from files_below(Path(path), endings)
+
+
+def _known(session: Session, collection: str | None) -> dict[str, Document]:
+    """The documents of files in a collection, or in none, by the paths of their files."""
+    from bethink.documents.model import Scope
+
+    held = session.mine(session.app.library.in_scope, Scope(collection=collection))
+    mine = [one for one in held if one.folder is None and one.origin.kind == "upload" and one.origin.place]
+    return {one.origin.place: one for one in mine if one.collection == collection}
+
+
+def _collection_for(session: Session, name: str) -> str:
+    from bethink.errors import UnknownId
+
+    library = session.app.library
+    try:
+        return session.mine(library.collection, name).id
+    except UnknownId:
+        return session.mine(library.create_collection, name).id
+
+
+def _wait(session: Session, contents: Sequence[str]) -> None:
+    """Show how far these contents are until all are read, or cannot be, and are found by meaning, too."""
+    note = session.call(_finish, _documents(session), session.principal, contents, tell=session.screen.status)
+    session.screen.status("")
+    if note:
+        session.screen.remark(note, "yellow")
+
+
+async def _finish(
+    documents: Documents, principal: Principal, contents: Sequence[str], *, tell: Callable[[str], None]
+) -> str:
+    """What is to be said of the end."""
+    ingest, library = documents.ingest, documents.library
+    waiting, total = list(dict.fromkeys(contents)), len({*contents})
+    library.added.set()
+    while waiting:
+        found = [await library.content(principal, id) for id in waiting[:_SHOWN]]
+        at_work = next((one for one in found if one.stage in _WORKING[1:]), found[0])
+        left = [one.id for one in found if one.stage in _WORKING]
+        is_stuck, waiting = len(left) == len(found), left + waiting[_SHOWN:]
+        pages = f", page {at_work.done:,} of {at_work.pages:,}" if at_work.pages else ""
+        tell(f"{_bar(total - len(waiting), total)}  {at_work.stage} {one_line(at_work.name, 50)}{pages}")
+        if is_stuck:
+            await anyio.sleep(_LOOK_S)
+    try:
+        await ingest.embeddings.load()
+    except EmbeddingsUnavailable as error:
+        return f"They are found by words only: {error.message}"
+    ingest.ask_vectors(principal.owner)
+    while await ingest.index.missing_vectors(principal.owner, ingest.embeddings.model, 1):
+        tell(f"{_bar(total, total)}  making them found by meaning")
+        await anyio.sleep(_LOOK_S)
+    return ""
+
+
+def _tell_added(session: Session, added: _Added) -> None:
+    screen = session.screen
+    states = [session.mine(session.app.library.state, one.id) for one in added.documents]
+    for state in states:
+        screen.result(_data(state), _line(state))
+        read = state.next or state.content
+        if read.stage == "failed":
+            added.failed.append((state.document.name, read.error))
+    waiting = sum((state.next or state.content).stage in _WORKING for state in states)
+    for name, why in added.failed:
+        screen.note(why if why.startswith(Path(name).name) else f"{one_line(name)}: {why}", "red")
+    if added.left:
+        screen.remark(f"{counted(added.left, 'file')} of no format that is read: left out")
+    if waiting:
+        screen.remark(
+            f"{counted(waiting, 'document')} to be read: a running `bethink serve` does, or --wait here."
+        )
+
+
+def _bar(done: int, total: int) -> str:
+    share = done / total if total else 1.0
+    full = round(_BAR * share)
+    return f"{'█' * full}{'░' * (_BAR - full)} {done:,} of {total:,}"
+
+
+# --- looking ----------------------------------------------------------------
+
+
+@COMMANDS.add(
+    "list",
+    arg("--query TEXT", "found in names and titles"),
+    _COLLECTION,
+    arg("--tag TAG", "only with this tag"),
+    arg("--kind KIND", "only this format, such as pdf"),
+    arg("--stage STAGE", "only these: waiting, reading, indexing, ready, failed or cancelled"),
+    arg("--project NAME", "only this project"),
+    at_most(_SHOWN, "documents", 500),
+    json="each document",
+)
+def _list(session: Session, options: Namespace) -> None:
+    """List documents, the one that changed last first."""
+    from bethink.documents.model import DocumentQuery
+
+    inside = options.collection and session.mine(session.app.library.collection, options.collection).id
+    wanted = DocumentQuery(
+        text=options.query,
+        collection=inside,
+        project=options.project,
+        tag=options.tag,
+        kind=options.kind,
+        stage=options.stage,
+    )
+    found = session.mine(session.app.library.list, wanted, limit=options.limit)
+    for state in found.items:
+        session.screen.result(_data(state), _line(state))
+    if not found.items:
+        session.screen.remark("No document fits: `bethink documents add` adds some.")
+    if found.cursor is not None:
+        session.screen.remark("There are more: --limit shows more of them.")
+
+
+@COMMANDS.add(
+    "show",
+    _DOCUMENT,
+    arg("--page N", "what this page says", type=int),
+    arg("--version CONTENT", "of this version (see `versions`)"),
+    json="the document, or the page",
+)
+def _show(session: Session, options: Namespace) -> None:
+    """Show a document, or what a page of it says."""
+    library, document = session.app.library, _named(session, options.document)
+    if options.page is None:
+        state = session.mine(library.state, document.id)
+        session.screen.result(_data(state), *_details(session, state))
+        return
+    version = session.mine(library.version, document.id, options.version)
+    number = options.page
+    pages = session.mine(library.pages, version.id, first=number, last=number) if number > 0 else []
+    if not pages:
+        raise BadInput(f"{document.name} has {counted(version.pages, 'page')}: there is no page {number:,}.")
+    value = {"number": number, "of": version.pages, "label": pages[0].label, "text": pages[0].text}
+    session.screen.result(value, pages[0].text)
+
+
+@COMMANDS.add(
+    "search",
+    arg("query QUERY+", "a question or words"),
+    at_most(_PASSAGES, "passages", 100),
+    _COLLECTION,
+    arg("--tag TAG", "only with this tag"),
+    arg("--kind KIND", "only this format, such as pdf"),
+    arg("--document DOCUMENT", "only this document"),
+    json="each passage",
+)
+def _search(session: Session, options: Namespace) -> None:
+    """Find the passages that answer a question, each with its document and page."""
+    from bethink.documents.model import Scope
+
+    library, screen = session.app.library, session.screen
+    scope = Scope(
+        collection=options.collection and session.mine(library.collection, options.collection).id,
+        tags=(options.tag,) if options.tag else (),
+        kinds=(options.kind,) if options.kind else (),
+        documents=(_named(session, options.document).id,) if options.document else None,
+    )
+    hits = session.mine(library.search, " ".join(options.query), options.limit, scope=scope)
+    for hit in hits:
+        heading = f" › {one_line(hit.heading)}" if hit.heading else ""
+        head = f"{hit.score:.2f}  {one_line(hit.title)}{heading}"
+        screen.result(_passage(hit), head, *(f"      {line}" for line in hit.text.strip().splitlines()), "")
+    if not hits:
+        screen.note("Nothing in your documents answers this.")
+    if warning := session.app.recall.warning:
+        screen.note(f"warning: {warning}", "yellow")
+
+
+@COMMANDS.add("versions", _DOCUMENT, json="each version")
+def _versions(session: Session, options: Namespace) -> None:
+    """List the versions of a document, the oldest first."""
+    document = _named(session, options.document)
+    for one in document.versions:
+        is_current = one.content == document.content
+        value = {"content": one.content, "at": rfc3339(one.at), "current": is_current}
+        mark = "  current" if is_current else ""
+        session.screen.result(value, f"{one.content}  {session.local(one.at)}{mark}")
+
+
+@COMMANDS.add(
+    "export",
+    _DOCUMENT,
+    arg("output FILE", "the new file, or a folder for it"),
+    arg("--version CONTENT", "this version (see `versions`)"),
+    json="where it is",
+)
+def _export(session: Session, options: Namespace) -> None:
+    """Write the original file of a document to a new file."""
+    library, document = session.app.library, _named(session, options.document)
+    version = session.mine(library.version, document.id, options.version)
+    original = session.mine(library.original, version.id)
+    path = Path(options.output)
+    path = path / document.name if path.is_dir() else path
+    with new_file(path) as file, original.open("rb") as source:
+        shutil.copyfileobj(source, file)
+    session.screen.result({"path": str(path), "bytes": version.size}, f"{path}: {version.size:,} bytes")
+
+
+@COMMANDS.add("status", json="the numbers")
+def _status(session: Session, _: Namespace) -> None:
+    """Say how much there is, and how far it is read."""
+    status = session.mine(_documents(session).status)
+    words = ("ready", "waiting", "reading", "indexing", "failed")
+    stages = ", ".join(f"{count:,} {word}" for word in words if (count := getattr(status, word)))
+    room = f" of {status.quota_bytes / 1e6:,.0f}" if status.quota_bytes else ""
+    lines = [
+        f"files:     {stages or 'none'}; {status.bytes / 1e6:,.1f}{room} MB",
+        f"passages:  {status.passages:,}; {status.without_vector:,} found by words only as yet",
+        f"reader:    {status.reader}",
+    ]
+    session.screen.result(status, *lines)
+
+
+# --- changing ---------------------------------------------------------------
+
+
+@COMMANDS.add("rename", _DOCUMENT, arg("name NAME", "its new name"), json="the document")
+def _rename(session: Session, options: Namespace) -> None:
+    """Give a document another name."""
+    from bethink.documents.model import DocumentEdit
+
+    _changed(session, options.document, DocumentEdit(name=options.name))
+
+
+@COMMANDS.add(
+    "tag", _DOCUMENT, arg("tags TAG*", "its tags from now on; none takes all away"), json="the document"
+)
+def _tag(session: Session, options: Namespace) -> None:
+    """Give a document other tags."""
+    from bethink.documents.model import DocumentEdit
+
+    _changed(session, options.document, DocumentEdit(tags=tuple(options.tags)))
+
+
+@COMMANDS.add(
+    "move",
+    _DOCUMENT,
+    arg("collection COLLECTION?", "where to; none takes it out of its own"),
+    json="the document",
+)
+def _move(session: Session, options: Namespace) -> None:
+    """Put a document into another collection."""
+    from bethink.documents.model import DocumentEdit
+
+    _changed(session, options.document, DocumentEdit(collection=options.collection))
+
+
+def _changed(session: Session, wanted: str, edit: object) -> None:
+    document = _named(session, wanted)
+    session.mine(session.app.library.change, document.id, edit)  # pyright: ignore[reportArgumentType] - a DocumentEdit
+    state = session.mine(session.app.library.state, document.id)
+    session.screen.result(_data(state), _line(state))
+
+
+@COMMANDS.add("replace", _DOCUMENT, arg("path FILE", "its newer version"), _WAIT, json="the document")
+def _replace(session: Session, options: Namespace) -> Exit | None:
+    """Give a document a newer version; the ones of before are kept, and citations still lead to them."""
+    from bethink.documents.model import NewDocument
+
+    path = Path(options.path)
+    if not path.is_file():
+        raise BadInput(f"{path} is no file.")
+    document = _named(session, options.document)
+    new = NewDocument(name=document.name, content=path)
+    after = session.mine(session.app.library.replace, document.id, new)
+    added = _Added([after])
+    if options.wait:
+        _wait(session, [after.newest])
+    _tell_added(session, added)
+    return Exit.FAILED if added.failed else None
+
+
+@COMMANDS.add("remove", arg("documents DOCUMENT+", "ids or names"), YES, json="each document")
+def _remove(session: Session, options: Namespace) -> Exit | None:
+    """Remove documents for good, with what was read of them."""
+    screen = session.screen
+    found = [_named(session, wanted) for wanted in options.documents]
+    names = ", ".join(one_line(one.name) for one in found[:_SHOWN])
+    if not _agrees(session, options, f"Remove {counted(len(found), 'document')} for good ({names})? [y/N] "):
+        return Exit.FAILED
+    for one in found:
+        session.mine(session.app.library.remove, one.id)
+        screen.result({"id": one.id, "name": one.name}, f"{one_line(one.name)}: removed")
+    return None
+
+
+@COMMANDS.add(
+    "retry", arg("documents DOCUMENT*", "ids or names; none for all that failed"), _WAIT, json="each document"
+)
+def _retry(session: Session, options: Namespace) -> Exit | None:
+    """Read documents again that could not be read, or whose reading was cancelled."""
+    from bethink.documents.model import DocumentQuery
+
+    library = session.app.library
+    found = [_named(session, wanted) for wanted in options.documents]
+    if not options.documents:
+        failed = session.mine(library.list, DocumentQuery(stage="failed"), limit=500)
+        found = [state.document for state in failed.items]
+    for one in found:
+        session.mine(_documents(session).ingest.retry, one.newest)
+    added = _Added(found)
+    if options.wait:
+        _wait(session, [one.newest for one in found])
+    _tell_added(session, added)
+    return Exit.FAILED if added.failed else None
+
+
+@COMMANDS.add("cancel", _DOCUMENT, json="the document")
+def _cancel(session: Session, options: Namespace) -> None:
+    """Stop the reading of a document, or of its newer version."""
+    document = _named(session, options.document)
+    session.mine(_documents(session).ingest.cancel, document.newest)
+    state = session.mine(session.app.library.state, document.id)
+    session.screen.result(_data(state), _line(state))
+
+
+# --- collections ------------------------------------------------------------
+
+COMMANDS.group("collections", "documents that belong together")
+
+
+@COMMANDS.add("collections list", json="each collection")
+def _collections(session: Session, _: Namespace) -> None:
+    """List the collections."""
+    library = session.app.library
+    found = session.mine(library.collections)
+    for one in found:
+        count = session.mine(library.count, one.id)
+        session.screen.result(_collection(one, count), f"{one_line(one.name)}  {counted(count, 'document')}")
+    if not found:
+        session.screen.remark("There are no collections: `bethink documents collections add` makes one.")
+
+
+@COMMANDS.add(
+    "collections add",
+    arg("name NAME", "its name"),
+    arg("--description TEXT", "what is in it", default=""),
+    json="the collection",
+)
+def _add_collection(session: Session, options: Namespace) -> None:
+    """Make a collection."""
+    made = session.mine(session.app.library.create_collection, options.name, options.description)
+    session.screen.result(_collection(made, 0), f"{one_line(made.name)}: made")
+
+
+@COMMANDS.add(
+    "collections rename",
+    arg("collection COLLECTION", "its id or name"),
+    arg("name NAME", "its new name"),
+    json="the collection",
+)
+def _rename_collection(session: Session, options: Namespace) -> None:
+    """Give a collection another name."""
+    library = session.app.library
+    held = session.mine(library.collection, options.collection)
+    after = session.mine(library.change_collection, held.id, name=options.name)
+    session.screen.result(_collection(after, session.mine(library.count, after.id)), one_line(after.name))
+
+
+@COMMANDS.add(
+    "collections remove",
+    arg("collection COLLECTION", "its id or name"),
+    arg("--documents", "remove its documents, too"),
+    YES,
+    json="what went",
+)
+def _remove_collection(session: Session, options: Namespace) -> Exit | None:
+    """Remove a collection; its documents stay unless --documents is given."""
+    library = session.app.library
+    held = session.mine(library.collection, options.collection)
+    count = session.mine(library.count, held.id)
+    with_them = (
+        f" with {counted(count, 'document')} for good" if options.documents else "; its documents stay"
+    )
+    if not _agrees(session, options, f"Remove {one_line(held.name)}{with_them}? [y/N] "):
+        return Exit.FAILED
+    gone = session.mine(library.remove_collection, held.id, documents=options.documents)
+    value = {"id": held.id, "name": held.name, "documents_removed": gone}
+    session.screen.result(value, f"{one_line(held.name)}: removed, {counted(gone, 'document')} with it")
+    return None
+
+
+def _agrees(session: Session, options: Namespace, question: str) -> bool:
+    """Whether to go on.
+
+    Raises:
+        BadInput: nobody can be asked.
+    """
+    if options.yes:
+        return True
+    if not session.screen.can_ask:
+        raise BadInput("There is no terminal to ask: --yes removes without asking.")
+    return session.screen.agrees(question)
+
+
+# --- as text and as data ----------------------------------------------------
+
+
+def _data(state: DocumentState) -> dict[str, Any]:
+    document, content = state.document, state.content
+    return {
+        "id": document.id,
+        "name": document.name,
+        "title": content.title,
+        "kind": content.kind,
+        "size": content.size,
+        "stage": content.stage,
+        "pages": content.pages,
+        "passages": content.passages,
+        "note": content.note,
+        "error": content.error,
+        "content": content.id,
+        "pending": state.next
+        and {"content": state.next.id, "stage": state.next.stage, "error": state.next.error},
+        "collection": document.collection,
+        "project": document.project,
+        "tags": document.tags,
+        "place": document.origin.place,
+        "created_at": rfc3339(document.created_at),
+        "updated_at": rfc3339(document.updated_at),
+    }
+
+
+def _line(state: DocumentState) -> str:
+    """Id, stage, name and size; why it is not ready."""
+    document, content = state.document, state.next or state.content
+    about = [counted(content.pages, "page") if content.pages else "", *(f"#{tag}" for tag in document.tags)]
+    why = content.error or content.note
+    line = "  ".join(filter(None, (document.id, f"{content.stage:<8}", one_line(document.name), *about)))
+    return f"{line}  {one_line(why)}" if why else line
+
+
+def _details(session: Session, state: DocumentState) -> list[str]:
+    document, content = state.document, state.content
+    told = {
+        "name": document.name,
+        "title": content.title,
+        "id": document.id,
+        "stage": _stage(content),
+        "format": f"{content.kind or content.media_type}, {content.size:,} bytes",
+        "pages": f"{content.pages:,}, {counted(content.passages, 'passage')}",
+        "newer": state.next and _stage(state.next),
+        "note": content.note,
+        "tags": ", ".join(document.tags),
+        "from": document.origin.place,
+        "changed": session.local(document.updated_at),
+    }
+    return [f"{name + ':':<10} {one_line(str(value))}" for name, value in told.items() if value]
+
+
+def _stage(content: Content) -> str:
+    return f"{content.stage}: {content.error}" if content.error else content.stage
+
+
+def _passage(hit: PassageHit) -> dict[str, Any]:
+    return {
+        "id": hit.id,
+        "document": hit.document.id,
+        "name": hit.document.name,
+        "page": hit.page,
+        "label": hit.label,
+        "heading": hit.heading,
+        "text": hit.text,
+        "score": round(hit.score, 4),
+        "source": hit.source,
+    }
+
+
+def _collection(one: DocumentCollection, count: int) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "name": one.name,
+        "description": one.description,
+        "documents": count,
+        "created_at": rfc3339(one.created_at),
+    }
