@@ -326,6 +326,8 @@ export type SessionShown = { by_key: boolean; needed: boolean; rights: readonly 
 
 export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; memory_agent: string; model: string | null; model_help: string; models: readonly string[]; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
 
+export type ShareDraft = { writes?: boolean };
+
 export type SignInBody = { key?: string | null; name?: string | null; password?: string | null };
 
 export type StreamOptions = { include_usage?: boolean };
