@@ -22,6 +22,7 @@ from mcp.shared.exceptions import MCPError
 from starlette.routing import Route
 
 from bethink.agent.toolbox import CallResult, Prepared
+from bethink.documents.service import Documents
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.families import offers
 from bethink.messages import ToolCall
@@ -32,8 +33,10 @@ from tests.door import called, said, served
 from tests.exports import asked_and_answered, packed
 from tests.house import House, open_house
 from tests.knowledge import empty_base
+from tests.library import plain_reading
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+assert plain_reading
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60), pytest.mark.usefixtures("plain_reading")]
 
 SECRET = "Zebulon"
 """Stands in everything of Ann's."""
@@ -71,7 +74,7 @@ class Walk:
     ids: Mapping[str, str]
 
     async def ask(self, key: str | None, method: str, path: str, **more: Any) -> httpx2.Response:  # noqa: ANN401 - httpx2's
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = more.pop("headers", {}) | ({"Authorization": f"Bearer {key}"} if key else {})
         return await self.http.request(method, path, headers=headers, **more)
 
     async def hers(self) -> str:
@@ -87,6 +90,11 @@ class Walk:
                 f"/vault/pages/{self.ids['path']}",
                 f"/vault/history/{self.ids['path']}",
                 "/import",
+                "/documents",
+                f"/documents/{self.ids['document']}",
+                f"/documents/{self.ids['document']}/pages",
+                "/documents/collections",
+                f"/documents/uploads/{self.ids['upload']}",
             )
         ]
         return re.sub(r'"last_used_at":"[^"]*"', "", "\n".join(told))
@@ -123,9 +131,18 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     while (await bare.ask(hers.text, "GET", f"/import/{imported['id']}")).json()["state"] == "reading":
         await anyio.lowlevel.checkpoint()
     base = await made("/documents/collections", json={"name": SECRET})
+    hers_too = {"name": f"{SECRET}.md", "text": HERS, "collection": SECRET}
+    document = await made("/documents/text", json=hers_too)
+    await house.app.features.of(Documents).ingest.finish(
+        house.app.accounts.on_behalf_of(ann.id, audience="test"), [document["content"]]
+    )
+    part = await made("/documents/uploads", json={"name": f"{SECRET}.md", "size": 9})
     ids = {
         "path": path,
         "base": base["id"],
+        "collection": base["id"],
+        "document": document["id"],
+        "upload": part["id"],
         "page_undo": page["undo"],
         "version": page["undo"].removeprefix("page:"),
         "import_id": imported["id"],
@@ -179,6 +196,16 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /import": {"files": {"file": ("notes.md", b"# Bob's", "text/markdown")}},
         "POST /import/{import_id}/apply": {"json": {}},
         "POST /memories/import": {"content": b'{"content": "Bob has a cat"}\n'},
+        "POST /documents": {"files": {"file": ("a.txt", b"Bob's", "text/plain")}},
+        "POST /documents/text": {"json": {"name": "bob.md", "text": "Bob has a newt"}},
+        "POST /documents/url": {"json": {"url": "https://example.org/"}},
+        "POST /documents/uploads": {"json": {"name": "bob.md", "size": 3}},
+        "PATCH /documents/uploads/{upload}": {"content": b"Bob", "headers": {"Upload-Offset": "0"}},
+        "PATCH /documents/{document}": {"json": {"name": "Bob was here"}},
+        "PUT /documents/{document}/file": {"files": {"file": ("a.txt", b"Bob's", "text/plain")}},
+        "POST /documents/collections": {"json": {"name": "Bob's"}},
+        "PATCH /documents/collections/{collection}": {"json": {"name": "Bob was here"}},
+        "PUT /documents/collections/{collection}/shares/{user}": {"json": {"writes": True}},
         "POST /kb/import": {"content": EMPTY_BASE},
         "POST /kb/{base}/search": {"json": {"query": "quetzal"}},
         "POST /memories/consolidate": {"json": {"preview": True}},
@@ -205,6 +232,7 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 QUERIES = {
     "GET /recall": {"query": "quetzal"},
     "GET /conversations/search": {"query": "quetzal"},
+    "GET /documents/search": {"query": "quetzal"},
     "DELETE /memories": {"confirm": "true"},
     "GET /vault/search": {"query": "quetzal"},
     "GET /documents/graph/path": {"start": "document:hers", "end": "document:hers"},
@@ -326,7 +354,7 @@ def arguments(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "delete_file": {"file_path": ids["path"]},
         "execute_python": {"code": "list_files()"},
         "use_memory_agent": {"question": "Who has a quetzal?"},
-        "rag_search": {"query": "quetzal", "file_urls": [f"/files/{ids['file']}"]},
+        "rag_search": {"query": "quetzal", "file_urls": [f"/documents/{ids['document']}"]},
     }
 
 

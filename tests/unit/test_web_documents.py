@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
@@ -161,7 +162,7 @@ async def test_what_is_too_large_is_refused_while_it_comes() -> None:
     async with open_door(documents_max_bytes=100_000, documents_quota_mb=1) as door:
         taken = 0
 
-        async def endless() -> object:
+        async def endless() -> AsyncIterator[bytes]:
             nonlocal taken
             while True:
                 taken += 1

@@ -169,4 +169,4 @@ async def test_an_address_that_may_not_be_opened_is_refused() -> None:
             assert answer.status_code in {422, 502, 403}, answer.text
     async with open_door() as door:
         answer = await door.http.post("/documents/url", json={"url": "http://example.org/"})
-        assert (answer.status_code, "BETHINK_WEB_ENABLED" in answer.json()["detail"]) == (422, True)
+        assert (answer.status_code, "BETHINK_WEB_ENABLED" in answer.json()["detail"]) == (403, True)

@@ -38,6 +38,7 @@ _SHOWN: Final = 20
 _LOOK_S: Final = 0.1
 _BAR: Final = 24
 _PASSAGES: Final = 5
+_ONE: Final = "each document"
 _URLS: Final = ("http://", "https://")
 _WORKING: Final = ("waiting", "reading", "indexing")
 COMMANDS = Commands(_EPILOG)
@@ -280,7 +281,7 @@ def _list(session: Session, options: Namespace) -> None:
     _DOCUMENT,
     arg("--page N", "what this page says", type=int),
     arg("--version CONTENT", "of this version (see `versions`)"),
-    json="the document, or the page",
+    json="each document",
 )
 def _show(session: Session, options: Namespace) -> None:
     """Show a document, or what a page of it says."""
@@ -346,7 +347,7 @@ def _versions(session: Session, options: Namespace) -> None:
     _DOCUMENT,
     arg("output FILE", "the new file, or a folder for it"),
     arg("--version CONTENT", "this version (see `versions`)"),
-    json="where it is",
+    json="each file",
 )
 def _export(session: Session, options: Namespace) -> None:
     """Write the original file of a document to a new file."""
@@ -360,7 +361,7 @@ def _export(session: Session, options: Namespace) -> None:
     session.screen.result({"path": str(path), "bytes": version.size}, f"{path}: {version.size:,} bytes")
 
 
-@COMMANDS.add("status", json="the numbers")
+@COMMANDS.add("status", json="the report")
 def _status(session: Session, _: Namespace) -> None:
     """Say how much there is, and how far it is read."""
     status = session.mine(_documents(session).status)
@@ -378,7 +379,7 @@ def _status(session: Session, _: Namespace) -> None:
 # --- changing ---------------------------------------------------------------
 
 
-@COMMANDS.add("rename", _DOCUMENT, arg("name NAME", "its new name"), json="the document")
+@COMMANDS.add("rename", _DOCUMENT, arg("name NAME", "its new name"), json=_ONE)
 def _rename(session: Session, options: Namespace) -> None:
     """Give a document another name."""
     from bethink.documents.model import DocumentEdit
@@ -386,9 +387,7 @@ def _rename(session: Session, options: Namespace) -> None:
     _changed(session, options.document, DocumentEdit(name=options.name))
 
 
-@COMMANDS.add(
-    "tag", _DOCUMENT, arg("tags TAG*", "its tags from now on; none takes all away"), json="the document"
-)
+@COMMANDS.add("tag", _DOCUMENT, arg("tags TAG*", "its tags from now on; none takes all away"), json=_ONE)
 def _tag(session: Session, options: Namespace) -> None:
     """Give a document other tags."""
     from bethink.documents.model import DocumentEdit
@@ -400,7 +399,7 @@ def _tag(session: Session, options: Namespace) -> None:
     "move",
     _DOCUMENT,
     arg("collection COLLECTION?", "where to; none takes it out of its own"),
-    json="the document",
+    json=_ONE,
 )
 def _move(session: Session, options: Namespace) -> None:
     """Put a document into another collection."""
@@ -416,7 +415,7 @@ def _changed(session: Session, wanted: str, edit: object) -> None:
     session.screen.result(_data(state), _line(state))
 
 
-@COMMANDS.add("replace", _DOCUMENT, arg("path FILE", "its newer version"), _WAIT, json="the document")
+@COMMANDS.add("replace", _DOCUMENT, arg("path FILE", "its newer version"), _WAIT, json=_ONE)
 def _replace(session: Session, options: Namespace) -> Exit | None:
     """Give a document a newer version; the ones of before are kept, and citations still lead to them."""
     from bethink.documents.model import NewDocument
@@ -469,7 +468,7 @@ def _retry(session: Session, options: Namespace) -> Exit | None:
     return Exit.FAILED if added.failed else None
 
 
-@COMMANDS.add("cancel", _DOCUMENT, json="the document")
+@COMMANDS.add("cancel", _DOCUMENT, json=_ONE)
 def _cancel(session: Session, options: Namespace) -> None:
     """Stop the reading of a document, or of its newer version."""
     document = _named(session, options.document)
@@ -499,7 +498,7 @@ def _collections(session: Session, _: Namespace) -> None:
     "collections add",
     arg("name NAME", "its name"),
     arg("--description TEXT", "what is in it", default=""),
-    json="the collection",
+    json="each collection",
 )
 def _add_collection(session: Session, options: Namespace) -> None:
     """Make a collection."""
@@ -511,7 +510,7 @@ def _add_collection(session: Session, options: Namespace) -> None:
     "collections rename",
     arg("collection COLLECTION", "its id or name"),
     arg("name NAME", "its new name"),
-    json="the collection",
+    json="each collection",
 )
 def _rename_collection(session: Session, options: Namespace) -> None:
     """Give a collection another name."""
@@ -526,7 +525,7 @@ def _rename_collection(session: Session, options: Namespace) -> None:
     arg("collection COLLECTION", "its id or name"),
     arg("--documents", "remove its documents, too"),
     YES,
-    json="what went",
+    json="each collection",
 )
 def _remove_collection(session: Session, options: Namespace) -> Exit | None:
     """Remove a collection; its documents stay unless --documents is given."""

@@ -37,7 +37,7 @@ from bethink.documents.records import (
 from bethink.documents.sharing import Sharing
 from bethink.documents.upkeep import LibraryUpkeep
 from bethink.documents.uploads import UPLOADS, Uploads
-from bethink.errors import BadInput
+from bethink.errors import NotAllowed
 from bethink.feature import BackgroundTask, Feature, OpenFeature, RecallKind, RetentionRule
 from bethink.index import IndexQuery
 from bethink.internet.decoding import decoded
@@ -96,12 +96,12 @@ class Documents:
         """Keep what stands at an address of the web, in the collection and with the tags of `place`.
 
         Raises:
-            BadInput: the web is switched off.
+            NotAllowed: the web is switched off.
             WebError: nothing came from there, or it is not opened.
             TooLarge, StorageError: see `Library.add`.
         """
         if internet is None:
-            raise BadInput("The web is switched off: BETHINK_WEB_ENABLED.")
+            raise NotAllowed("The web is switched off: BETHINK_WEB_ENABLED.")
         internet.check()
         came = await internet.pages.download(address if "://" in address else f"https://{address}")
         content = came.content

@@ -198,7 +198,11 @@ async def export_base(
 ) -> Response:
     """A base as an archive (`.tar.gz`) that another machine can import."""
     file: IO[bytes] = await anyio.to_thread.run_sync(tempfile.TemporaryFile)
-    report = await _bases(app).export(caller, base, file, originals=originals)
+    try:
+        report = await _bases(app).export(caller, base, file, originals=originals)
+    except BaseException:
+        file.close()
+        raise
     size = await anyio.to_thread.run_sync(file.tell)
     called = quote(f"{report.name}.tar.gz", safe="")
     headers = {"content-disposition": f"attachment; filename*=utf-8''{called}", "content-length": str(size)}
