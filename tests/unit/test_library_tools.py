@@ -92,6 +92,12 @@ async def test_documents_are_named_by_name_id_and_address(desk: Desk) -> None:
         assert "lease.md" in told
         assert "boat.md" not in told
         assert "Three months" in await desk.told("extract_file_content", file_url=named, page_number=2)
+    made = await desk.house.app.library.create_collection(desk.house.me, "Home")
+    edit = DocumentEdit(collection=made.id)
+    await desk.house.app.library.change(desk.house.me, document.id, edit)
+    for collection in (f"collection:{made.id}", "collection: home"):
+        told = await desk.told("rag_search", query="rent due", file_urls=[collection])
+        assert ("lease.md" in told, "boat.md" in told) == (True, False)
     assert "There is no file 'x.pdf'" in await desk.told("rag_search", query="rent", file_urls=["x.pdf"])
 
 

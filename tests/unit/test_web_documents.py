@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
+import httpx2
 import pytest
 
+from bethink.documents.service import Documents
 from tests.door import Door, open_door
 from tests.library import UNREADABLE, added, plain_reading, read
 
@@ -203,3 +205,59 @@ async def test_what_cannot_be_read_is_retried_and_what_waits_is_cancelled() -> N
         assert (await door.http.post(f"/documents/{broken['id']}/cancel")).status_code == 409
         ready = await added(door, NOTES)
         assert (await door.http.post(f"/documents/{ready['id']}/retry")).status_code == 409
+
+
+async def test_a_folder_is_watched_looked_at_and_let_go(tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers/lease.md").write_text("The rent is due on the third.")
+    async with open_door() as door:
+        nowhere = await door.http.post("/documents/folders", json={"path": str(tmp_path / "nowhere")})
+        assert nowhere.status_code == 422
+        await door.http.post("/documents/collections", json={"name": "Papers"})
+        body = {"path": str(tmp_path / "papers"), "collection": "papers", "extensions": ["md"]}
+        made = await door.http.post("/documents/folders", json=body)
+        assert (made.status_code, made.json()["state"]) == (201, "watching"), made.text
+        url = f"/documents/folders/{made.json()['id']}"
+        synced = (await door.http.post(f"{url}/sync")).json()
+        assert (synced["files"], synced["collection"]["name"]) == (1, "Papers")
+        assert (await door.http.post(f"{url}/pause")).json()["state"] == "paused"
+        assert (await door.http.post(f"{url}/resume")).json()["state"] == "watching"
+        (listed,) = (await door.http.get("/documents", params={"collection": "papers"})).json()["items"]
+        assert (listed["name"], listed["origin"]["kind"]) == ("lease.md", "folder")
+        assert (await door.http.delete(f"{url}?documents=true")).status_code == 204
+        assert (await door.http.get("/documents/folders")).json() == {"items": []}
+        assert (await door.http.get("/documents")).json()["items"] == []
+
+
+async def test_a_collection_is_shared_and_taken_back() -> None:
+    async with open_door() as door:
+        register = door.house.app.accounts.register
+        ann, bob = await register.add_user("ann"), await register.add_user("bob")
+        keys = {user.name: (await register.add_key(user.id, "k")).text for user in (ann, bob)}
+
+        async def ask(who: str, method: str, path: str, **more: object) -> httpx2.Response:
+            headers = {"Authorization": f"Bearer {keys[who]}"}
+            return await door.http.request(method, path, headers=headers, **more)  # pyright: ignore[reportArgumentType]
+
+        made = (await ask("ann", "POST", "/documents/collections", json={"name": "Trips"})).json()
+        body = {"name": "trip.md", "text": "The ferry leaves at nine.", "collection": "Trips"}
+        document = (await ask("ann", "POST", "/documents/text", json=body)).json()
+        url = f"/documents/{document['id']}"
+        await door.house.app.features.of(Documents).ingest.finish(
+            door.house.app.accounts.on_behalf_of(ann.id, audience="test"), [document["content"]]
+        )
+        assert (await ask("bob", "GET", url)).status_code == 404
+        shares = f"/documents/collections/{made['id']}/shares"
+        shared = await ask("ann", "PUT", f"{shares}/bob", json={"writes": False})
+        assert shared.json()["shares"] == [{"user": "bob", "writes": False}]
+        (seen,) = (await ask("bob", "GET", "/documents/collections")).json()["items"]
+        assert (seen["name"], seen["owner"], seen["writes"], seen["documents"]) == ("Trips", "ann", False, 1)
+        shown = (await ask("bob", "GET", url)).json()
+        assert (shown["name"], shown["collection"]["name"]) == ("trip.md", "Trips")
+        found = (await ask("bob", "GET", "/documents/search", params={"query": "ferry"})).json()
+        assert found["items"][0]["document"]["id"] == document["id"]
+        assert (await ask("bob", "PATCH", url, json={"name": "mine.md"})).status_code == 403
+        assert (await ask("bob", "POST", f"{url}/cancel")).status_code == 403
+        assert (await ask("ann", "DELETE", f"{shares}/bob")).json()["shares"] == []
+        assert (await ask("bob", "GET", url)).status_code == 404
+        assert (await ask("bob", "GET", f"{url}/pages")).status_code == 404

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bethink.cli.session import Session
+    from bethink.documents.folders import FolderState
     from bethink.documents.model import DocumentState, NewDocument, PassageHit
     from bethink.documents.records import Content, Document, DocumentCollection
     from bethink.documents.service import Documents
@@ -554,6 +555,121 @@ def _agrees(session: Session, options: Namespace, question: str) -> bool:
     if not session.screen.can_ask:
         raise BadInput("There is no terminal to ask: --yes removes without asking.")
     return session.screen.agrees(question)
+
+
+@COMMANDS.add(
+    "collections share",
+    arg("collection COLLECTION", "its id or name"),
+    arg("user USER", "with whom: a user's name"),
+    arg("--writes", "they may also add to it, and change what is in it"),
+    json="each collection",
+)
+def _share(session: Session, options: Namespace) -> None:
+    """Have another user see a collection, and what is in it."""
+    library = session.app.library
+    held = session.mine(library.collection, options.collection)
+    after = session.mine(library.sharing.share, held.id, options.user, writes=options.writes)
+    how = "to read and to write" if options.writes else "to read"
+    told = f"{one_line(after.name)}: shared with {one_line(options.user)} {how}"
+    session.screen.result(_collection(after, session.mine(library.count, after.id)), told)
+
+
+@COMMANDS.add(
+    "collections unshare",
+    arg("collection COLLECTION", "its id or name"),
+    arg("user USER", "with whom no more: a user's name"),
+    json="each collection",
+)
+def _unshare(session: Session, options: Namespace) -> None:
+    """Have a user not see a collection any more."""
+    library = session.app.library
+    held = session.mine(library.collection, options.collection)
+    after = session.mine(library.sharing.unshare, held.id, options.user)
+    told = f"{one_line(after.name)}: not shared with {one_line(options.user)} any more"
+    session.screen.result(_collection(after, session.mine(library.count, after.id)), told)
+
+
+# --- folders ----------------------------------------------------------------
+
+_FOLDER = arg("folder FOLDER", "its id or path")
+
+
+@COMMANDS.add(
+    "watch",
+    arg("path PATH", "a folder of this machine"),
+    arg("--collection NAME", "put its documents into this collection, which is made if there is none"),
+    arg("--extensions LIST", "only files with these endings: .md,.pdf"),
+    json="each folder",
+)
+def _watch(session: Session, options: Namespace) -> None:
+    """Watch a folder: its files are documents, and stay as the files are."""
+    folders = _documents(session).folders
+    inside = options.collection and _collection_for(session, options.collection)
+    endings = [one for one in (options.extensions or "").split(",") if one.strip()]
+    made = session.mine(folders.add, options.path, collection=inside, extensions=endings)
+    state = session.mine(folders.sync, made.id)
+    session.screen.result(_folder(state), _folder_line(state))
+    session.screen.remark("`bethink serve` follows it while it runs.")
+
+
+COMMANDS.group("folders", "folders that are watched")
+
+
+@COMMANDS.add("folders list", json="each folder")
+def _folders(session: Session, _: Namespace) -> None:
+    """List the watched folders."""
+    found = session.mine(_documents(session).folders.list)
+    for state in found:
+        session.screen.result(_folder(state), _folder_line(state))
+    if not found:
+        session.screen.remark("No folder is watched: `bethink documents watch` watches one.")
+
+
+@COMMANDS.add("folders sync", _FOLDER, json="each folder")
+def _sync(session: Session, options: Namespace) -> None:
+    """Look at a folder now."""
+    state = session.mine(_documents(session).folders.sync, _folder_named(session, options.folder))
+    session.screen.result(_folder(state), _folder_line(state))
+
+
+@COMMANDS.add("folders remove", _FOLDER, arg("--documents", "remove its documents, too"), json="each folder")
+def _unwatch(session: Session, options: Namespace) -> None:
+    """Watch a folder no more; its documents stay unless --documents is given."""
+    id = _folder_named(session, options.folder)
+    gone = session.mine(_documents(session).folders.remove, id, documents=options.documents)
+    value = {"id": id, "documents_removed": gone}
+    session.screen.result(value, f"not watched any more; {counted(gone, 'document')} removed with it")
+
+
+def _folder_named(session: Session, wanted: str) -> str:
+    for state in session.mine(_documents(session).folders.list):
+        if wanted == state.folder.id or Path(wanted).resolve() == Path(state.folder.path):
+            return state.folder.id
+    raise BadInput(f"{wanted} is not watched: `bethink documents folders list` lists those that are.")
+
+
+def _folder(state: FolderState) -> dict[str, Any]:
+    folder = state.folder
+    return {
+        "id": folder.id,
+        "path": folder.path,
+        "collection": folder.collection,
+        "extensions": folder.extensions,
+        "files": state.files,
+        "failed": state.failed,
+        "paused": folder.paused,
+        "missing": folder.is_missing,
+        "note": folder.note,
+        "synced_at": rfc3339(folder.synced_at),
+    }
+
+
+def _folder_line(state: FolderState) -> str:
+    folder = state.folder
+    how = "paused" if folder.paused else "missing" if folder.is_missing else "watched"
+    failed = f", {state.failed:,} not readable" if state.failed else ""
+    note = f"  {one_line(folder.note)}" if folder.note else ""
+    return f"{folder.id}  {how:<7}  {one_line(folder.path)}  {counted(state.files, 'file')}{failed}{note}"
 
 
 # --- as text and as data ----------------------------------------------------

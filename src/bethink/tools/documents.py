@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from bethink.documents.excerpts import excerpts_of
-from bethink.documents.model import Scope
+from bethink.documents.model import DocumentQuery, Scope
 from bethink.documents.names import documents_named
 from bethink.documents.records import KIND
 from bethink.errors import DocumentError, UnknownId
@@ -39,6 +39,8 @@ _PASSAGES: Final = 5
 _MOST_PASSAGES: Final = 20
 _SHOWN: Final = 20
 _EMPTY: Final = "(There is no text on this page: it may be an image.)"
+_MOST_DOCUMENTS: Final = 10_000
+"""Of a collection."""
 _TOKENS: Final = 3_000
 """Of all that one search shows of documents, about: the passages with what stands around them."""
 _NOTHING: Final = "No passage of the documents answers this."
@@ -179,6 +181,16 @@ class _Sought:
             " The library has no document of this name."
         )
 
+    async def _all_named(self, context: ToolContext, wanted: str) -> Sequence[HeldFile | Document]:
+        """The same; of a collection all that is in it."""
+        kind, _, id = wanted.strip().partition(":")
+        if kind != "collection":
+            return [await self.named(context, wanted)]
+        library, principal = self.documents.library, context.principal
+        inside = (await library.collection(principal, id.strip())).id
+        listed = await library.list(principal, DocumentQuery(collection=inside), limit=_MOST_DOCUMENTS)
+        return [one.document for one in listed.items]
+
     async def page(self, principal: Principal, document: Document, number: int) -> tuple[int, str, str]:
         """How many pages a document has, what one says, and what is to be said of the document."""
         library = self.documents.library
@@ -197,7 +209,8 @@ class _Sought:
     ) -> tuple[list[HeldFile], list[Document] | None]:
         """The files and documents to search; None for all documents."""
         if wanted:
-            named = {one.id: one for one in [await self.named(context, url) for url in wanted]}.values()
+            every = [one for url in wanted for one in await self._all_named(context, url)]
+            named = {one.id: one for one in every}.values()
             files = [one for one in named if isinstance(one, HeldFile)]
             return files, [one for one in named if not isinstance(one, HeldFile)]
         kind = self.passages.extraction.kind

@@ -116,6 +116,12 @@ export type FileList = { items: readonly ConversationFile[] };
 
 export type FolderBody = { path: string };
 
+export type FolderDraft = { collection?: string | null; extensions?: readonly string[]; path: string };
+
+export type FolderList = { items: readonly FolderShown[] };
+
+export type FolderShown = { collection: CollectionName | null; extensions: readonly string[]; failed: number; files: number; id: string; note: string; path: string; state: "watching" | "missing" | "paused"; synced_at: string | null };
+
 export type ForgetBody = { all?: boolean; confirm?: string | null; conversations?: "keep" | "remove" | null; ids?: readonly string[]; k?: number; kinds?: readonly string[]; query?: string | null; since?: string | null; until?: string | null };
 
 export type ForgetPreview = { conversations: readonly string[]; has_more: boolean; kinds: readonly ForgottenKind[]; memories: readonly Memory[]; messages: readonly ForgottenSentences[]; pages: readonly ForgottenOfPage[]; people: readonly ForgottenOfPerson[]; token: string; versions: readonly Memory[] };
