@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -17,6 +17,7 @@ from bethink.documents.library import DocumentQuery, NewDocument, Scope
 from bethink.documents.records import Document, Origin
 from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.messages import tokens_in
+from bethink.recall.answerable import AnswerCheck
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ _FAMILY: Final = "knowledge"
 _READ_WITHIN_S: Final = 10.0
 """So long a call waits for what it added to be found; it is kept and will be in any case."""
 _PATIENCE_S: Final = 30.0
-_SURE: Final = 0.3
 _MOST: Final = 100
 _BEGINNING: Final = 200
 """Characters of a document that a list shows."""
@@ -144,6 +144,7 @@ class _Shelf:
     documents: Documents
     words: MessageSearch
     base: str | None
+    check: AnswerCheck = field(default_factory=AnswerCheck)
 
     async def found(
         self, principal: Principal, query: str, limit: int, *, graph: bool = False, sure: float = 0.0
@@ -285,7 +286,10 @@ def _answer_tools(shelf: _Shelf) -> list[Tool]:
         limit: Annotated[int, Field(ge=1, le=_MOST, description="Passages to look through")] = 3,
     ) -> ToolOutput:
         """Answer a question with the sentences of the user's documents that say most about it."""
-        hits = await shelf.found(context.principal, question, limit, sure=_SURE)
+        hits = await shelf.found(context.principal, question, limit)
+        found = [(f"{hit.document.name}\n{hit.heading}\n{hit.text}", hit.score) for hit in hits]
+        if not shelf.check.verdict(question, found).answers:
+            hits = []
         answer = shelf.answer(question, hits)
         return _json(QuestionAnswered(answer=answer, passages=[_passage(hit) for hit in hits]))
 
