@@ -48,7 +48,7 @@ def prose(start: int, sentences: int) -> str:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(pages=_pages)
 def test_passages_hold_all_text_in_order_and_are_never_too_long(pages: dict[int, str]) -> None:
     spans = passages_of(pages, LIMITS)
@@ -118,6 +118,16 @@ def test_a_table_is_whole_or_cut_between_rows_below_its_head() -> None:
     assert {above(page, span.begin, span.heading) for span in groups[1:]} == {"Boats\n| No | Name | Price |"}
     lines = [line for text in texts for line in text.split("\n") if line.startswith("| ")]
     assert lines == [head[0], *rows]
+
+
+def test_a_table_without_end_is_cut_in_time_and_has_no_head_of_another() -> None:
+    table = "\n".join(f"| {n} | Boat {n} | {n * 7} |" for n in range(10_000))
+    page = f"| Other | Table |\n|---|---|\n| 1 | 2 |\n\n| No | Name | Price |\n|---|---|---|\n{table}"
+    spans = passages_of({1: page}, PassageLimits())
+    heads = [above(page, span.begin, span.heading) for span in spans]
+    assert set(heads) == {"", "| No | Name | Price |"}
+    assert heads[1] == "| No | Name | Price |"
+    assert heads[-1] == ""
 
 
 def test_code_is_whole_and_its_comments_are_no_headings() -> None:

@@ -36,6 +36,8 @@ _MAX_LINE: Final = 500
 """A heading is not longer than that."""
 _MAX_HEAD: Final = 600
 """A table's head that is longer is not repeated."""
+_MAX_TABLE: Final = 200_000
+"""Nor is it behind so many characters of its table: some 3,000 rows. Looking back costs time."""
 _HASHED: Final = 100
 _CHARS_PER_TOKEN: Final = 8
 """More than a token has of anything that is made of words."""
@@ -107,7 +109,10 @@ def above(text: str, begin: int, heading: str) -> str:
 
 def _table_head(text: str, place: int) -> str:
     """The head of the table whose row begins at a place; "" if it is the head."""
-    begin = text.rfind("\n\n", 0, place) + 1
+    least = max(0, place - _MAX_TABLE)
+    begin = text.rfind("\n\n", least, place) + 1
+    if least and not begin:
+        return ""
     for head, rule in pairwise(text[begin : min(begin + _MAX_LINE, place)].split("\n")):
         if head.lstrip().startswith("|"):
             return head.strip() if _RULE.match(rule.strip()) and len(head) <= _MAX_HEAD else ""
