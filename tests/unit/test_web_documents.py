@@ -47,6 +47,17 @@ async def test_a_file_is_added_read_searched_and_shown_page_by_page() -> None:
         assert status["passages"] == shown["passages"] == 2
 
 
+async def test_health_and_metrics_tell_how_far_documents_are() -> None:
+    async with open_door() as door:
+        await added(door, NOTES)
+        await added(door, UNREADABLE, "broken.bin")
+        part = (await door.http.get("/health")).json()["parts"]["documents"]
+        assert (part["waiting"], part["failed"]) == (0, 1)
+        metrics = (await door.http.get("/metrics")).text
+        assert 'bethink_documents{stage="ready"} 1\n' in metrics
+        assert 'bethink_documents{stage="failed"} 1\n' in metrics
+
+
 async def test_nothing_that_answers_is_said() -> None:
     async with open_door() as door:
         found = (await door.http.get("/documents/search", params={"query": "glacier"})).json()

@@ -120,6 +120,7 @@ def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Chec
     if found.state == "ok" and is_current(settings.data_dir):
         yield memory(options)
         yield vault(options)
+        yield library(options)
         yield users(options, settings)
     yield embedder(settings)
     yield model(settings)
@@ -432,6 +433,26 @@ def documents(settings: Settings) -> Check:
         return off("documents", f"not read: {'; '.join(missing)}. CSV, JSON and text files are.")
     images = "images too" if recognises_text() else f"images are not: {NEEDS_OCR}"
     return ok("documents", f"all formats of documents are read; {images}")
+
+
+def library(options: Namespace) -> Check:
+    """Whether documents wait to be read, or could not be."""
+    from bethink.documents.records import WORKING
+    from bethink.documents.service import Documents
+
+    try:
+        with opened(options) as session:
+            stages = session.call(session.app.features.of(Documents).stages, session.owner)
+    except BethinkError as error:
+        return broken("library", error.message)
+    if failed := stages["failed"]:
+        return off(
+            "library",
+            f"{counted(failed, 'file')} could not be read: `bethink documents list --stage failed` says why.",
+        )
+    waiting = sum(stages[stage] for stage in WORKING)
+    more = f", {waiting:,} to be read" if waiting else ""
+    return ok("library", f"{stages['ready']:,} read{more}")
 
 
 def interface() -> Check:

@@ -18,6 +18,7 @@ KIND: Final = "passage"
 Stage = Literal["waiting", "reading", "indexing", "ready", "failed", "cancelled"]
 """How far a content is. It ends as one of the last three; `ready` is searched."""
 
+STAGES: Final[tuple[Stage, ...]] = ("waiting", "reading", "indexing", "ready", "failed", "cancelled")
 WORKING: Final[tuple[Stage, ...]] = ("waiting", "reading", "indexing")
 
 

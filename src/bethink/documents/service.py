@@ -31,6 +31,7 @@ from bethink.documents.records import (
     PAGES,
     PASSAGES,
     RECEIVED,
+    STAGES,
     USES,
     Origin,
 )
@@ -42,13 +43,13 @@ from bethink.feature import BackgroundTask, Feature, OpenFeature, RecallKind, Re
 from bethink.index import IndexQuery
 from bethink.internet.decoding import decoded
 from bethink.sandbox.choice import Walls
-from bethink.store import Scan, records_of
+from bethink.store import Scan, owners_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.documents.model import NewDocument
-    from bethink.documents.records import Document
+    from bethink.documents.records import Document, Stage
     from bethink.feature import Surroundings
     from bethink.internet import Internet
     from bethink.principal import Principal
@@ -117,6 +118,18 @@ class Documents:
             origin=Origin(kind="url", place=came.url),
         )
         return await self.library.add(principal, new)
+
+    async def stages(self, owner: str) -> dict[Stage, int]:
+        """How many contents of an owner are at each stage."""
+        store = self.library.store
+        return {stage: await store.count(owner, CONTENTS, {"stage": stage}) for stage in STAGES}
+
+    async def all_stages(self) -> dict[Stage, int]:
+        """The same of all owners."""
+        total: Counter[Stage] = Counter(dict.fromkeys(STAGES, 0))
+        async for owner in owners_of(self.library.store, CONTENTS):
+            total.update(await self.stages(owner))
+        return dict(total)
 
     async def status(self, principal: Principal) -> LibraryStatus:
         """How far an owner's documents are."""

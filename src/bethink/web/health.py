@@ -20,6 +20,8 @@ from pydantic import BaseModel, Field
 from bethink import __version__
 from bethink.agent.start import MODEL_HELP
 from bethink.conversations import CONVERSATIONS
+from bethink.documents.records import WORKING
+from bethink.documents.service import Documents
 from bethink.errors import DiskFull, StorageError
 from bethink.llm.models import AUTO
 from bethink.principal import LOCAL_OWNER
@@ -88,6 +90,13 @@ class VaultPart(PartHealth):
     watched: bool = Field(default=False, description="Whether this process watches the files.")
 
 
+class DocumentsPart(PartHealth):
+    """What reads documents, and how many of the caller's files wait for it, or could not be read."""
+
+    waiting: int = 0
+    failed: int = 0
+
+
 class Parts(BaseModel):
     """The parts of Bethink and their status."""
 
@@ -99,7 +108,7 @@ class Parts(BaseModel):
     web: PartHealth
     mcp: PartHealth
     sandbox: PartHealth
-    documents: PartHealth
+    documents: DocumentsPart
     redis: RedisPart
     vault: VaultPart
     memory_agent: PartHealth
@@ -175,7 +184,7 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
         web=_web(app),
         mcp=_mcp(app),
         sandbox=_sandbox(app),
-        documents=PartHealth(status="ok", message=app.passages.extraction.state),
+        documents=await _documents(app, caller),
         redis=await _redis(app),
         vault=vault,
         memory_agent=_memory_agent(app),
@@ -302,6 +311,19 @@ async def _redis(app: App) -> RedisPart:
     )
 
 
+async def _documents(app: App, caller: Principal) -> DocumentsPart:
+    """A file that cannot be read is no fault of Bethink's; not to hear of changes in folders is one."""
+    documents = app.features.of(Documents)
+    stages = await documents.stages(caller.owner)
+    fault = documents.watch.fault
+    return DocumentsPart(
+        status="degraded" if fault else "ok",
+        message=fault or documents.ingest.extraction.state,
+        waiting=sum(stages[stage] for stage in WORKING),
+        failed=stages["failed"],
+    )
+
+
 def _memory_agent(app: App) -> PartHealth:
     """Which model it asks; nothing is looked for here, and to have none is no fault."""
     settings = app.settings.vault
@@ -368,6 +390,10 @@ async def get_metrics(app: Served, _: Caller) -> Response:
             ["model", "job", "direction"],
         ),
     ]
+    stages = {(stage,): count for stage, count in (await app.features.of(Documents).all_stages()).items()}
+    metrics.append(
+        _metric("documents", "gauge", "Files of documents, by how far they are.", stages, ["stage"])
+    )
     return Response("".join(metrics), media_type=_MEDIA_TYPE)
 
 

@@ -146,6 +146,8 @@ async def receive(
     media_type = request.headers.get("content-type", "")
     kind, options = parse_options_header(media_type)
     is_form = kind == b"multipart/form-data"
+    if is_form and not options.get(b"boundary"):
+        raise BadInput("The header Content-Type of a form names its boundary.")
     coming = _Form(options.get(b"boundary", b"")) if is_form else _Plain(name, media_type)
     file: IO[bytes] | None = None
     size = 0

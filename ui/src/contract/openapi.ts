@@ -106,6 +106,8 @@ export type DocumentText = { collection?: string | null; name: string; project?:
 
 export type DocumentVersionShown = { at: string; content: string };
 
+export type DocumentsPart = { failed?: number; message?: string | null; status: "ok" | "off" | "loading" | "degraded"; waiting?: number };
+
 export type EmbeddingsBody = { dimensions?: number | null; encoding_format?: "float" | "base64"; input: string | readonly string[] | readonly number[] | readonly (readonly number[])[]; model: string };
 
 export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | ContextFilled | Warned | MessageSaved | RunFailed | RunDone;
@@ -208,7 +210,7 @@ export type MemoryDoubt = { at: string | null; kind: "contradicts" | "depends" |
 
 export type MemoryDraft = { category?: string; content: string; depends_on?: readonly string[]; importance?: number; pinned?: boolean; suggested?: boolean; topics?: readonly string[]; valid_from?: string | null; valid_until?: string | null };
 
-export type MemoryFinding = { about: string; count: number; examples: readonly string[]; mend: string; trouble: "duplicates" | "contradictions" | "unsure" | "stale" | "secrets" | "orphans" | "broken_links" | "vectors" | "suggested" | "expiring" };
+export type MemoryFinding = { about: string; count: number; examples: readonly string[]; mend: string; trouble: string };
 
 export type MemoryHealth = { findings: readonly MemoryFinding[] };
 
@@ -276,7 +278,7 @@ export type Part = { file?: Record<string, unknown> | null; file_data?: string |
 
 export type PartHealth = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { background: PartHealth; bus: PartHealth; documents: PartHealth; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; store: PartHealth; vault: VaultPart; web: PartHealth };
+export type Parts = { background: PartHealth; bus: PartHealth; documents: DocumentsPart; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; store: PartHealth; vault: VaultPart; web: PartHealth };
 
 export type PassageList = { items: readonly PassageShown[]; note: string };
 
