@@ -6,6 +6,8 @@ import json
 from collections.abc import AsyncIterator
 from functools import partial
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from bethink.agent.toolbox import CallResult
@@ -178,3 +180,23 @@ async def test_no_passage_comes_into_a_turn_by_itself() -> None:
         assert "third of each month" not in str(llm.requests[0].messages)
         (first, *_) = await house.app.recall.search(house.me, "When is the rent due?")
         assert first.title == "rent.md, page 1"
+
+
+@pytest.mark.requirement("R89")
+@pytest.mark.parametrize(("tokens", "passages", "vectors"), [(60, 80, 1), (500, 9, 1), (4_000, 1, 4)])
+async def test_passages_are_as_long_as_the_settings_say_and_each_window_of_them_has_a_vector(
+    tokens: int, passages: int, vectors: int
+) -> None:
+    text = "\n\n".join(f"Boat {n} left the harbour of town {n * 7} in the fog of May." for n in range(260))
+    async with open_house(documents_passage_tokens=tokens) as house:
+        library, ports = house.app.library, house.app.ports
+        document = await kept(house, text.encode())
+        count = (await library.state(house.me, document.id)).content.passages
+        assert passages <= count <= 2 * passages
+        (hit, *_) = await library.search(house.me, "Which boat left town 1785?")
+        assert "Boat 255 " in hit.text
+        with anyio.fail_after(20):
+            while await ports.index.missing_vectors(house.me.owner, ports.embeddings.model, 1):
+                await anyio.lowlevel.checkpoint()
+        found = await ports.index.vectors(house.me.owner, ports.embeddings.model, [hit.id])
+        assert len(found[hit.id]) == vectors
