@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,9 @@ def run(names: Sequence[str], settings: Settings, *, file: Path | None, how: How
     figures: dict[str, Rows] = {}
     for subject in names or _MEASURES:
         figures[subject] = asyncio.run(_MEASURES[subject](settings, how))
-        print(f"\n{subject}\n{table(figures[subject])}", flush=True)
+        # Rows that begin with another column are about something else.
+        kinds = groupby(figures[subject], key=lambda row: next(iter(row), ""))
+        print(f"\n{subject}", *(table([*rows]) for _, rows in kinds), sep="\n", flush=True)
         if file is not None:
             file.write_bytes(msgspec.json.format(msgspec.json.encode(figures)))
 
