@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from functools import partial
+from typing import Any
 
 import anyio
 import anyio.lowlevel
+import msgspec
 import pytest
 
+from bethink.agent.records import NumberedEvent
 from bethink.agent.toolbox import CallResult
+from bethink.dial.render import AnswerRenderer
 from bethink.documents.model import DocumentEdit, NewDocument
 from bethink.documents.records import Document
-from bethink.events import MemoryRecalled, MemoryUsed
+from bethink.events import MemoryRecalled, MemoryUsed, Place, Recalled
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
-from bethink.messages import ToolCall, ToolMessage
+from bethink.messages import Attachment, ToolCall, ToolMessage
 from bethink.tool import NewFile, ToolContext
 from tests.house import House, open_house
 from tests.library import UNREADABLE, finished, plain_reading
@@ -158,6 +163,38 @@ async def test_an_answer_cites_the_page_of_a_document() -> None:
         (kept_ref,) = answer.recalled
         assert kept_ref.source == recalled.items[0].source
         assert f"document:{document.id}?" in str(kept_ref.source)
+
+
+async def test_a_dial_client_is_given_the_passage_that_an_answer_cites_with_its_page() -> None:
+    from aidial_sdk.chat_completion import Choice
+
+    passage = Recalled(
+        id="p1",
+        kind="passage",
+        text="The rent is due on the third.",
+        score=0.9,
+        at=0,
+        source="document:d1?content=c&page=2&at=0-9",
+        title="lease.md, page 2",
+    )
+    other = msgspec.structs.replace(passage, id="p2")
+    queue: asyncio.Queue[Any] = asyncio.Queue()
+    choice = Choice(queue, 0)
+    choice.open()
+    renderer = AnswerRenderer(choice, never_uploaded, site="https://bethink.example")
+    events = (MemoryRecalled(items=(passage, other)), MemoryUsed(ids=("p1",), marks=()))
+    await renderer.render([NumberedEvent(Place(number, 0), event) for number, event in enumerate(events)])
+    choice.close()
+    sent = [queue.get_nowait().to_dict() for _ in range(queue.qsize())]
+    parts = [part["choices"][0]["delta"].get("custom_content") for part in sent]
+    (attached,) = [one for part in parts if part for one in part["attachments"]]
+    assert attached["title"] == "lease.md, page 2"
+    assert attached["data"] == "The rent is due on the third."
+    assert attached["reference_url"] == "https://bethink.example/documents/d1?content=c&page=2&at=0-9"
+
+
+async def never_uploaded(attachment: Attachment) -> str:
+    raise AssertionError(attachment.name)
 
 
 async def test_the_tools_are_offered_to_whoever_has_documents() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -136,6 +137,20 @@ async def test_uploads_go_after_a_day_and_when_something_is_forgotten() -> None:
         assert forgotten.status_code == 200, forgotten.text
         assert (await door.http.get(url)).status_code == 404
         assert staged(door) == []
+
+
+async def test_what_a_killed_upload_left_goes_at_the_next_start() -> None:
+    async with open_door() as door:
+        uploads = door.house.app.features.of(Documents).uploads
+        await begun(door)
+        (known,) = staged(door)
+        left, new = known.with_name("left"), known.with_name("new")
+        for path in (left, new):
+            path.write_bytes(b"half of it")
+        for path in (known, left):
+            os.utime(path, (1, 1))
+        await uploads.clean_all()
+        assert {*staged(door)} == {known, new}
 
 
 async def test_a_file_of_the_web_is_kept_with_its_address() -> None:

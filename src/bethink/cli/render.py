@@ -239,7 +239,9 @@ class Words:
                 about = f"{item.score:.2f} {one_line(item.text)} [{item.kind} {id}]" if item else f"[{id}]"
                 self.screen.note(f"{what}: {about}")
             return
-        texts = [one_line(item.text, 60) if item else id for id, item in given[:_SHOWN_MEMORIES]]
+        texts = [
+            one_line(item.title or item.text, 60) if item else id for id, item in given[:_SHOWN_MEMORIES]
+        ]
         more = [f"{len(given) - len(texts)} more"] if len(given) > len(texts) else []
         if texts:
             self.screen.note(f"{what}: {' · '.join((*texts, *more))}")

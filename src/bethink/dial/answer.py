@@ -471,7 +471,11 @@ class DialAnswer:
         attached = DialAttachments(self.app, self.session, self.core, self.home, self.max_files)
         functions = frozenset(tool.name for tool in self.options.client_tools)
         self.renderer = renderer = AnswerRenderer(
-            self.open_choice(), attached.upload, self.offer.styles, functions=functions
+            self.open_choice(),
+            attached.upload,
+            self.offer.styles,
+            functions=functions,
+            site=next(iter(self.app.settings.public_urls), "").rstrip("/"),
         )
         for name, text in self._notes:
             renderer.note(name, text, failed=True)

@@ -17,6 +17,7 @@ from bethink.events import (
     ApprovalNeeded,
     ClaimUnbacked,
     MemoryRecalled,
+    MemoryUsed,
     MessageSaved,
     ReasoningDelta,
     RunDone,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from aidial_sdk.chat_completion import Choice, Stage
 
     from bethink.agent.records import NumberedEvent
-    from bethink.events import Event
+    from bethink.events import Event, Recalled
     from bethink.messages import Attachment
 
 _ENDS: Final[dict[str, str]] = {
@@ -79,13 +80,15 @@ class Style:
 class AnswerRenderer:
     """Tells one answer. `text` is what was said so far, `waiting` the calls that wait for a decision.
 
-    Calls of the client's own `functions` are no stages: they are left to it at the end.
+    Calls of the client's own `functions` are no stages: they are left to it at the end. Passages of
+    documents that the answer cites are attached, and lead to their pages at `site` if it is known.
     """
 
     choice: Choice
     upload: Upload
     styles: Mapping[str, Style] = field(default_factory=dict[str, Style])
     functions: frozenset[str] = frozenset()
+    site: str = ""
     text: str = ""
     waiting: list[ApprovalNeeded] = field(default_factory=list[ApprovalNeeded])
     usage: list[Usage] = field(default_factory=list[Usage])
@@ -95,6 +98,7 @@ class AnswerRenderer:
     _decided: dict[str, str] = field(default_factory=dict[str, str])
     _names: dict[str, str] = field(default_factory=dict[str, str])
     _shown: set[str] = field(default_factory=set[str])
+    _passages: dict[str, Recalled] = field(default_factory=dict[str, "Recalled"])
     _since: str = ""
     _breaks: bool = False
 
@@ -156,9 +160,8 @@ class AnswerRenderer:
             case MessageSaved(role="assistant"):
                 self._breaks = bool(self.text) and not self.text.endswith("\n")
                 self._since = ""
-            case MemoryRecalled() if event.items:
-                lines = "\n".join(f"- {item.text}" for item in event.items)
-                self.note(f"Remembered ({len(event.items)})", lines)
+            case MemoryRecalled() | MemoryUsed():
+                self._remember(event)
             case ToolRequested():
                 self._open(event)
             case ToolProgress() if (stage := self._stages.get(event.call)) is not None:
@@ -194,6 +197,29 @@ class AnswerRenderer:
                     self.paragraph(f"_{ending}_")
             case _:
                 pass
+
+    def _remember(self, event: MemoryRecalled | MemoryUsed) -> None:
+        if isinstance(event, MemoryUsed):
+            self._cite(event.ids)
+            return
+        items = event.items
+        self._passages |= {item.id: item for item in items if item.title is not None}
+        # Passages stand in the stage of the call that found them.
+        if told := [f"- {item.text}" for item in items if item.title is None]:
+            self.note(f"Remembered ({len(told)})", "\n".join(told))
+
+    def _cite(self, ids: Iterable[str]) -> None:
+        """Attach the passages of documents that the answer rests on, each with the address of its page."""
+        for item in [self._passages[id] for id in ids if id in self._passages and id not in self._shown]:
+            self._shown.add(item.id)
+            place = (item.source or "").removeprefix("document:")
+            self.choice.add_attachment(
+                type="text/markdown",
+                title=item.title,
+                data=item.text,
+                reference_url=f"{self.site}/documents/{place}" if self.site and place else None,
+                reference_type="text/html" if self.site and place else None,
+            )
 
     def _leave(self, done: RunDone) -> None:
         self.done = done

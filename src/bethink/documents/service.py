@@ -252,6 +252,7 @@ def _open(at: Surroundings) -> OpenFeature:
     async def take_up() -> None:
         """What earlier processes did not end."""
         await documents.bases.finish_earlier()
+        await uploads.clean_all()
         await ingest.take_up()
 
     return OpenFeature(

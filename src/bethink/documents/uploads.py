@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import os
 import re
+import time
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ import msgspec
 
 from bethink.documents.model import NewDocument, fit_name, fit_tags
 from bethink.errors import BadInput, Busy, Conflict, DiskFull, StorageError, TooLarge, UnknownId
-from bethink.store import Collection, Delete, Put, Record, Scan, records_of
+from bethink.store import Collection, Delete, Put, Record, Scan, owners_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, Generator, Sequence
@@ -39,6 +40,7 @@ KEPT_S: Final = 86_400
 _MOST: Final = 1_000
 """Of one owner under way at once."""
 _PAGE: Final = 500
+_NEW_S: Final = 60
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _SHA256: Final = re.compile(r"[0-9a-fA-F]{64}")
 
@@ -226,6 +228,20 @@ class Uploads:
                 if known is None or known.record.document is not None:
                     await anyio.to_thread.run_sync(partial(path.unlink, missing_ok=True))
 
+    async def clean_all(self) -> None:
+        """Remove what uploads that were killed have left, of all owners."""
+        known: set[str] = set()
+        paths = await anyio.to_thread.run_sync(_left, self.root)
+        async for owner in owners_of(self.library.store, UPLOADS):
+            scan = Scan(UPLOADS, limit=_PAGE)
+            known |= {one.id async for one in records_of(self.library.store, owner, scan)}
+        with _told():
+            for path in paths:
+                file = None if path.name in known else await anyio.to_thread.run_sync(_unused, path)
+                if file is not None:
+                    with file:
+                        await anyio.to_thread.run_sync(partial(path.unlink, missing_ok=True))
+
     async def _drop(self, owner: str, ids: Sequence[str]) -> None:
         if ids:
             await self.library.store.commit(owner, [Delete(UPLOADS, id) for id in ids])
@@ -311,6 +327,13 @@ def _unused(path: Path) -> IO[bytes] | None:
     with suppress(FileNotFoundError, BlockingIOError):
         return _opened(path)
     return None
+
+
+def _left(root: Path) -> list[Path]:
+    """The files that were not made just now: of those the records may not be known yet."""
+    before = time.time() - _NEW_S
+    files = [path for path in root.glob("*/*") if path.is_file()]
+    return [path for path in files if path.stat().st_mtime < before]
 
 
 def _size(path: Path) -> int:
