@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,21 @@ def test_a_file_that_changed_is_a_newer_version_of_its_document(plain: CommandLi
     assert plain("documents", "export", "lease.md", str(out)).code == 2
     assert plain("documents", "replace", "lease.md", str(out), "--wait").code == 0
     assert len(plain("documents", "versions", "lease.md", "--json").documents) == 3
+
+
+def test_a_folder_is_watched_by_a_path_from_here(
+    plain: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    os.utime(folder / "lease.md", (1, 1))  # nobody writes it any more
+    watched = plain("documents", "watch", "papers", "--collection", "Papers", "--extensions", "md", "--json")
+    (one,) = watched.documents
+    assert (one["path"], one["files"]) == (str(folder), 1)
+    assert "papers" in plain("documents", "folders", "list").out
+    assert plain("documents", "folders", "sync", "papers").code == 0
+    assert plain("documents", "folders", "remove", "papers", "--documents").code == 0
+    assert "bethink documents watch" in plain("documents", "folders", "list").err
+    assert plain("documents", "folders", "sync", "papers").code == 2
 
 
 def test_what_fails_is_said_and_the_rest_is_added(plain: CommandLine, folder: Path) -> None:

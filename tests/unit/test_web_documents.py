@@ -42,6 +42,10 @@ async def test_a_file_is_added_read_searched_and_shown_page_by_page() -> None:
         assert [hit["text"][begin:end] for begin, end in hit["marks"]] == ["Line", "steep"]
         assert hit["source"].startswith(f"document:{shown['id']}?content={shown['content']}&page=2&at=")
         assert staged(door) == []
+        params = {"query": "steep line", "kinds": "passage"}
+        (recalled, *_) = (await door.http.get("/recall", params=params)).json()["items"]
+        assert (recalled["title"], recalled["source"]) == ("notes.md, page 2", hit["source"])
+        assert found["note"] == ""
         status = (await door.http.get("/documents/status")).json()
         assert (status["ready"], status["bytes"], status["without_vector"]) == (1, len(NOTES), 0)
         assert status["passages"] == shown["passages"] == 2
@@ -62,6 +66,11 @@ async def test_nothing_that_answers_is_said() -> None:
     async with open_door() as door:
         found = (await door.http.get("/documents/search", params={"query": "glacier"})).json()
         assert found == {"items": [], "note": "Nothing in your documents answers this."}
+        await added(door, NOTES)
+        params = {"query": "Is the harbour master called Walter Zimmermann?"}
+        found = (await door.http.get("/documents/search", params=params)).json()
+        assert "Nothing in your documents answers this." in found["note"]
+        assert "Zimmermann" in found["note"]
 
 
 async def test_documents_are_listed_by_what_they_are_and_where() -> None:
@@ -138,6 +147,10 @@ async def test_the_original_is_never_run_by_a_browser() -> None:
 
 async def test_names_of_255_bytes_with_slashes_and_quotes_are_kept_as_names() -> None:
     async with open_door() as door:
+        file = {"file": ('q"uo/te.md', b"A name with a quote.")}
+        assert (await door.http.post("/documents", files=file)).json()["name"] == "te.md"
+        file = {"file": ('q"uote.md', b"A name with a quote.")}
+        assert (await door.http.post("/documents", files=file)).json()["name"] == 'q"uote.md'
         for given, kept in {
             '../../etc/pass"wd': 'pass"wd',
             "C:\\Users\\me\\note.txt": "note.txt",

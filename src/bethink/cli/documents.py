@@ -606,7 +606,8 @@ def _watch(session: Session, options: Namespace) -> None:
     folders = _documents(session).folders
     inside = options.collection and _collection_for(session, options.collection)
     endings = [one for one in (options.extensions or "").split(",") if one.strip()]
-    made = session.mine(folders.add, options.path, collection=inside, extensions=endings)
+    path = os.path.abspath(options.path)  # noqa: PTH100 - a link stays what it is called
+    made = session.mine(folders.add, path, collection=inside, extensions=endings)
     state = session.mine(folders.sync, made.id)
     session.screen.result(_folder(state), _folder_line(state))
     session.screen.remark("`bethink serve` follows it while it runs.")

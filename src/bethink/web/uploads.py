@@ -118,7 +118,8 @@ class _Form:
         self._is_file = self.name is None and called == _FIELD and bool(named)
         self._field = None if named else called.decode("utf-8", "replace")
         if self._is_file and named is not None:
-            self.name = named.decode("utf-8", "replace")
+            # Browsers write a quote so (HTML, "multipart/form-data encoding algorithm").
+            self.name = named.replace(b"%22", b'"').decode("utf-8", "replace")
             self._media_type = self._headers.get(b"content-type", b"").decode("latin-1")
 
     def _on_data(self, data: bytes, start: int, end: int) -> None:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from bethink.documents.model import DocumentEdit, DocumentQuery, NewDocument, Scope
 from bethink.documents.records import Origin, Stage
 from bethink.documents.service import Documents
+from bethink.recall.answerable import AnswerCheck
 from bethink.web.deps import (
     SEES_ALL,
     Body,
@@ -49,6 +50,7 @@ _SHOWN_INLINE: Final = {
 _HEAD: Final = 16
 _SAFE: Final = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 _MOST_PAGES: Final = 100
+_CHECK: Final = AnswerCheck()
 _NOTHING: Final = "Nothing in your documents answers this."
 _FORM: Final = {
     "collection": "Id or name of the collection to put it into.",
@@ -262,7 +264,9 @@ async def search_documents(
         documents=(document,) if document else None,
     )
     hits = await app.library.search(caller, query, k, scope=scope)
-    notes = [app.recall.warning or "", "" if hits else _NOTHING]
+    said = [(f"{hit.document.name}\n{hit.heading}\n{hit.text}", hit.score) for hit in hits]
+    verdict = await anyio.to_thread.run_sync(_CHECK.verdict, query, said)
+    notes = [app.recall.warning or "", "" if verdict.answers else _NOTHING, verdict.note]
     terms = frozenset(app.message_search.analyzer.question(query))
 
     def shown() -> list[PassageShown]:
