@@ -6,11 +6,20 @@ import os
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from bethink.cli.commands import YES, Commands, arg, at_most
+from bethink.cli.document_lines import (
+    collection_as_data,
+    document_as_data,
+    document_details,
+    document_line,
+    folder_as_data,
+    folder_line,
+    passage_as_data,
+)
 from bethink.cli.exits import Exit
 from bethink.cli.terminal import counted, new_file, one_line, rfc3339
 from bethink.errors import BadInput, EmbeddingsUnavailable, WebError
@@ -20,9 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bethink.cli.session import Session
-    from bethink.documents.folders import FolderState
-    from bethink.documents.model import DocumentState, NewDocument, PassageHit
-    from bethink.documents.records import Content, Document, DocumentCollection
+    from bethink.documents.model import NewDocument
+    from bethink.documents.records import Document
     from bethink.documents.service import Documents
     from bethink.principal import Principal
 
@@ -220,7 +228,7 @@ def _tell_added(session: Session, added: _Added) -> None:
     screen = session.screen
     states = [session.mine(session.app.library.state, one.id) for one in added.documents]
     for state in states:
-        screen.result(_data(state), _line(state))
+        screen.result(document_as_data(state), document_line(state))
         read = state.next or state.content
         if read.stage == "failed":
             added.failed.append((state.document.name, read.error))
@@ -270,7 +278,7 @@ def _list(session: Session, options: Namespace) -> None:
     )
     found = session.mine(session.app.library.list, wanted, limit=options.limit)
     for state in found.items:
-        session.screen.result(_data(state), _line(state))
+        session.screen.result(document_as_data(state), document_line(state))
     if not found.items:
         session.screen.remark("No document fits: `bethink documents add` adds some.")
     if found.cursor is not None:
@@ -289,7 +297,7 @@ def _show(session: Session, options: Namespace) -> None:
     library, document = session.app.library, _named(session, options.document)
     if options.page is None:
         state = session.mine(library.state, document.id)
-        session.screen.result(_data(state), *_details(session, state))
+        session.screen.result(document_as_data(state), *document_details(session, state))
         return
     version = session.mine(library.version, document.id, options.version)
     number = options.page
@@ -325,7 +333,8 @@ def _search(session: Session, options: Namespace) -> None:
     for hit in hits:
         heading = f" › {one_line(hit.heading)}" if hit.heading else ""
         head = f"{hit.score:.2f}  {one_line(hit.title)}{heading}"
-        screen.result(_passage(hit), head, *(f"      {line}" for line in hit.text.strip().splitlines()), "")
+        lines = [f"      {line}" for line in hit.text.strip().splitlines()]
+        screen.result(passage_as_data(hit), head, *lines, "")
     if not hits:
         screen.note("Nothing in your documents answers this.")
     if warning := session.app.recall.warning:
@@ -413,7 +422,7 @@ def _changed(session: Session, wanted: str, edit: object) -> None:
     document = _named(session, wanted)
     session.mine(session.app.library.change, document.id, edit)  # pyright: ignore[reportArgumentType] - a DocumentEdit
     state = session.mine(session.app.library.state, document.id)
-    session.screen.result(_data(state), _line(state))
+    session.screen.result(document_as_data(state), document_line(state))
 
 
 @COMMANDS.add("replace", _DOCUMENT, arg("path FILE", "its newer version"), _WAIT, json=_ONE)
@@ -475,7 +484,7 @@ def _cancel(session: Session, options: Namespace) -> None:
     document = _named(session, options.document)
     session.mine(_documents(session).ingest.cancel, document.newest)
     state = session.mine(session.app.library.state, document.id)
-    session.screen.result(_data(state), _line(state))
+    session.screen.result(document_as_data(state), document_line(state))
 
 
 # --- collections ------------------------------------------------------------
@@ -490,7 +499,8 @@ def _collections(session: Session, _: Namespace) -> None:
     found = session.mine(library.collections)
     for one in found:
         count = session.mine(library.count, one.id)
-        session.screen.result(_collection(one, count), f"{one_line(one.name)}  {counted(count, 'document')}")
+        line = f"{one_line(one.name)}  {counted(count, 'document')}"
+        session.screen.result(collection_as_data(one, count), line)
     if not found:
         session.screen.remark("There are no collections: `bethink documents collections add` makes one.")
 
@@ -504,7 +514,7 @@ def _collections(session: Session, _: Namespace) -> None:
 def _add_collection(session: Session, options: Namespace) -> None:
     """Make a collection."""
     made = session.mine(session.app.library.create_collection, options.name, options.description)
-    session.screen.result(_collection(made, 0), f"{one_line(made.name)}: made")
+    session.screen.result(collection_as_data(made, 0), f"{one_line(made.name)}: made")
 
 
 @COMMANDS.add(
@@ -518,7 +528,8 @@ def _rename_collection(session: Session, options: Namespace) -> None:
     library = session.app.library
     held = session.mine(library.collection, options.collection)
     after = session.mine(library.change_collection, held.id, name=options.name)
-    session.screen.result(_collection(after, session.mine(library.count, after.id)), one_line(after.name))
+    count = session.mine(library.count, after.id)
+    session.screen.result(collection_as_data(after, count), one_line(after.name))
 
 
 @COMMANDS.add(
@@ -571,7 +582,7 @@ def _share(session: Session, options: Namespace) -> None:
     after = session.mine(library.sharing.share, held.id, options.user, writes=options.writes)
     how = "to read and to write" if options.writes else "to read"
     told = f"{one_line(after.name)}: shared with {one_line(options.user)} {how}"
-    session.screen.result(_collection(after, session.mine(library.count, after.id)), told)
+    session.screen.result(collection_as_data(after, session.mine(library.count, after.id)), told)
 
 
 @COMMANDS.add(
@@ -586,7 +597,7 @@ def _unshare(session: Session, options: Namespace) -> None:
     held = session.mine(library.collection, options.collection)
     after = session.mine(library.sharing.unshare, held.id, options.user)
     told = f"{one_line(after.name)}: not shared with {one_line(options.user)} any more"
-    session.screen.result(_collection(after, session.mine(library.count, after.id)), told)
+    session.screen.result(collection_as_data(after, session.mine(library.count, after.id)), told)
 
 
 # --- folders ----------------------------------------------------------------
@@ -609,7 +620,7 @@ def _watch(session: Session, options: Namespace) -> None:
     path = os.path.abspath(options.path)  # noqa: PTH100 - a link stays what it is called
     made = session.mine(folders.add, path, collection=inside, extensions=endings)
     state = session.mine(folders.sync, made.id)
-    session.screen.result(_folder(state), _folder_line(state))
+    session.screen.result(folder_as_data(state), folder_line(state))
     session.screen.remark("`bethink serve` follows it while it runs.")
 
 
@@ -621,7 +632,7 @@ def _folders(session: Session, _: Namespace) -> None:
     """List the watched folders."""
     found = session.mine(_documents(session).folders.list)
     for state in found:
-        session.screen.result(_folder(state), _folder_line(state))
+        session.screen.result(folder_as_data(state), folder_line(state))
     if not found:
         session.screen.remark("No folder is watched: `bethink documents watch` watches one.")
 
@@ -630,7 +641,7 @@ def _folders(session: Session, _: Namespace) -> None:
 def _sync(session: Session, options: Namespace) -> None:
     """Look at a folder now."""
     state = session.mine(_documents(session).folders.sync, _folder_named(session, options.folder))
-    session.screen.result(_folder(state), _folder_line(state))
+    session.screen.result(folder_as_data(state), folder_line(state))
 
 
 @COMMANDS.add("folders remove", _FOLDER, arg("--documents", "remove its documents, too"), json="each folder")
@@ -647,110 +658,3 @@ def _folder_named(session: Session, wanted: str) -> str:
         if wanted == state.folder.id or Path(wanted).resolve() == Path(state.folder.path):
             return state.folder.id
     raise BadInput(f"{wanted} is not watched: `bethink documents folders list` lists those that are.")
-
-
-def _folder(state: FolderState) -> dict[str, Any]:
-    folder = state.folder
-    return {
-        "id": folder.id,
-        "path": folder.path,
-        "collection": folder.collection,
-        "extensions": folder.extensions,
-        "files": state.files,
-        "failed": state.failed,
-        "paused": folder.paused,
-        "missing": folder.is_missing,
-        "note": folder.note,
-        "synced_at": rfc3339(folder.synced_at),
-    }
-
-
-def _folder_line(state: FolderState) -> str:
-    folder = state.folder
-    how = "paused" if folder.paused else "missing" if folder.is_missing else "watched"
-    failed = f", {state.failed:,} not readable" if state.failed else ""
-    note = f"  {one_line(folder.note)}" if folder.note else ""
-    return f"{folder.id}  {how:<7}  {one_line(folder.path)}  {counted(state.files, 'file')}{failed}{note}"
-
-
-# --- as text and as data ----------------------------------------------------
-
-
-def _data(state: DocumentState) -> dict[str, Any]:
-    document, content = state.document, state.content
-    return {
-        "id": document.id,
-        "name": document.name,
-        "title": content.title,
-        "kind": content.kind,
-        "size": content.size,
-        "stage": content.stage,
-        "pages": content.pages,
-        "passages": content.passages,
-        "note": content.note,
-        "error": content.error,
-        "content": content.id,
-        "pending": state.next
-        and {"content": state.next.id, "stage": state.next.stage, "error": state.next.error},
-        "collection": document.collection,
-        "project": document.project,
-        "tags": document.tags,
-        "place": document.origin.place,
-        "created_at": rfc3339(document.created_at),
-        "updated_at": rfc3339(document.updated_at),
-    }
-
-
-def _line(state: DocumentState) -> str:
-    """Id, stage, name and size; why it is not ready."""
-    document, content = state.document, state.next or state.content
-    about = [counted(content.pages, "page") if content.pages else "", *(f"#{tag}" for tag in document.tags)]
-    why = content.error or content.note
-    line = "  ".join(filter(None, (document.id, f"{content.stage:<8}", one_line(document.name), *about)))
-    return f"{line}  {one_line(why)}" if why else line
-
-
-def _details(session: Session, state: DocumentState) -> list[str]:
-    document, content = state.document, state.content
-    told = {
-        "name": document.name,
-        "title": content.title,
-        "id": document.id,
-        "stage": _stage(content),
-        "format": f"{content.kind or content.media_type}, {content.size:,} bytes",
-        "pages": f"{content.pages:,}, {counted(content.passages, 'passage')}",
-        "newer": state.next and _stage(state.next),
-        "note": content.note,
-        "tags": ", ".join(document.tags),
-        "from": document.origin.place,
-        "changed": session.local(document.updated_at),
-    }
-    return [f"{name + ':':<10} {one_line(str(value))}" for name, value in told.items() if value]
-
-
-def _stage(content: Content) -> str:
-    return f"{content.stage}: {content.error}" if content.error else content.stage
-
-
-def _passage(hit: PassageHit) -> dict[str, Any]:
-    return {
-        "id": hit.id,
-        "document": hit.document.id,
-        "name": hit.document.name,
-        "page": hit.page,
-        "label": hit.label,
-        "heading": hit.heading,
-        "text": hit.text,
-        "score": round(hit.score, 4),
-        "source": hit.source,
-    }
-
-
-def _collection(one: DocumentCollection, count: int) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "name": one.name,
-        "description": one.description,
-        "documents": count,
-        "created_at": rfc3339(one.created_at),
-    }
