@@ -314,7 +314,10 @@ async def _redis(app: App) -> RedisPart:
 async def _documents(app: App, caller: Principal) -> DocumentsPart:
     """A file that cannot be read is no fault of Bethink's; not to hear of changes in folders is one."""
     documents = app.features.of(Documents)
-    stages = await documents.stages(caller.owner)
+    try:
+        stages = await documents.stages(caller.owner)
+    except StorageError as error:
+        return DocumentsPart.by(error.message)
     fault = documents.watch.fault
     return DocumentsPart(
         status="degraded" if fault else "ok",
