@@ -36,6 +36,7 @@ export type Folder = {
   id: string;
   path: string;
   collection: { id: string; name: string } | null;
+  extensions: readonly string[];
   files: number;
   failed: number;
   state: "watching" | "missing" | "paused";
@@ -101,6 +102,8 @@ export const documentsApi = {
     json<Folder>("POST", "/documents/folders", body),
   removeFolder: (id: string, documents: boolean) =>
     json<void>("DELETE", withQuery(`/documents/folders/${at(id)}`, { documents })),
+  pauseFolder: (id: string, paused: boolean) =>
+    json<Folder>("POST", `/documents/folders/${at(id)}/${paused ? "pause" : "resume"}`),
   syncFolder: (id: string) => json<Folder>("POST", `/documents/folders/${at(id)}/sync`),
 };
 

@@ -17,7 +17,10 @@ export function UsedChip({ run }: { run: Run }) {
       face={
         <>
           <Brain size={14} aria-hidden />
-          Used {count(recalled.length, "memory", "memories")}
+          Used{" "}
+          {recalled.every(({ kind }) => kind === "passage")
+            ? count(recalled.length, "passage")
+            : count(recalled.length, "memory", "memories")}
         </>
       }
     >

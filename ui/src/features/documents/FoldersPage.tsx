@@ -1,4 +1,13 @@
-import { Eye, FolderPlus, FolderSync, RotateCw, Trash2, TriangleAlert } from "lucide-react";
+import {
+  Eye,
+  FolderPlus,
+  FolderSync,
+  Pause,
+  Play,
+  RotateCw,
+  Trash2,
+  TriangleAlert,
+} from "lucide-react";
 import { useState } from "react";
 import { documentsApi, type Folder } from "../../api/documents";
 import { Button, IconButton } from "../../kit/Button";
@@ -23,9 +32,9 @@ const states: Record<Folder["state"], string> = {
 
 const ask = (signal: AbortSignal) => documentsApi.folders(signal);
 
-type RowProps = { folder: Folder; onSync: () => void; onRemove: () => void };
+type RowProps = { folder: Folder; onSync: () => void; onPause: () => void; onRemove: () => void };
 
-function FolderRow({ folder, onSync, onRemove }: RowProps) {
+function FolderRow({ folder, onSync, onPause, onRemove }: RowProps) {
   const { path, files, failed, state, note, collection, synced_at: synced } = folder;
   const isFine = state === "watching";
   const Icon = isFine ? Eye : TriangleAlert;
@@ -39,12 +48,19 @@ function FolderRow({ folder, onSync, onRemove }: RowProps) {
           </span>
           <span>{count(files, "file")}</span>
           {failed > 0 && <span className="doubt">{failed.toLocaleString()} failed</span>}
+          {folder.extensions.length > 0 && <span>{folder.extensions.join(", ")}</span>}
           {collection && <span>into {collection.name}</span>}
           {synced && <span>looked through {shortDate(Date.parse(synced))}</span>}
         </p>
         {note && <p className="note">{note}</p>}
       </div>
       <IconButton icon={RotateCw} size={16} label={`Look through ${path} now`} onClick={onSync} />
+      <IconButton
+        icon={state === "paused" ? Play : Pause}
+        size={16}
+        label={`${state === "paused" ? "Watch again" : "Pause"}: ${path}`}
+        onClick={onPause}
+      />
       <IconButton icon={Trash2} size={16} label={`Stop watching ${path}`} onClick={onRemove} />
     </li>
   );
@@ -62,9 +78,9 @@ export function FoldersPage() {
   useAgain(Boolean(value?.items.length), LOOK_MS, look);
   const [adding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<Folder | null>(null);
-  const sync = async ({ id }: Folder) => {
+  const attempt = async (work: () => Promise<unknown>) => {
     try {
-      await documentsApi.syncFolder(id);
+      await work();
     } catch (error) {
       toasts.fault(error);
     }
@@ -107,7 +123,10 @@ export function FoldersPage() {
               <FolderRow
                 key={folder.id}
                 folder={folder}
-                onSync={() => void sync(folder)}
+                onSync={() => void attempt(() => documentsApi.syncFolder(folder.id))}
+                onPause={() =>
+                  void attempt(() => documentsApi.pauseFolder(folder.id, folder.state !== "paused"))
+                }
                 onRemove={() => setRemoving(folder)}
               />
             ))}
@@ -129,6 +148,7 @@ type AddProps = {
 function AddFolder({ collections, onClose }: AddProps) {
   const { documentNews } = useApp();
   const [collection, setCollection] = useState("");
+  const [endings, setEndings] = useState("");
   return (
     <FieldDialog
       title="Watch a folder"
@@ -136,11 +156,23 @@ function AddFolder({ collections, onClose }: AddProps) {
       action="Watch"
       hint="For example /home/anna/Documents. Its subfolders are watched, too."
       onDone={async (path) => {
-        await documentsApi.addFolder({ path, ...(collection ? { collection } : {}) });
+        const extensions = endings.split(/[\s,]+/).filter(Boolean);
+        await documentsApi.addFolder({ path, extensions, ...(collection ? { collection } : {}) });
         await documentNews.tell();
       }}
       onClose={onClose}
     >
+      <label className="field">
+        Only files with these endings; all that can be read if it is empty
+        <input
+          className="input"
+          value={endings}
+          placeholder=".pdf, .md"
+          spellCheck={false}
+          autoCapitalize="none"
+          onChange={(event) => setEndings(event.target.value)}
+        />
+      </label>
       <label className="field">
         Collection
         <select
