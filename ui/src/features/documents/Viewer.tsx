@@ -39,8 +39,8 @@ function faceOf({ kind, media_type, has_original }: Document): Face {
   return PICTURES.includes(media_type) ? "picture" : "text";
 }
 
-const isPlain = ({ kind, name }: Document) =>
-  PLAIN.includes(kind) && !/\.(md|markdown)$/i.test(name);
+const isPlain = ({ kind, name, media_type }: Document) =>
+  PLAIN.includes(kind) && media_type !== "text/markdown" && !/\.(md|markdown)$/i.test(name);
 
 export function Viewer({ id, place }: { id: string; place: DocumentPlace }) {
   const { documentNews } = useApp();
@@ -136,7 +136,12 @@ function OpenDocument({ document, place }: { document: Document; place: Document
   useEffect(() => setUnmarked(false), [target, face]);
   const problem = useCallback(
     (error: unknown) => {
-      toasts.fault(error);
+      const isLocked = error instanceof Error && error.name === "PasswordException";
+      toasts.show(
+        isLocked
+          ? "The original asks for a password, so what was read of it is shown"
+          : "The original cannot be drawn here, so what was read of it is shown",
+      );
       setChosen("text");
     },
     [toasts],

@@ -22,6 +22,7 @@ const kinds: Record<string, { name: string; icon: LucideIcon }> = {
   pptx: { name: "PowerPoint", icon: Presentation },
   odp: { name: "OpenDocument slides", icon: Presentation },
   xlsx: { name: "Excel", icon: FileSpreadsheet },
+  xls: { name: "Excel", icon: FileSpreadsheet },
   ods: { name: "OpenDocument sheet", icon: FileSpreadsheet },
   csv: { name: "CSV", icon: FileSpreadsheet },
   tsv: { name: "TSV", icon: FileSpreadsheet },
