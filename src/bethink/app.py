@@ -438,7 +438,9 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
     summaries = Summaries.of(
         settings, shared.prompts.summarising, prices=bounds.prices, flush=post_turn.flush
     )
-    loops = LoopFactory(shared.models, policy, features.of(Files), context, bounds, summaries)
+    loops = LoopFactory(
+        shared.models, policy, features.of(Files), context, bounds, summaries, settings.memory_enabled
+    )
     commands = SlashCommands(toolbox, forgetting)
     runs = _runs(base, forgetting, loops, commands=commands, post_turn=post_turn, metrics=metrics)
     return _Agent(toolbox, subagents, extraction, post_turn, runs)

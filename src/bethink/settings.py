@@ -7,13 +7,11 @@ variables of Cognical (spec 004, "Environment variables") are read as aliases.
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -28,44 +26,12 @@ from pydantic import (
 )
 
 from bethink.errors import BadInput
+from bethink.setting_values import Origins, as_list, as_object
 
 Effect = Literal["read", "write", "destructive", "egress"]
 Trust = Literal["owner", "untrusted"]
 Redacted = Literal["card", "ssn", "phone", "email", "iban"]
 """Personal numbers that can be masked in what tools return."""
-
-
-def as_object(value: object) -> object:
-    """What JSON text says: so objects are written into the environment."""
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise ValueError(f"it is not JSON: {error}") from error
-
-
-def as_list(value: object) -> object:
-    """What a comma-separated text lists; anything else as it is."""
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-
-
-def _origin(url: str) -> str:
-    """An origin (RFC 6454) as browsers send it."""
-    parts = urlsplit(url.strip().rstrip("/"))
-    if parts.scheme not in _PORTS or not parts.hostname or parts.path or parts.query or "@" in url:
-        raise ValueError(
-            f"{url!r} is not the address of a site: give a scheme and a name, as https://bethink.example"
-        )
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}" + (
-        f":{parts.port}" if parts.port not in (None, _PORTS[parts.scheme]) else ""
-    )
-
-
-_PORTS = {"http": 80, "https": 443}
-Origins = Annotated[
-    list[str], AfterValidator(lambda urls: [_origin(url) for url in urls]), BeforeValidator(as_list)
-]
-"""Addresses of sites, as browsers send them."""
 
 
 class _Shape(BaseModel):
@@ -225,6 +191,7 @@ def explained(error: ValidationError, names: list[str]) -> str:
 ENV_PREFIX = "BETHINK_"
 ALIASES = {
     "COGNICAL_KB_PATH": "data_dir",
+    "COGNICAL_MCP_ENABLED": "memory_enabled",
     "COGNICAL_MCP_MAX_CONTEXT": "recall_limit",
     "COGNICAL_TOOLS_ENABLED": "tools_enabled",
     "COGNICAL_TOOLS_TIMEOUT_MS": "tool_timeout_s",
@@ -462,6 +429,9 @@ class Settings(BaseModel):
     )
     redis_timeout_s: float = _setting(5, "Longest wait for Redis.", gt=0, le=60)
 
+    memory_enabled: bool = _setting(
+        True, "Whether conversations use memory; without it nothing is recalled or remembered in them."
+    )
     recall_limit: int = _setting(5, "Memories recalled into a turn's context.", ge=0, le=50)
     recall_profile_limit: int = _setting(
         8, "Number of important facts that are always in context.", ge=0, le=50

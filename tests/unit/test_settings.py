@@ -53,16 +53,17 @@ def test_flag_beats_variable_beats_alias_beats_file_beats_default(
     assert limit(recall_limit=None) == 8
 
 
-@pytest.mark.requirement("R156")
-def test_every_variable_of_cognical_that_has_a_meaning_here_is_read(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.mark.requirement("R156", "R136")
+def test_every_variable_of_cognical_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("COGNICAL_KB_PATH", str(tmp_path / "kb"))
     monkeypatch.setenv("COGNICAL_MCP_MAX_CONTEXT", "3")
     monkeypatch.setenv("COGNICAL_TOOLS_ENABLED", "false")
     monkeypatch.setenv("COGNICAL_TOOLS_TIMEOUT_MS", "2500")
     monkeypatch.setenv("COGNICAL_MEMORY_SEARCH_LIMIT", "12")
+    monkeypatch.setenv("COGNICAL_MEMORY_ENABLE_GRAPH", "true")
+    monkeypatch.setenv("COGNICAL_MCP_ENABLED", "false")
     settings = load_settings()
+    assert (settings.graph_enabled, settings.memory_enabled) == (True, False)
     assert settings.data_dir == tmp_path / "kb"
     assert (settings.recall_limit, settings.tools_enabled) == (3, False)
     assert (settings.tool_timeout_s, settings.memory_search_limit) == (2.5, 12)

@@ -18,6 +18,7 @@ from bethink.conversations import (
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.events import MemoryRecalled
 from bethink.llm.scripted import Rule, ScriptedCall, ScriptedLlm
+from bethink.memory import NewFact
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from bethink.recall.service import Hit, RecallQuestion
 from bethink.settings import Settings
@@ -186,3 +187,14 @@ def test_facts_come_before_turns_and_turns_that_say_more_follow() -> None:
     assert selected([origin, echo, more, fact], (), 5) == [fact, more]
     assert selected([origin, echo, more, fact], {more.text}, 5) == [fact]
     assert selected([origin, echo, more, fact], (), 2) == [origin]
+
+
+@pytest.mark.requirement("R156")
+async def test_without_memory_nothing_is_recalled_and_no_tool_of_memory_is_offered() -> None:
+    llm = ScriptedLlm(["I cannot say."])
+    async with open_house(llm, memory_enabled=False) as house:
+        await house.app.memory.add(house.me, NewFact("The plumber comes on Thursday"))
+        told = await house.say("When does the plumber come?")
+        assert [event for event in told if isinstance(event, MemoryRecalled)] == []
+        assert "search_memory" not in {tool.name for tool in llm.requests[-1].tools}
+        assert await turns(house, "plumber") == []

@@ -279,6 +279,8 @@ class RunStarter:
         principal = principal.lasting
         reader, reader_filter = await self._reader(principal)
         options = _options_in(found.record, opening.options, opening.resources)
+        if not self.loops.memory:
+            options = msgspec.structs.replace(options, memory=False)
         if reader_filter is not None and options.system:
             options = msgspec.structs.replace(options, system=reader_filter.text(options.system))
         loop = self.loops.of(options, opening.resources, await self.visibility.instructions_for(reader))
@@ -444,6 +446,8 @@ class LoopFactory:
     context: Context
     bounds: Bounds
     summaries: Summaries | None = None
+    memory: bool = True
+    """Whether any run uses memory."""
 
     def of(self, options: RunOptions, resources: RunResources, kept_back: Sequence[str] = ()) -> Loop | None:
         """The loop of a run; None if no model is set. `kept_back` is what its model is asked not to tell.

@@ -1,0 +1,42 @@
+"""How settings are written as text: lists with commas, objects as JSON, addresses of sites."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator
+
+
+def as_object(value: object) -> object:
+    """What JSON text says: so objects are written into the environment."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise ValueError(f"it is not JSON: {error}") from error
+
+
+def as_list(value: object) -> object:
+    """What a comma-separated text lists; anything else as it is."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _origin(url: str) -> str:
+    """An origin (RFC 6454) as browsers send it."""
+    parts = urlsplit(url.strip().rstrip("/"))
+    if parts.scheme not in _PORTS or not parts.hostname or parts.path or parts.query or "@" in url:
+        raise ValueError(
+            f"{url!r} is not the address of a site: give a scheme and a name, as https://bethink.example"
+        )
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + (
+        f":{parts.port}" if parts.port not in (None, _PORTS[parts.scheme]) else ""
+    )
+
+
+_PORTS = {"http": 80, "https": 443}
+Origins = Annotated[
+    list[str], AfterValidator(lambda urls: [_origin(url) for url in urls]), BeforeValidator(as_list)
+]
+"""Addresses of sites, as browsers send them."""
