@@ -44,7 +44,7 @@ _MOST_NAMES: Final = 12
 _COMMON: Final = 20
 """What more passages name sets none of them apart."""
 _NAMED_WEIGHT, _NEXT_WEIGHT = 0.6, 0.5
-"""How sure an edge is beside likeness, which weighs itself: measured by `benchmarks/documents/graph.py`."""
+"""How sure an edge is beside likeness, which weighs itself. Chosen, not measured yet."""
 _WHOLE: Final = 0.999
 """Share of a name's words that a passage must hold."""
 _TOPIC_WORDS: Final = 4
