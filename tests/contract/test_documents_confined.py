@@ -101,6 +101,8 @@ async def test_health_says_where_documents_are_read_once_one_was(tmp_path: Path)
         assert before == {
             "status": "ok",
             "message": "No document has been read yet: then its sandbox is tried.",
+            "waiting": 0,
+            "failed": 0,
         }
         (held,) = await house.app.files.held(house.me, conversation)
         await house.app.passages.extraction.read(held.path, held.name, held.media_type)

@@ -124,7 +124,7 @@ async def test_pages_files_and_people_go_only_if_they_are_ticked() -> None:
         assert counts[1] >= 1
         preview = (
             await door.http.post(
-                "/memories/forget", json={"all": True, "kinds": ["pages", "files", "people"]}
+                "/memories/forget", json={"all": True, "kinds": ["pages", "files", "people", "documents"]}
             )
         ).json()
         assert all(one["goes"] for one in preview["kinds"])
@@ -133,15 +133,17 @@ async def test_pages_files_and_people_go_only_if_they_are_ticked() -> None:
             "pages": counts[1],
             "files": 1,
             "people": 1,
+            "documents": 0,
         }
         assert "Clara Kelvin" in str(preview["kinds"])
-        receipt = await by_post(door, kinds=["pages", "files", "people"])
+        receipt = await by_post(door, kinds=["pages", "files", "people", "documents"])
         assert receipt["counts"] == {
             "facts": 0,
             "conversations": 1,
             "pages": counts[1],
             "files": 1,
             "people": 1,
+            "documents": 0,
         }
         assert SECRET not in str(receipt)
         assert await house.app.people.count(house.me) == 0

@@ -15,7 +15,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
-import numpy as np
 
 from bethink.documents.records import KIND, PASSAGES, passage_id
 from bethink.errors import EmbeddingsUnavailable, NotAllowed, UnknownId
@@ -26,6 +25,7 @@ from bethink.store import Scan, records_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from bethink.documents.library import Library, PassageHit, Scope
@@ -180,7 +180,7 @@ class DocumentGraph:
         except EmbeddingsUnavailable:
             return {}
         vectors = await self.index.vectors(owner, self.embeddings.model, ids)
-        return {id: 0.5 + 0.5 * max(0.0, float(np.max(rows @ asked))) for id, rows in vectors.items()}
+        return {id: 0.5 + 0.5 * max(0.0, float((rows @ asked).max())) for id, rows in vectors.items()}
 
     # --- what is shown
 
@@ -366,6 +366,8 @@ def _alike(
     known = [id for id in ids if id in vectors]
     if not known:
         return []
+    import numpy as np  # heavy: a server answers before it is loaded
+
     rows = np.stack([vectors[id][0] for id in known])
     cosines = rows @ rows.T
     np.fill_diagonal(cosines, 0.0)

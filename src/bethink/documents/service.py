@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 import anyio.to_thread
-import numpy as np
 
 from bethink.documents.contents import Contents
 from bethink.documents.folder_watch import FolderWatch
@@ -139,6 +138,8 @@ class Documents:
         async for content in records_of(library.store, owner, Scan(CONTENTS, limit=_PAGE)):
             stages[content.stage] += 1
             size += content.size * content.original
+        import numpy as np  # heavy: a server answers before it is loaded
+
         model = ingest.embeddings.model
         # What the index counts on its way to the nearest of any vector.
         vector = np.eye(1, model.dimensions, dtype=np.float32)[0]

@@ -35,6 +35,7 @@ describe("keys", () => {
       "focus-composer",
       "stop",
       "copy-answer",
+      "find",
     ]);
   });
 
