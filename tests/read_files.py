@@ -20,7 +20,9 @@ def extracted(content: bytes, name: str = "file", media_type: str = "", *, secon
             case PageRead(number, text, label):
                 pages[number] = text
                 labels |= {number: label} if label else {}
-            case Ended(note) | Failed(note):
+            case Ended(remarks, cut):
+                note = f"{remarks} {cut}".strip()
+            case Failed(note):
                 pass
     return Extracted(count, pages, note, kind, title, labels)
 

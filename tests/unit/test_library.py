@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
 from bethink.documents.model import DocumentEdit, NewDocument, Scope
+from bethink.documents.reading.messages import Extracted
 from bethink.documents.records import CONTENTS, DOCUMENTS, PAGES, PASSAGES, USES
 from bethink.errors import BadInput, Busy, DiskFull, TooLarge, UnknownId
 from bethink.principal import Principal
-from tests.reading import Reading, open_reading, until
+from tests.reading import FakeExtraction, Reading, open_reading, until
 
 pytestmark = pytest.mark.anyio
 
@@ -386,3 +388,24 @@ async def test_each_owner_gets_their_turn() -> None:
         read = reading.extraction.read_names
         assert max(read.index(other.owner) for other in others) < 12
         assert len(read) == 23
+
+
+async def test_what_is_said_of_each_portion_of_a_long_document_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bethink.documents.ingest._PORTION", 1)
+    whole = FakeExtraction.read
+
+    async def remarking(
+        self: FakeExtraction, path: Path, name: str, media_type: str, *, first: int = 1, last: int = 1
+    ) -> Extracted:
+        read = await whole(self, path, name, media_type, first=first, last=last)
+        remarks = "" if first == 2 else f"Page {first} is an image."
+        return replace(read, remarks=remarks, note=f"{remarks} There was no time.".strip())
+
+    monkeypatch.setattr(FakeExtraction, "read", remarking)
+    async with open_reading() as reading:
+        document = await reading.add("scan.pdf", "a\fb\fc")
+        content = await reading.settled(document.content)
+        assert content is not None
+        assert content.note == "Page 1 is an image. Page 3 is an image. There was no time."

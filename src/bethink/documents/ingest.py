@@ -315,20 +315,23 @@ class _ContentIngest:
         gone = [DeleteAll(PAGES, {"content": self.id})]
         await self._keep(gone, stage="reading", kind=kind or "", pages=0, done=0, note="", title="")
         done = 0
+        remarks: list[str] = []
         while True:
             try:
                 read = await self._portion(done + 1)
             except DocumentError as error:
                 if not done:
                     raise
-                await self._keep([], stage="indexing", note=str(error))
+                await self._keep([], stage="indexing", note=_joined([*remarks, str(error)]))
                 return
             last = max(read.pages, default=done)
             note = None
             if last == done or last >= read.count:
-                note = read.note
+                note = _joined([*remarks, read.note])
             elif last >= _MOST_PAGES:
-                note = f"Only the first {_MOST_PAGES:,} of {read.count:,} pages are read."
+                cut = f"Only the first {_MOST_PAGES:,} of {read.count:,} pages are read."
+                note = _joined([*remarks, read.remarks, cut])
+            remarks.append(read.remarks)
             await self._keep_pages(read, note)
             if note is not None:
                 return
@@ -455,6 +458,11 @@ def searched_text(content: Content, span: PassageSpan | Passage, pages: Mapping[
     page = pages[span.page]
     said = page[span.begin : span.end]
     return "\n".join(filter(None, (content.name, above(page, span.begin, span.heading), said)))
+
+
+def _joined(notes: Sequence[str]) -> str:
+    """Notes of portions, each once."""
+    return " ".join(dict.fromkeys(filter(None, notes)))
 
 
 def _title(pages: Mapping[int, str]) -> str:

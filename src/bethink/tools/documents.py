@@ -96,7 +96,7 @@ def _extract_file_content_tool(sought: _Sought) -> Tool:
     async def extract_file_content(
         context: ToolContext, file_url: _FileUrl, page_number: _PageNumber = 1
     ) -> ToolOutput:
-        """Extract text content from uploaded file (PDF, DOCX, HTML, CSV, JSON, TXT and other text).
+        """Extract text content from uploaded file (PDF, Office, EPUB, HTML, mail, CSV, JSON, text).
 
         Gives one page at a time, tables as Markdown, and says how many pages there are. To find
         something in a long file use rag_search.

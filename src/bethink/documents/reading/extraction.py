@@ -208,7 +208,7 @@ def _added(answer: bytes, name: str, asked: Kind) -> Extracted:
     kind, title = asked, ""
     pages: dict[int, str] = {}
     labels: dict[int, str] = {}
-    note: str | None = None
+    remarks, note = "", None
     for told in _believed(whole):
         match told:
             case Opened(number, how, name_within):
@@ -217,8 +217,8 @@ def _added(answer: bytes, name: str, asked: Kind) -> Extracted:
                 pages[number] = text
                 labels[number] = label[:_MAX_LABEL]
                 size += len(text)
-            case Ended(said):
-                note = said
+            case Ended(remarks, cut):
+                note = f"{remarks} {cut}".strip()
             case Failed(error) if not pages:
                 raise DocumentError(f"{name}: {error}")
             case Failed():
@@ -231,4 +231,4 @@ def _added(answer: bytes, name: str, asked: Kind) -> Extracted:
             raise DocumentError(_FAILED.format(name))
         note = _STOPPED.format(max(pages))
     called = {number: label for number, label in labels.items() if label}
-    return Extracted(count, pages, note, kind, title[:_MAX_LABEL], called)
+    return Extracted(count, pages, note, kind, title[:_MAX_LABEL], called, remarks)

@@ -93,9 +93,10 @@ class PageRead(msgspec.Struct, frozen=True, tag="page"):
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """All that was asked for is told; `note` says what is not in it."""
+    """Reading is over. `note` says what is not in the pages, `cut` why they are not all that were wanted."""
 
     note: str = ""
+    cut: str = ""
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
@@ -126,7 +127,8 @@ class Extracted:
     """Pages of a document by number, of `count` in all; `note` says what is missing.
 
     `kind` says how it was read, `title` is what the document calls itself, `labels` are what a page is called
-    where that is more than its number: "Slide 3", "Sheet Costs", a chapter's title.
+    where that is more than its number: "Slide 3", "Sheet Costs", a chapter's title. `remarks` are the part of
+    `note` that stays true if the pages behind the last one are read, too.
     """
 
     count: int
@@ -135,6 +137,7 @@ class Extracted:
     kind: Kind = "text"
     title: str = ""
     labels: Mapping[int, str] = field(default_factory=dict[int, str])
+    remarks: str = ""
 
     @property
     def is_whole(self) -> bool:

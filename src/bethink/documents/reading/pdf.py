@@ -97,10 +97,11 @@ def read_pdf(content: bytes, task: Task) -> Iterator[Told]:
     yield Opened(pages.count, "pdf", visible(pages.title))
     lacking: dict[str, list[int]] = {"image": [], "fonts": [], "recognised": []}
     notes: list[str] = []
+    cut = ""
     recognise: Callable[[object], str] | None = None
     for number in range(task.first, min(task.last, pages.count) + 1):
         if time.monotonic() > end and number > task.first:
-            notes.append(_NO_TIME.format(number))
+            cut = _NO_TIME.format(number)
             break
         page = pages.text(number - 1)
         text = page.text
@@ -118,7 +119,7 @@ def read_pdf(content: bytes, task: Task) -> Iterator[Told]:
         notes.append(_UNMAPPED.format(_are(lacking["fonts"])))
     if lacking["recognised"]:
         notes.append(_RECOGNISED.format(_are(lacking["recognised"], "").strip().lower()))
-    yield Ended(" ".join([*notes, pages.note]).strip())
+    yield Ended(" ".join([*notes, pages.note]).strip(), cut)
 
 
 def _are(numbers: Sequence[int], verb: str = "are") -> str:

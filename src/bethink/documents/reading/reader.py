@@ -148,7 +148,7 @@ def _pdf(content: bytes, task: Task) -> Document:
             case PageRead():
                 pages.append(told.text)
             case Ended():
-                note = told.note
+                note = f"{told.note} {told.cut}".strip()
             case Failed():
                 raise UnfitError(told.error)
     return Document(pages, title=title, note=note)
@@ -318,8 +318,8 @@ def _sound(told: Told) -> Told:
             return PageRead(number, _whole(text), _whole(label))
         case Opened(pages, kind, title):
             return Opened(pages, kind, _whole(title))
-        case Ended(note):
-            return Ended(_whole(note))
+        case Ended(note, cut):
+            return Ended(_whole(note), _whole(cut))
         case Failed(error):
             return Failed(_whole(error))
 
