@@ -1,6 +1,6 @@
 """A mixed corpus of invented documents that knows what it says: its text by page, and questions about it.
 
-`corpus(1000)` gives 1,000 files of all formats, about 200 MB, always the same; fewer files have the same mix.
+`corpus(1000)` gives 1,000 files of all formats, 166 MB, always the same; fewer files have the same mix.
 Nothing is read to know the truth: a file is written from it (`formats`). `reading` compares what a reader
 finds with it, `retrieval` asks the questions.
 """
