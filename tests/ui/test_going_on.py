@@ -70,7 +70,7 @@ def test_what_was_not_sent_yet_asks_before_a_reload(served: Served, page: Page) 
     page.reload()
     expect(page.get_by_role("button", name="Stop the answer")).to_be_visible()
     composer(page).fill("What I would ask")
-    page.wait_for_function("Object.values(sessionStorage).includes('What I would ask')")
+    page.wait_for_function("() => Object.values(sessionStorage).includes('What I would ask')")
     page.reload()
     expect(composer(page)).to_have_value("What I would ask")
     assert asked == []

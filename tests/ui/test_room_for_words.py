@@ -66,7 +66,7 @@ def test_a_note_does_not_lie_over_the_composer(
     page = new_page(width=size[0], height=size[1])
     page.goto(served.url)
     composer(page).fill("A line\n" * 12)
-    page.wait_for_function("Object.values(sessionStorage).some(text => text.startsWith('A line'))")
+    page.wait_for_function("() => Object.values(sessionStorage).some(text => text.startsWith('A line'))")
     page.goto(f"{served.url}/c/{talk}")
     page.locator(".chat-head").get_by_role("button", name="More for Trams").click()
     page.get_by_role("menuitem", name="Archive").click()

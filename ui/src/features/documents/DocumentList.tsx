@@ -49,11 +49,11 @@ export function DocumentList(props: ListProps) {
     const to = Math.min(items.length - 1, Math.max(0, at + by));
     current.current = items[to]?.id;
     rows.scrollToIndex(to);
-    requestAnimationFrame(() =>
-      box.current
-        ?.querySelector<HTMLElement>(`[data-row="${items[to]?.id}"]`)
-        ?.focus({ preventScroll: true }),
-    );
+    const row = () => box.current?.querySelector<HTMLElement>(`[data-row="${items[to]?.id}"]`);
+    // At once if it is drawn, so that the next key meets it.
+    const drawn = row();
+    if (drawn) drawn.focus({ preventScroll: true });
+    else requestAnimationFrame(() => row()?.focus({ preventScroll: true }));
   };
   const withFocused = (act: (document: Document) => void) => {
     const document = items.find(({ id }) => id === focused());
