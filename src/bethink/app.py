@@ -28,6 +28,7 @@ from bethink.agent.start import LoopFactory, SlashCommands
 from bethink.agent.subagent import MemoryQuestions, SubagentRunner
 from bethink.agent.tool_selection import search_tool
 from bethink.agent.toolbox import Toolbox
+from bethink.agent.unattended import ScheduledRuns
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
 from bethink.conversations import CONVERSATIONS, Conversations
@@ -304,6 +305,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         digest=shared.secret_box.digest,
         find_user=accounts.find_user,
         acting=accounts.on_behalf_of,
+        unattended=ScheduledRuns(partial(features.of, Runs)),
     )
     _open_features(surroundings, visibility, recall)
     return _Base(

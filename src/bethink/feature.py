@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
+    from bethink.events import StopReason
     from bethink.forgettable import Forgettable
     from bethink.index import Index
     from bethink.principal import AccountHolder, OnBehalfOf, Principal
@@ -194,6 +195,68 @@ FilterFor: TypeAlias = "Callable[[Principal], Awaitable[Any]]"
 """What hides things from a reader, as `visibility` has it; None if nothing is hidden from them."""
 
 
+DUE_CHANGED = "due.changed"
+"""The bus topic on which a feature that has reminders publishes an owner whose reminders changed: after the
+commit, once a batch. The scheduler sleeps until the next due time that it knows of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueReminder:
+    """A reminder of a record, due `at` (microseconds UTC).
+
+    `id` is the same each time it is asked for, and another one if the record's time changes: it fires once.
+    `link` is `kind:id` of the record, such as `task:0193…`. `conversation` is where the record was made: the
+    reminder is said there too. What is `untrusted` has words from outside.
+    """
+
+    id: str
+    at: int
+    title: str
+    text: str
+    link: str
+    conversation: str = ""
+    untrusted: bool = False
+
+
+Due: TypeAlias = "Callable[[str, int, int], Awaitable[Sequence[DueReminder]]]"
+"""The reminders of an owner that fall due from `begin` on (inclusive) and before `end`, in order."""
+NextDue: TypeAlias = "Callable[[str, int], Awaitable[int | None]]"
+"""When an owner's next reminder at or after a time falls due, in microseconds UTC; None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended: why, what it answered, and the sentence that says what failed."""
+
+    reason: StopReason
+    text: str = ""
+    error: str = ""
+
+
+class UnattendedRuns(Protocol):
+    """Runs that nobody watches; what would ask the owner waits for them."""
+
+    async def start(
+        self, principal: Principal, conversation: str, content: str, *, budget_tokens: int | None = None
+    ) -> str:
+        """Begin to answer `content` as the owner's message in their conversation; the run's id.
+
+        Raises:
+            UnknownId: this owner has no such conversation.
+            Busy: it is being answered now.
+            TooManyRequests: so many of this owner may not run at once.
+        """
+        ...
+
+    async def end(self, principal: Principal, run: str) -> RunEnd:
+        """How the run ended, once it did; the reason `awaiting_approval` if it waits for its owner.
+
+        Raises:
+            UnknownId: this owner has no such run.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What a feature may stand on when it is opened.
@@ -220,6 +283,7 @@ class Surroundings:
     digest: Callable[[str], Awaitable[str]]
     find_user: Callable[[str], Awaitable[AccountHolder | None]]
     acting: OnBehalfOf
+    unattended: UnattendedRuns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +304,8 @@ class OpenFeature:
     is forgotten out of its records, wherever that was first found, and shows it; `redact` does so with what
     takes too long for a preview. `clean` removes what no record names any more. `documents` are its lines in
     an export file. `tasks` run beside everything else. `retention` is what goes by itself, `check` what
-    needs a look, and `statistics` are numbers by their names.
+    needs a look, and `statistics` are numbers by their names. `due` gives reminders, and `next_due` when
+    the next one is: who has them publishes `DUE_CHANGED`.
     """
 
     service: object
@@ -255,6 +320,8 @@ class OpenFeature:
     retention: Sequence[RetentionRule] = ()
     check: Callable[[Principal], Awaitable[Sequence[HealthFinding]]] | None = None
     statistics: Callable[[Principal], Awaitable[Mapping[str, Any]]] | None = None
+    due: Due | None = None
+    next_due: NextDue | None = None
 
 
 def _closed(at: Surroundings) -> OpenFeature:
@@ -339,6 +406,21 @@ class Features:
     def forgettables(self) -> tuple[Forgettable, ...]:
         """The kinds of things that an owner may let go as a whole."""
         return tuple(one.forgettable for one in self if one.forgettable is not None)
+
+    @property
+    def reminding(self) -> tuple[Collection[Any], ...]:
+        """What the features keep that have reminders: those who have any of it may be reminded."""
+        return tuple(one for feature, opened in self._open if opened.due for one in feature.collections)
+
+    async def due(self, owner: str, begin: int, end: int) -> list[DueReminder]:
+        """The reminders of all features in a time, see `Due`, in order."""
+        found = [due for one in self if one.due for due in await one.due(owner, begin, end)]
+        return sorted(found, key=lambda due: (due.at, due.id))
+
+    async def next_due(self, owner: str, after: int) -> int | None:
+        """When the next reminder of any feature falls due, see `NextDue`."""
+        found = [await one.next_due(owner, after) for one in self if one.next_due]
+        return min((at for at in found if at is not None), default=None)
 
     def tasks(self, *, served: bool) -> list[BackgroundTask]:
         """What runs for ever, or what runs only while others are served."""

@@ -7,7 +7,7 @@ them; `agent/loop` reads it, and counts what is spent.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, assert_never
@@ -47,7 +47,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Bethink's own system prompt. Without `tools` the model is offered none of
     Bethink's, without `memory` nothing is recalled, kept or found again.
     `client_tools` are made by the caller: a call of one ends the run. `first_call` is the
-    tool with which the answer has to begin (`client_tools`). The others are the model's, as in `LlmRequest`.
+    tool with which the answer has to begin (`client_tools`). `budget_tokens` bounds the run more narrowly
+    than the settings do. The others are the model's, as in `LlmRequest`.
     """
 
     model: str | None = None
@@ -56,6 +57,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     memory: bool = True
     client_tools: tuple[ToolSchema, ...] = ()
     first_call: str | None = None
+    budget_tokens: int | None = None
     response_format: dict[str, Any] | None = None
     temperature: float | None = None
     max_output_tokens: int | None = None
@@ -216,6 +218,10 @@ class Bounds:
     seconds: float
     repeated_calls: int
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, "tuple[float, float]"])
+
+    def within(self, budget_tokens: int | None) -> Bounds:
+        """The same, or with fewer tokens."""
+        return self if budget_tokens is None else replace(self, tokens=min(self.tokens, budget_tokens))
 
 
 def bounds_of(settings: Settings) -> Bounds:

@@ -470,7 +470,7 @@ class LoopFactory:
             policy,
             self.files,
             context,
-            self.bounds,
+            self.bounds.within(options.budget_tokens),
             summaries=self.summaries,
             first_call=options.first_call,
         )
