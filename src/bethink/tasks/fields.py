@@ -1,0 +1,250 @@
+"""What each field of a task must be: tools, the web door, the command line and imports give the same ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, Final, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from bethink.clock import checked_id
+from bethink.errors import BadInput
+from bethink.tasks.records import (
+    LINK_KINDS,
+    MAX_DESCRIPTION,
+    MAX_EXTRA,
+    MAX_HOURS,
+    MAX_LINKS,
+    MAX_NEEDED,
+    MAX_PROJECT,
+    MAX_REMINDER_MINUTES,
+    MAX_REMINDERS,
+    MAX_TAG,
+    MAX_TAGS,
+    MAX_TITLE,
+    PRIORITIES,
+    STATUSES,
+    Link,
+    tidied,
+)
+
+_MAX_LINK_ID: Final = 500
+_FIRST_YEAR: Final = 1970
+_LAST_YEAR: Final = 9000
+"""Beyond these no zone has rules, and calendars of other programs end."""
+
+
+class InvalidField(ValueError):
+    """Why a field's value is not taken."""
+
+
+def checked(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """The given fields as a record keeps them; None empties one. `now` is in the owner's zone.
+
+    Raises:
+        BadInput: a field is unknown or its value unfit; the sentence names all of them.
+    """
+    reasons: list[str] = []
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in _DUE:
+            continue
+        try:
+            values[name] = _value(name, value)
+        except InvalidField as error:
+            reasons.append(f"{name}: {error}")
+    try:
+        values |= _due(given, now)
+    except InvalidField as error:
+        reasons.append(str(error))
+    if reasons:
+        raise BadInput(f"The task is not valid. {'; '.join(reasons)}.")
+    return values
+
+
+def _value(name: str, value: object) -> Any:  # noqa: ANN401 - a type each
+    if name not in _CHECKS:
+        raise InvalidField("there is no such field")
+    check, empty = _CHECKS[name]
+    if value is None:
+        if empty is _NEEDED:
+            raise InvalidField("is required")
+        return empty
+    return check(value)
+
+
+def _text(most: int, what: str) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        if not isinstance(value, str):
+            raise InvalidField("give a text")
+        text = tidied(value)
+        if len(text) > most:
+            raise InvalidField(f"is {len(text):,} characters long, at most {most:,} are kept{what}")
+        return text
+
+    return check
+
+
+def _line(most: int, what: str = "") -> Callable[[object], str]:
+    check = _text(most, what)
+
+    def line(value: object) -> str:
+        text = " ".join(check(value).split())
+        if not text:
+            raise InvalidField("is empty")
+        return text
+
+    return line
+
+
+def _one_of(choices: Sequence[str]) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        text = value.strip().lower().replace("-", "_").replace(" ", "_") if isinstance(value, str) else value
+        if text not in choices:
+            raise InvalidField(f"must be one of {', '.join(choices)}")
+        return str(text)
+
+    return check
+
+
+def _list(value: object, most: int) -> list[Any]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InvalidField("give a list")
+    found = list(cast("Sequence[Any]", value))
+    if len(found) > most:
+        raise InvalidField(f"has {len(found):,} items, at most {most} are kept")
+    return found
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    line = _line(MAX_TAG, " of a tag")
+    tags = [line(tag).removeprefix("#").strip() for tag in _list(value, MAX_TAGS)]
+    if not all(tags):
+        raise InvalidField("a tag is empty")
+    return tuple({tag.casefold(): tag for tag in tags}.values())
+
+
+def _hours(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidField("give a number of hours")
+    if not 0 <= value <= MAX_HOURS:
+        raise InvalidField(f"must be 0 to {MAX_HOURS:,.0f} hours")
+    return float(value)
+
+
+def _id(value: object) -> str:
+    try:
+        checked_id(value)
+    except BadInput as error:
+        raise InvalidField(error.message.rstrip(".")) from error
+    return str(value)
+
+
+def _ids(value: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_id(one) for one in _list(value, MAX_NEEDED)))
+
+
+def _links(value: object) -> tuple[Link, ...]:
+    return tuple(dict.fromkeys(_link(one) for one in _list(value, MAX_LINKS)))
+
+
+def _link(value: object) -> Link:
+    if isinstance(value, Link):
+        return value
+    given = cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
+    if given.get("kind") not in LINK_KINDS or not isinstance(given.get("id"), str):
+        raise InvalidField(f"a link has a kind ({', '.join(LINK_KINDS)}) and an id")
+    return Link(kind=given["kind"], id=_line(_MAX_LINK_ID)(given["id"]))  # pyright: ignore[reportArgumentType] - one of the kinds
+
+
+def _reminders(value: object) -> tuple[int, ...]:
+    minutes = _list(value, MAX_REMINDERS)
+    if not all(isinstance(one, int) and 0 <= one <= MAX_REMINDER_MINUTES for one in minutes):
+        raise InvalidField("give whole minutes before it is due, at most a year")
+    return tuple(sorted({int(one) for one in minutes}))
+
+
+def _rule(value: object) -> str:
+    text = _line(1_000)(value)
+    if "FREQ=" not in text.upper():
+        raise InvalidField("is no rule that can be read, such as FREQ=WEEKLY;BYDAY=FR")
+    return text.removeprefix("RRULE:")
+
+
+_NEEDED: Final = object()
+_CHECKS: dict[str, tuple[Callable[[object], Any], object]] = {
+    "title": (_line(MAX_TITLE, ": put the rest into the description"), _NEEDED),
+    "description": (_text(MAX_DESCRIPTION, ""), ""),
+    "status": (_one_of(STATUSES), "todo"),
+    "priority": (_one_of(PRIORITIES), "medium"),
+    "tags": (_tags, ()),
+    "estimated_hours": (_hours, None),
+    "project": (_line(MAX_PROJECT), None),
+    "parent": (_id, None),
+    "depends_on": (_ids, ()),
+    "links": (_links, ()),
+    "recurrence": (_rule, None),
+    "recurs_from": (_one_of(("due", "done")), "due"),
+    "reminders": (_reminders, ()),
+    "uid": (_line(_MAX_LINK_ID), _NEEDED),
+    "extra": (_text(MAX_EXTRA, ""), ""),
+}
+"""What checks a field, and what stands for none."""
+
+_DUE: Final = frozenset({"due_date", "due_at", "zone"})
+
+
+def _due(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """`due` and `zone` of `due_date` or `due_at`; nothing if none is given."""
+    day, moment = given.get("due_date"), given.get("due_at")
+    if day is not None and moment is not None:
+        raise InvalidField("due_at: a task is due on a day or at a time, give one of due_date and due_at")
+    if day is not None:
+        return {"due": _day(day).isoformat(), "zone": ""}
+    if moment is not None:
+        return _moment(moment, given.get("zone"), now)
+    if "due_date" in given or "due_at" in given:
+        return {"due": None, "zone": ""}
+    if "zone" in given:
+        raise InvalidField("zone: belongs to due_at, give both")
+    return {}
+
+
+def _day(value: object) -> date:
+    try:
+        day = value if isinstance(value, date) else date.fromisoformat(str(value).strip())
+    except ValueError:
+        raise InvalidField(f"due_date: {str(value)[:40]!r} is no date: write YYYY-MM-DD") from None
+    return _in_range(day, "due_date")
+
+
+def _moment(value: object, zone: object, now: datetime) -> dict[str, Any]:
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value).strip())
+    except ValueError:
+        raise InvalidField(
+            f"due_at: {str(value)[:40]!r} is no time: write it like 2026-11-02T09:30:00Z"
+        ) from None
+    if zone is None:
+        zone = str(now.tzinfo)
+    elif not isinstance(zone, str) or (zone and not _is_zone(zone)):
+        raise InvalidField(f"zone: {str(zone)[:40]!r} is none: give a name such as Europe/Paris")
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(ZoneInfo(zone) if zone else now.tzinfo)
+    _in_range(moment.date(), "due_at")
+    return {"due": moment.replace(tzinfo=None, microsecond=0, fold=0).isoformat(), "zone": zone}
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+def _in_range(day: date, field: str) -> date:
+    if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+        raise InvalidField(f"{field}: must lie between {_FIRST_YEAR} and {_LAST_YEAR}")
+    return day

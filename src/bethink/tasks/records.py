@@ -1,0 +1,157 @@
+"""The record of a task, what each field must be, and how a task is deleted so that it can come back.
+
+When a task is due is kept as it was meant: a day, or a local time with its zone. `due_at` is the moment
+that this is, and moves with the rules of the zone, never by itself.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import UTC, date, datetime
+from typing import Final, Literal, get_args
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from bethink.clock import to_us
+from bethink.index import IndexItem
+from bethink.store import Collection, Record
+
+Status = Literal["backlog", "todo", "in_progress", "blocked", "done", "archived"]
+Priority = Literal["low", "medium", "high", "urgent"]
+LinkKind = Literal["conversation", "message", "fact", "page", "document", "event"]
+
+STATUSES: Final = get_args(Status)
+OPEN: Final = ("backlog", "todo", "in_progress", "blocked")
+"""What is still to be done."""
+CLOSED: Final = ("done", "archived")
+PRIORITIES: Final = get_args(Priority)
+LINK_KINDS: Final = get_args(LinkKind)
+
+KIND: Final = "task"
+MAX_TITLE: Final = 160
+MAX_TAGS: Final = 30
+MAX_TAG: Final = 32
+"""Limits of titles and tags (U11)."""
+MAX_DESCRIPTION: Final = 20_000
+MAX_PROJECT: Final = 200
+MAX_LINKS: Final = 50
+MAX_NEEDED: Final = 50
+MAX_REMINDERS: Final = 10
+MAX_REMINDER_MINUTES: Final = 366 * 24 * 60
+MAX_HOURS: Final = 10_000.0
+MAX_EXTRA: Final = 100_000
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a task is about, by what it is and its id (a page: its path)."""
+
+    kind: LinkKind
+    id: str
+
+
+class Task(Record, frozen=True, kw_only=True):
+    """Something to do.
+
+    `due` is a day (YYYY-MM-DD) or a local time (YYYY-MM-DDTHH:MM:SS) of the IANA `zone`; with "" it is one of
+    the owner's zone, whichever that is. `parent` is the task that it is a part of, `depends_on` those that
+    come first. `recurrence` is an RRULE: once done, the next one is made, from the day it was due or done.
+    `reminders` are minutes before it is due; `position` orders a column of the board. `conversation` is where
+    it was made. `extra` are lines of another program's calendar that are kept for it. Times are microseconds
+    UTC. What is `untrusted` was written, in part at least, when words from outside stood in the run.
+    """
+
+    uid: str
+    title: str
+    created_at: int
+    updated_at: int
+    description: str = ""
+    status: Status = "todo"
+    priority: Priority = "medium"
+    due: str | None = None
+    zone: str = ""
+    tags: tuple[str, ...] = ()
+    estimated_hours: float | None = None
+    project: str | None = None
+    parent: str | None = None
+    depends_on: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    recurrence: str | None = None
+    recurs_from: Literal["due", "done"] = "due"
+    reminders: tuple[int, ...] = ()
+    position: int = 0
+    done_at: int | None = None
+    conversation: str | None = None
+    untrusted: bool = False
+    extra: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still to be done."""
+        return self.status in OPEN
+
+    @property
+    def due_date(self) -> str | None:
+        """The day on which it is due, if it has no time."""
+        return self.due if self.due is not None and "T" not in self.due else None
+
+    @property
+    def due_key(self) -> int | None:
+        """What it is ordered by: its local time as if it were UTC; a day comes at its end."""
+        if self.due is None:
+            return None
+        if "T" not in self.due:
+            return to_us(datetime.combine(date.fromisoformat(self.due), _LAST, UTC))
+        return to_us(datetime.fromisoformat(self.due).replace(tzinfo=UTC))
+
+    def due_at(self, time_zone: str) -> int | None:
+        """The moment at which it is due, microseconds UTC; None for a day. `time_zone` is the owner's."""
+        if self.due is None or "T" not in self.due:
+            return None
+        return to_us(datetime.fromisoformat(self.due).replace(tzinfo=ZoneInfo(self.zone or time_zone)))
+
+
+_LAST = datetime.max.time().replace(microsecond=0)
+
+
+class TaskUndo(Record, frozen=True, kw_only=True):
+    """A change that can be taken back: the tasks as they were, and the versions that it left.
+
+    `made` are the ids of tasks that the change made: taking it back removes them. A version of 0 says that
+    the change deleted the task.
+    """
+
+    at: int
+    before: tuple[Task, ...] = ()
+    versions: tuple[int, ...] = ()
+    made: tuple[str, ...] = ()
+
+
+TASKS: Final = Collection(
+    "tasks",
+    Task,
+    ("status", "position", "due_key", "parent", "uid", "created_at"),
+    scans=(
+        ("status", "position"),
+        ("status", "due_key"),
+        ("parent", "created_at"),
+        ("uid",),
+        ("created_at",),
+    ),
+)
+UNDO: Final = Collection("task_undo", TaskUndo, ("at",), scans=(("at",),), searchable=False)
+
+
+def index_item(task: Task) -> IndexItem:
+    """What a task is found by."""
+    tags = " ".join(task.tags)
+    text = "\n".join(part for part in (task.title, task.description, task.project, tags) if part)
+    return IndexItem(KIND, text, task.created_at, conversation=task.conversation, project=task.project)
+
+
+def tidied(text: str) -> str:
+    """The text without control characters and outer white space."""
+    return unicodedata.normalize("NFC", _CONTROL.sub("", text)).strip()

@@ -1,0 +1,250 @@
+"""The feature of tasks: how they are recalled, forgotten, exported and imported, and what goes by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times
+from bethink.feature import (
+    DocumentForm,
+    Feature,
+    OpenFeature,
+    Recallable,
+    RecallKind,
+    RecordCuts,
+    RetentionRule,
+)
+from bethink.forgettable import Removal
+from bethink.record_texts import RecordTexts
+from bethink.store import Delete, Put, Scan, items_of, pages_of
+from bethink.tasks.fields import checked
+from bethink.tasks.records import KIND, PRIORITIES, STATUSES, TASKS, UNDO, Task, index_item
+from bethink.tasks.service import Tasks, due_day, is_overdue
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from bethink.feature import Surroundings
+    from bethink.forgettable import TextPlace
+    from bethink.principal import Principal
+    from bethink.redaction import Redaction
+    from bethink.store import Change, Store
+
+_PAGE: Final = 500
+_UNDO_KEPT: Final = timedelta(days=30)
+_IMPORTANCE: Final = {"low": 0.3, "medium": 0.5, "high": 0.7, "urgent": 0.9}
+_DONE_IMPORTANCE: Final = 0.3
+
+
+def recallable(task: Task) -> Recallable:
+    """What recall shows of a task: what it says, its state, and when it is due."""
+    told = [f"Task ({task.status.replace('_', ' ')}): {task.title}"]
+    if task.due is not None:
+        told.append(f"Due {task.due.replace('T', ' ')}{f' ({task.zone})' if task.zone else ''}.")
+    if task.project:
+        told.append(f"Project: {task.project}.")
+    if task.tags:
+        told.append(f"Tags: {', '.join(task.tags)}.")
+    if task.description:
+        told.append(task.description)
+    return Recallable(
+        "\n".join(told),
+        task.created_at,
+        _IMPORTANCE[task.priority] if task.is_open else _DONE_IMPORTANCE,
+        source=f"task:{task.id}",
+        title=task.title,
+        conversation=task.conversation,
+        untrusted=task.untrusted,
+    )
+
+
+_SENTENCES: Final = frozenset(("title", "description"))
+_FORGOTTEN_TITLE: Final = "[forgotten]"
+
+
+def _texts(store: Store) -> RecordTexts[Task]:
+    return RecordTexts(
+        store=store,
+        collection=TASKS,
+        kind="tasks",
+        one="task",
+        name=lambda task: task.title,
+        fields=_fields,
+        sentences=_SENTENCES,
+        rewrite=_rewritten,
+        index=index_item,
+        subject=lambda task: task.title,
+        others=[UNDO],
+    )
+
+
+def _fields(task: Task) -> dict[str, str]:
+    """What a task says, as texts."""
+    return {
+        "title": task.title,
+        "description": task.description,
+        "project": task.project or "",
+        "tags": " ".join(task.tags),
+        "extra": task.extra,
+    }
+
+
+def _rewritten(task: Task, left: Mapping[str, str]) -> Task:
+    """The task with what is left of its fields; of tags and what is no sentence nothing is."""
+    empty = {"title": _FORGOTTEN_TITLE, "project": None, "tags": (), "description": "", "extra": ""}
+    return msgspec.structs.replace(task, **{name: text or empty[name] for name, text in left.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class TaskUpkeep:
+    """What the feature's hooks do with tasks."""
+
+    tasks: Tasks
+    texts: RecordTexts[Task]
+    archived_days: int | None
+
+    async def cut(self, owner: str, gone: Redaction) -> RecordCuts:
+        """The tasks without what is forgotten; changes that could bring it back cannot be undone any more."""
+        cuts = await self.texts.cut(owner, gone)
+        stale = [
+            Delete(UNDO, item.record.id)
+            async for item in items_of(self.tasks.store, owner, Scan(UNDO, limit=_PAGE))
+            if any(
+                text and gone.about(task.title).says(text, close=False)
+                for task in item.record.before
+                for text in _fields(task).values()
+            )
+        ]
+        return RecordCuts([*cuts.changes, *stale], cuts.excerpts)
+
+    async def take(self, owner: str, places: Sequence[TextPlace]) -> Removal:
+        """Tasks without what these places name, and nothing that brings it back."""
+        taken = await self.texts.forgettable.take(owner, places)  # pyright: ignore[reportOptionalCall] - it has one
+        ids = {place.id for place in places}
+        stale: list[Change] = [
+            Delete(UNDO, item.record.id)
+            async for item in items_of(self.tasks.store, owner, Scan(UNDO, limit=_PAGE))
+            if any(task.id in ids for task in item.record.before)
+        ]
+        return Removal([*taken.changes, *stale], taken.gone, taken.notes)
+
+    async def recallables(self, principal: Principal, ids: Sequence[str]) -> list[Recallable | None]:
+        """What recall shows of these tasks; None for what is gone."""
+        found = await self.tasks.store.get(TASKS, principal.owner, ids)
+        return [item and recallable(item.record) for item in found]
+
+    async def statistics(self, principal: Principal) -> dict[str, Any]:
+        """How many tasks there are, and how they stand."""
+        counts = await self.tasks.counts(principal)
+        now, owner, store = self.tasks.now(principal), principal.owner, self.tasks.store
+        of_priority = dict.fromkeys(PRIORITIES, 0)
+        overdue = today = 0
+        for status in STATUSES[:4]:
+            async for item in items_of(
+                store, owner, Scan(TASKS, {"status": status}, "position", limit=_PAGE)
+            ):
+                of_priority[item.record.priority] += 1
+                overdue += is_overdue(item.record, now)
+                today += due_day(item.record, now) == now.date()
+        return {
+            "tasks": sum(counts.values()),
+            "by_status": counts,
+            "open_by_priority": of_priority,
+            "overdue": overdue,
+            "due_today": today,
+        }
+
+    async def expire_undo(self, principal: Principal) -> int:
+        """Changes too long ago to be taken back."""
+        high = self.tasks.clock.now_us() - _UNDO_KEPT // timedelta(microseconds=1)
+        old = [
+            Delete(UNDO, item.record.id, item.version)
+            async for item in items_of(
+                self.tasks.store, principal.owner, Scan(UNDO, order="at", high=high, limit=_PAGE)
+            )
+        ]
+        await self._commit(principal, old)
+        return len(old)
+
+    async def _commit(self, principal: Principal, changes: Sequence[Change]) -> None:
+        if changes:
+            await self.tasks.store.commit(principal.owner, changes)
+            await self.tasks.store.scrub()
+
+
+_NOT_GIVEN: Final = frozenset(
+    {"id", "created_at", "updated_at", "done_at", "position", "conversation", "untrusted", "due", "zone"}
+)
+
+
+def _form(store: Store) -> DocumentForm:
+    """A line for each task, in the order in which they were made."""
+
+    async def export(owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
+        async for page in pages_of(store, owner, Scan(TASKS, order="created_at", limit=_PAGE)):
+            yield [_document(item.record) for item in page]
+
+    async def restore(owner: str, tasks: Sequence[Task], is_preview: bool) -> Sequence[str]:  # noqa: FBT001 - as DocumentForm has it
+        held = await store.get(TASKS, owner, [task.id for task in tasks])
+        outcomes: list[str] = []
+        new: dict[str, Task] = {}
+        for task, here in zip(tasks, held, strict=True):
+            known = here.record if here else new.get(task.id)
+            if known is None:
+                new[task.id] = task
+            outcomes.append("said" if known is None else "known" if known == task else "differing")
+        if new and not is_preview:
+            await store.commit(owner, [Put(TASKS, task, 0, index_item(task)) for task in new.values()])
+        return outcomes
+
+    return DocumentForm(
+        kind=KIND, export=export, parse=_parsed, restore=restore, made_at=lambda task: task.created_at
+    )
+
+
+def _document(task: Task) -> dict[str, Any]:
+    kept = {
+        name: value for name, value in msgspec.to_builtins(task).items() if value not in (None, "", [], False)
+    }
+    return {"kind": KIND, **with_times(kept, rfc3339)}
+
+
+def _parsed(document: Mapping[str, Any]) -> Task:
+    found = msgspec.convert(with_times(dict(document), time_of), Task)
+    checked_id(found.id)
+    given = {name: value for name, value in msgspec.structs.asdict(found).items() if name not in _NOT_GIVEN}
+    if found.due is not None:
+        given |= {"due_at": found.due, "zone": found.zone} if "T" in found.due else {"due_date": found.due}
+    return msgspec.structs.replace(found, **checked(given, to_datetime(found.created_at)))
+
+
+def _open(at: Surroundings) -> OpenFeature:
+    tasks = Tasks(store=at.store, clock=at.clock, new_id=at.new_id, search_index=at.search)
+    upkeep = TaskUpkeep(tasks, _texts(at.store), None)
+    return OpenFeature(
+        service=tasks,
+        recall=[RecallKind(name=KIND, resolve=upkeep.recallables)],
+        forgettable=replace(upkeep.texts.forgettable, take=upkeep.take),
+        cut=upkeep.cut,
+        documents=[_form(at.store)],
+        statistics=upkeep.statistics,
+        retention=[
+            RetentionRule(
+                of=(UNDO,), log="changes of tasks cannot be undone any more", drop=upkeep.expire_undo
+            )
+        ],
+    )
+
+
+FEATURE: Final = Feature(
+    name="tasks",
+    open=_open,
+    collections=(TASKS, UNDO),
+    counted={"tasks": ("task", TASKS)},
+    routes=("bethink.web.tasks",),
+    mcp_summary="The user's tasks: what is to be done, by when, in parts and in order.",
+)

@@ -1,0 +1,281 @@
+"""`/tasks`: what the owner has to do."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query
+from pydantic import BaseModel, Field
+
+from bethink.clock import to_datetime
+from bethink.errors import BadInput
+from bethink.tasks import TaskQuery, Tasks
+from bethink.tasks.service import is_overdue
+from bethink.web.deps import Body, Caller, Cursor, Limit, Served
+from bethink.web.problems import documented
+
+if TYPE_CHECKING:
+    from bethink.tasks import TaskChange, TaskView
+
+router = APIRouter(prefix="/tasks", tags=["tasks"])
+
+Status = Literal["backlog", "todo", "in_progress", "blocked", "done", "archived"]
+Priority = Literal["low", "medium", "high", "urgent"]
+LinkKind = Literal["conversation", "message", "fact", "page", "document", "event"]
+_Word = Annotated[str | None, Query(max_length=200)]
+_IfMatch = Annotated[
+    str | None, Header(alias="If-Match", description="The `version` that is to be changed.", max_length=40)
+]
+
+
+class TaskLink(BaseModel):
+    """Something that a task is about: `page` is named by its path, the others by their ids."""
+
+    kind: LinkKind
+    id: str
+    title: str | None = None
+
+
+class NeededTask(BaseModel):
+    """A task that comes first."""
+
+    id: str
+    title: str
+    done: bool
+
+
+class TaskShown(BaseModel):
+    """A task. It is due on `due_date`, or at `due_at`, which was meant in `zone`."""
+
+    id: str
+    title: str
+    description: str
+    status: Status
+    priority: Priority
+    due_date: str | None
+    due_at: datetime | None
+    zone: str = Field(description="IANA name; empty: the owner's, whichever it is.")
+    due_words: str | None
+    overdue: bool
+    tags: list[str]
+    estimated_hours: float | None
+    project: str | None
+    parent: str | None
+    children: int
+    children_done: int
+    depends_on: list[NeededTask]
+    blocked_by: int = Field(description="How many tasks that come first are still open.")
+    links: list[TaskLink]
+    recurrence: str | None
+    recurrence_words: str | None
+    recurs_from: Literal["due", "done"]
+    reminders: list[int] = Field(description="Minutes before it is due.")
+    position: int
+    conversation: str | None = Field(description="In which it was made.")
+    created_at: datetime
+    updated_at: datetime
+    done_at: datetime | None
+    untrusted: bool
+    version: int
+    understood: str | None = Field(default=None, description="What words about time were understood as.")
+    undo: str | None = Field(default=None, description="Takes the change back that gave this.")
+    next: str | None = Field(
+        default=None, description="The id of the next one of a recurring task that is done."
+    )
+
+
+class TaskList(BaseModel):
+    """Some tasks; `counts` are all of the owner's by status."""
+
+    items: list[TaskShown]
+    cursor: str | None = Field(description="Leads to the next page; null at the end.")
+    counts: dict[str, int]
+
+
+class _LinkGiven(Body):
+    kind: LinkKind
+    id: str
+
+
+class _Fields(Body):
+    description: str | None = None
+    status: Status | None = None
+    priority: Priority | None = None
+    due_date: str | None = Field(default=None, description="YYYY-MM-DD")
+    due_at: str | None = Field(default=None, description="RFC 3339, or a local time")
+    zone: str | None = Field(default=None, description="IANA name of the zone that `due_at` is meant in.")
+    tags: list[str] | None = None
+    estimated_hours: float | None = None
+    project: str | None = None
+    parent: str | None = None
+    depends_on: list[str] | None = None
+    links: list[_LinkGiven] | None = None
+    recurrence: str | None = None
+    recurs_from: Literal["due", "done"] | None = None
+    reminders: list[int] | None = None
+
+
+class TaskDraft(_Fields):
+    """A task to keep."""
+
+    title: str | None = None
+
+
+class TaskPlace(Body):
+    """Where in its column: right before or right after another task."""
+
+    before: str | None = None
+    after: str | None = None
+
+
+class TaskPatch(_Fields):
+    """What to change; what is left out stays, null empties a field that may be empty."""
+
+    title: str | None = None
+    position: TaskPlace | None = None
+
+
+class TaskDeletion(BaseModel):
+    """What went: a task, and its sub-tasks."""
+
+    deleted: int
+    undo: str = Field(description="Brings them back.")
+
+
+class UndoneTasks(BaseModel):
+    """The tasks as they are again."""
+
+    items: list[TaskShown]
+
+
+class UndoToken(Body):
+    """Which change to take back."""
+
+    token: str
+
+
+@router.get("")
+async def list_tasks(
+    app: Served,
+    caller: Caller,
+    *,
+    status: Annotated[Status | None, Query()] = None,
+    priority: Annotated[Priority | None, Query()] = None,
+    tag: _Word = None,
+    project: _Word = None,
+    due: Annotated[
+        str | None, Query(max_length=40, description="`overdue`, `today`, `week`, `none` or YYYY-MM-DD.")
+    ] = None,
+    query: Annotated[str | None, Query(max_length=2000, description="Search, best first.")] = None,
+    parent: Annotated[str | None, Query(max_length=100, description="Only its sub-tasks.")] = None,
+    done: Annotated[bool | None, Query(description="Only those that are done, or that are not.")] = None,
+    order: Annotated[Literal["due", "position", "created", "updated"], Query()] = "due",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> TaskList:
+    """The tasks that fit all that is asked; without `status` and `done`, all that are not archived."""
+    tasks = app.features.of(Tasks)
+    sought = TaskQuery(
+        status=status, priority=priority, tag=tag, project=project, due=due, parent=parent, done=done
+    )
+    if query is not None and query.strip():
+        if cursor is not None:
+            raise BadInput("cursor: a search has one page only; narrow the question instead.")
+        found = await tasks.search(caller, query, sought, limit=limit)
+        shown = [_shown(app, caller, view) for view in found]
+        return TaskList(items=shown, cursor=None, counts=await tasks.counts(caller))
+    page = await tasks.list(caller, sought, order=order, limit=limit, cursor=cursor)
+    return TaskList(
+        items=[_shown(app, caller, view) for view in page.items], cursor=page.cursor, counts=dict(page.counts)
+    )
+
+
+@router.post("", status_code=201)
+async def add_task(body: TaskDraft, app: Served, caller: Caller) -> TaskShown:
+    """Keep a task."""
+    return await _changed(app, caller, await app.features.of(Tasks).create(caller, _given(body)))
+
+
+@router.post("/undo")
+async def undo_task_change(body: UndoToken, app: Served, caller: Caller) -> UndoneTasks:
+    """Take back a change: of a field, of a status, a deletion, or the making of a task."""
+    tasks = app.features.of(Tasks)
+    back = await tasks.undo(caller, body.token)
+    return UndoneTasks(items=[_shown(app, caller, await tasks.get(caller, task.id)) for task in back])
+
+
+@router.get("/{task}", responses=documented(404))
+async def get_task(task: str, app: Served, caller: Caller) -> TaskShown:
+    """One task."""
+    return _shown(app, caller, await app.features.of(Tasks).get(caller, task))
+
+
+@router.patch("/{task}", responses=documented(404, 409, 412))
+async def edit_task(
+    task: str, body: TaskPatch, app: Served, caller: Caller, if_match: _IfMatch = None
+) -> TaskShown:
+    """Change some of a task's fields, or its place."""
+    change = await app.features.of(Tasks).update(caller, task, _given(body), if_version=_version(if_match))
+    return await _changed(app, caller, change)
+
+
+@router.delete("/{task}", responses=documented(404, 409, 412))
+async def delete_task(task: str, app: Served, caller: Caller, if_match: _IfMatch = None) -> TaskDeletion:
+    """Delete a task with its sub-tasks; for a month, `undo` or `/tasks/{task}/restore` brings them back."""
+    change = await app.features.of(Tasks).delete(caller, task, if_version=_version(if_match))
+    return TaskDeletion(deleted=change.count, undo=change.undo)
+
+
+@router.post("/{task}/restore", responses=documented(404))
+async def restore_task(task: str, app: Served, caller: Caller) -> TaskShown:
+    """Bring back a task that was deleted, with the sub-tasks that went with it."""
+    return _shown(app, caller, await app.features.of(Tasks).restore(caller, task))
+
+
+def _given(body: BaseModel) -> dict[str, Any]:
+    return body.model_dump(exclude_unset=True)
+
+
+def _version(if_match: str | None) -> int | None:
+    if if_match is None or (text := if_match.strip().removeprefix("W/").strip('"')) == "*":
+        return None
+    if not text.isdecimal():
+        raise BadInput('If-Match: give the `version` of the task, such as "3".')
+    return int(text)
+
+
+async def _changed(app: Served, caller: Caller, change: TaskChange) -> TaskShown:
+    shown = _shown(app, caller, await app.features.of(Tasks).get(caller, change.task.id))
+    return shown.model_copy(update={"undo": change.undo, "next": change.next and change.next.id})
+
+
+def _shown(app: Served, caller: Caller, view: TaskView) -> TaskShown:
+    task, now = view.task, app.features.of(Tasks).now(caller)
+    at = task.due_at(caller.time_zone)
+    return TaskShown.model_validate(
+        {name: getattr(task, name) for name in _SAME}
+        | {
+            "due_at": None if at is None else to_datetime(at),
+            "due_words": task.due,
+            "overdue": is_overdue(task, now),
+            "tags": list(task.tags),
+            "children": view.children,
+            "children_done": view.children_done,
+            "depends_on": [{"id": one.id, "title": one.title, "done": not one.is_open} for one in view.needs],
+            "blocked_by": view.blocked_by,
+            "links": [{"kind": link.kind, "id": link.id} for link in task.links],
+            "recurrence_words": task.recurrence,
+            "reminders": list(task.reminders),
+            "created_at": to_datetime(task.created_at),
+            "updated_at": to_datetime(task.updated_at),
+            "done_at": None if task.done_at is None else to_datetime(task.done_at),
+            "version": view.version,
+        }
+    )
+
+
+_SAME = (
+    "id", "title", "description", "status", "priority", "due_date", "zone", "estimated_hours", "project",
+    "parent", "recurrence", "recurs_from", "position", "conversation", "untrusted",
+)  # fmt: skip
