@@ -41,6 +41,7 @@ from bethink.forgetting.announcements import Announcements
 from bethink.forgetting.occurrences import OccurrenceFinder
 from bethink.forgetting.selection import Selector
 from bethink.forgetting.service import Forgetting
+from bethink.graph.service import Graph
 from bethink.importing import Imports, UploadFolder
 from bethink.maintenance.background import Background, Vectors
 from bethink.maintenance.housekeeping import Housekeeping
@@ -96,6 +97,7 @@ class App:
     vault_tools: VaultTools
     passages: Passages
     recall: Recall
+    graph: Graph
     forgetting: Forgetting
     portability: Portability
     importing: Imports
@@ -211,6 +213,7 @@ class _Base:
     features: Features
     visibility: Visibility
     recall: Recall
+    graph: Graph
     passages: Passages
     sharing: RedisMirror | None
     vault_tools: VaultTools
@@ -248,6 +251,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
         vault_tools=base.vault_tools,
         passages=base.passages,
         recall=base.recall,
+        graph=base.graph,
         forgetting=forgetting,
         portability=Portability(
             memory, ports.store, ports.embeddings, ports.clock, base.features, background.ask_vectors
@@ -288,6 +292,12 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         important=features.important,
         on_missing=background.ask_vectors,
     )
+    graph = Graph(
+        recall=recall,
+        filter_for=visibility.filter_for,
+        enabled=settings.graph_enabled,
+        similarity=settings.graph_similarity,
+    )
     surroundings = Surroundings(
         settings=settings,
         store=ports.store,
@@ -298,6 +308,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         clock=ports.clock,
         new_id=new_id,
         search=recall,
+        widen=graph.widened,
         filter_for=visibility.filter_for,
         features=features,
         forget=lambda principal, facts: features.of(Forgetting).forget(principal, facts),
@@ -319,6 +330,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         features=features,
         visibility=visibility,
         recall=recall,
+        graph=graph,
         passages=Passages(
             features.of(Documents).ingest.extraction,
             ports.embeddings,

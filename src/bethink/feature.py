@@ -8,7 +8,7 @@ above call (`OpenFeature`). Nothing outside the list in `features` names a featu
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -31,6 +31,7 @@ T = TypeVar("T")
 
 OWNER, ASSISTANT = "owner", "assistant"
 """Speakers who have no name."""
+_LABEL_CHARS: Final = 60
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +94,49 @@ Resolve: TypeAlias = "Callable[[Principal, Sequence[str]], Awaitable[Sequence[Re
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GraphItem:
+    """A thing of a feature as the graph shows it: what it is called, what it says, and what it leads to.
+
+    `kind` is recall's, `source` names it in citations, `items` are the ids of its index items. `whole` is the
+    node that holds it and what that is called; the node's kind stands before the colon of its id, `page` is
+    the number of its page there. `names` are what it is called, beside what its text names; `links` are the
+    nodes that it leads to, `before` and `behind` those that stand beside it.
+    """
+
+    id: str
+    kind: str
+    label: str
+    text: str
+    source: str
+    items: tuple[str, ...]
+    whole: tuple[str, str] | None = None
+    page: int | None = None
+    names: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    before: str | None = None
+    behind: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphKind:
+    """How things of a kind stand in the graph.
+
+    `newest` gives at most so many that changed last, and how many there are in all: those of these wholes
+    (`IndexItem.part_of`) only, if any are named. `of_items` gives those that index items are of, by the
+    items' ids; `of_nodes` those that are or stand in these nodes, whatever other nodes are named.
+    """
+
+    newest: Callable[[Principal, int, frozenset[str] | None], Awaitable[tuple[Sequence[GraphItem], int]]]
+    of_items: Callable[[Principal, Sequence[str]], Awaitable[Mapping[str, GraphItem]]]
+    of_nodes: Callable[[Principal, Sequence[str]], Awaitable[Sequence[GraphItem]]]
+
+
+def graph_label(text: str) -> str:
+    """How a text is called that has no name."""
+    return " ".join(text[: 2 * _LABEL_CHARS].split())[:_LABEL_CHARS]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecallKind:
     """A kind of index items that recall shows, and how.
 
@@ -100,6 +144,7 @@ class RecallKind:
     `lookups` only asked, or answered what is known anyway: they stand below all else. Those of `own` are
     found only by who sees everything. What `resolve` gives is filtered for its reader, unless it
     `filters_itself`. What is `on_request` answers searches alone: none of it comes into a turn by itself.
+    `graph` is how it stands in the graph, if it does.
     """
 
     name: str
@@ -109,6 +154,7 @@ class RecallKind:
     own: str = ""
     filters_itself: bool = False
     on_request: bool = False
+    graph: GraphKind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +237,22 @@ class Search(Protocol):
         ...
 
 
+class Widen(Protocol):
+    """The graph, as a feature may ask it: what was found of a kind, and what hangs together with that."""
+
+    async def __call__(
+        self,
+        principal: Principal,
+        query: str,
+        found: Sequence[tuple[str, float]],
+        *,
+        kind: str,
+        part_of: frozenset[str] | None = None,
+    ) -> Sequence[tuple[str, float]]:
+        """Pairs of an id and its score, ranked anew; what was `found` if the graph is switched off."""
+        ...
+
+
 FilterFor: TypeAlias = "Callable[[Principal], Awaitable[Any]]"
 """What hides things from a reader, as `visibility` has it; None if nothing is hidden from them."""
 
@@ -261,10 +323,10 @@ class UnattendedRuns(Protocol):
 class Surroundings:
     """What a feature may stand on when it is opened.
 
-    `features` are those that stand before it in the list. `forget` takes facts out for good, once all
-    are open. `ask_vectors` has an owner's items embedded that lack a vector, soon. `digest` gives what only
-    this Bethink can make of a text. `find_user` knows users by name or id, and `acting` gives who acts for
-    an owner by itself.
+    `features` are those that stand before it in the list. `widen` adds what the graph leads to. `forget`
+    takes facts out for good, once all are open. `ask_vectors` has an owner's items embedded that lack a
+    vector, soon. `digest` gives what only this Bethink can make of a text. `find_user` knows users by name or
+    id, and `acting` gives who acts for an owner by itself.
     """
 
     settings: Settings
@@ -276,6 +338,7 @@ class Surroundings:
     clock: Clock
     new_id: Ids
     search: Search
+    widen: Widen
     filter_for: FilterFor
     features: Features
     forget: Callable[[Principal, Sequence[str]], Awaitable[object]]

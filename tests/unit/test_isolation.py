@@ -232,12 +232,14 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 
 QUERIES = {
+    "GET /documents/graph/focus": {"node": "fact:{memory}"},
+    "GET /documents/graph/search": {"query": "quetzal"},
     "GET /recall": {"query": "quetzal"},
     "GET /conversations/search": {"query": "quetzal"},
     "GET /documents/search": {"query": "quetzal"},
     "DELETE /memories": {"confirm": "true"},
     "GET /vault/search": {"query": "quetzal"},
-    "GET /documents/graph/path": {"start": "document:hers", "end": "document:hers"},
+    "GET /documents/graph/path": {"start": "document:{document}", "end": "fact:{memory}"},
 }
 """What a route asks for in its address; names whose value may be left out are."""
 FOUND = re.compile(SECRET, re.IGNORECASE)
@@ -271,7 +273,8 @@ async def walked(walk: Walk, name: str, operation: Mapping[str, Any]) -> httpx2.
     }
     assert asks <= set(QUERIES.get(name, {})), f"tell the walk what {asks} of {name} is"
     more = known.get(name, {})
-    query = {"params": QUERIES[name]} if name in QUERIES else {}
+    named = {key: value.format_map(walk.ids) for key, value in QUERIES.get(name, {}).items()}
+    query = {"params": named} if named else {}
     return await walk.ask(walk.bob, method, filled(name, path, walk.ids), **more, **query)
 
 
@@ -284,7 +287,10 @@ SCRIPT = [
 
 @pytest.mark.requirement("R182", "C17", "U7", "R180", "R3", "R206")
 async def test_with_another_key_no_route_gives_or_changes_anything_of_an_owner() -> None:
-    async with open_house(ScriptedLlm(SCRIPT)) as house, called(house, peer="203.0.113.9") as http:
+    async with (
+        open_house(ScriptedLlm(SCRIPT), graph_enabled=True) as house,
+        called(house, peer="203.0.113.9") as http,
+    ):
         walk = await walking(house, http)
         document = (await http.get("/openapi.json")).json()
         before = await walk.hers()

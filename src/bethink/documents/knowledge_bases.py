@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, TypeVar
@@ -62,9 +62,9 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.documents.archive import Counts, Manifest, Unpacked
-    from bethink.documents.graph import DocumentGraph
     from bethink.documents.library import Library, PassageHit
     from bethink.embeddings import EmbeddingModel, Embeddings
+    from bethink.feature import Widen
     from bethink.index import Index
     from bethink.principal import Principal
     from bethink.store import Change, Versioned
@@ -125,7 +125,7 @@ class KnowledgeBases:
     """
 
     library: Library
-    graph: DocumentGraph
+    widen: Widen
     embeddings: Embeddings
     index: Index
     bus: Bus
@@ -190,8 +190,24 @@ class KnowledgeBases:
         scope = Scope(collection=base)
         hits = await self.library.search(principal, query, limit, scope=scope)
         if graph:
-            hits = (await self.graph.widened(principal, query, hits, scope=scope))[:limit]
+            hits = (await self._widened(principal, query, hits, scope=scope))[:limit]
         return [hit for hit in hits if hit.score >= max(min_similarity, _LEAST)]
+
+    async def _widened(
+        self, principal: Principal, query: str, hits: Sequence[PassageHit], *, scope: Scope
+    ) -> list[PassageHit]:
+        """What was found and what hangs together with what is the principal's own of it, ranked anew."""
+        own = {hit.id: hit for hit in hits if hit.owner is None}
+        within = None
+        if not scope.is_all:
+            within = frozenset(one.content for one in await self.library.in_scope(principal, scope))
+        found = [(hit.id, hit.score) for hit in own.values()]
+        widened = await self.widen(principal, query, found, kind=KIND, part_of=within)
+        scores = dict(widened)
+        new = [pair for pair in widened if pair[0] not in own][: len(hits)]
+        more = await self.library.hits(principal, new, scope=scope)
+        kept = [replace(hit, score=scores.get(hit.id, hit.score)) for hit in hits]
+        return sorted((*kept, *more), key=lambda hit: -hit.score)
 
     # --- export
 

@@ -13,7 +13,7 @@ from bethink.documents.contents import Contents
 from bethink.documents.folder_watch import FolderWatch
 from bethink.documents.folders import Folders
 from bethink.documents.forgetting import DocumentForgetting
-from bethink.documents.graph import DocumentGraph
+from bethink.documents.graph_passages import PassageGraph
 from bethink.documents.ingest import Ingest
 from bethink.documents.knowledge_bases import ARCHIVE_IMPORTS, KnowledgeBases
 from bethink.documents.library import Library, Signal
@@ -88,7 +88,6 @@ class Documents:
     bases: KnowledgeBases
     folders: Folders
     watch: FolderWatch
-    graph: DocumentGraph
 
     async def add_address(
         self, principal: Principal, internet: Internet | None, *, address: str, place: NewDocument
@@ -201,13 +200,6 @@ def _documents(at: Surroundings) -> Documents:
     settings = at.settings
     library = _library(at)
     ingest = _ingest(at, library)
-    graph = DocumentGraph(
-        library=library,
-        index=at.index,
-        embeddings=at.embeddings,
-        enabled=settings.graph_enabled,
-        similarity=settings.graph_similarity,
-    )
     folders = Folders(
         library=library,
         kind=ingest.kind,
@@ -219,7 +211,7 @@ def _documents(at: Surroundings) -> Documents:
     )
     bases = KnowledgeBases(
         library=library,
-        graph=graph,
+        widen=at.widen,
         embeddings=at.embeddings,
         index=at.index,
         bus=at.bus,
@@ -232,7 +224,6 @@ def _documents(at: Surroundings) -> Documents:
         bases=bases,
         folders=folders,
         watch=FolderWatch(folders, at.bus),
-        graph=graph,
     )
 
 
@@ -258,7 +249,14 @@ def _open(at: Surroundings) -> OpenFeature:
 
     return OpenFeature(
         service=documents,
-        recall=[RecallKind(name=KIND, resolve=library.recallables, on_request=True)],
+        recall=[
+            RecallKind(
+                name=KIND,
+                resolve=library.recallables,
+                on_request=True,
+                graph=PassageGraph(library).kind,
+            )
+        ],
         forgettable=forgetting.forgettable,
         cut=forgetting.cut,
         redact=redact,

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from bethink.errors import JustForgotten, UnknownId
-from bethink.feature import Feature, OpenFeature, Recallable, RecallKind
+from bethink.feature import (
+    Feature,
+    GraphItem,
+    GraphKind,
+    OpenFeature,
+    Recallable,
+    RecallKind,
+    graph_label,
+)
 from bethink.memory.facts import (
     FACTS,
     STEPS,
@@ -432,6 +440,9 @@ async def _sorted_out(
 
 
 _RECALLED = ("active", "superseded")
+_HOLDS: Mapping[str, Key] = {"state": "active"}
+_NODE = "fact:"
+"""How the ids of facts begin in the graph."""
 
 
 def _open(at: Surroundings) -> OpenFeature:
@@ -453,11 +464,48 @@ def _open(at: Surroundings) -> OpenFeature:
     upkeep = FactUpkeep(memory.writing, at.settings, at.features, at.forget)
     return OpenFeature(
         service=memory,
-        recall=[RecallKind(name=KIND, resolve=resolve, past=PAST_KIND)],
+        recall=[RecallKind(name=KIND, resolve=resolve, past=PAST_KIND, graph=_graph(memory))],
         important=important,
         retention=upkeep.retention,
         check=upkeep.check,
         statistics=upkeep.statistics,
+    )
+
+
+def _graph(memory: Memory) -> GraphKind:
+    """How the facts that hold stand in the graph: each leads to those that it rests on."""
+
+    async def newest(
+        principal: Principal, limit: int, part_of: frozenset[str] | None
+    ) -> tuple[list[GraphItem], int]:
+        if part_of is not None:
+            return [], 0
+        page = await memory.list(principal, limit=limit, where=_HOLDS)
+        return [_item(one.record) for one in page.items], await memory.store.count(
+            principal.owner, FACTS, _HOLDS
+        )
+
+    async def of_items(principal: Principal, ids: Sequence[str]) -> dict[str, GraphItem]:
+        facts = await memory.get(principal, ids)
+        return {fact.id: _item(fact) for fact in facts if fact is not None and fact.state == "active"}
+
+    async def of_nodes(principal: Principal, ids: Sequence[str]) -> list[GraphItem]:
+        named = [id.removeprefix(_NODE) for id in ids if id.startswith(_NODE)]
+        return [*(await of_items(principal, named)).values()]
+
+    return GraphKind(newest=newest, of_items=of_items, of_nodes=of_nodes)
+
+
+def _item(fact: Fact) -> GraphItem:
+    return GraphItem(
+        id=f"{_NODE}{fact.id}",
+        kind=KIND,
+        label=graph_label(fact.content),
+        text=fact.content,
+        source=f"{_NODE}{fact.id}",
+        items=(fact.id,),
+        names=fact.topics,
+        links=tuple(f"{_NODE}{id}" for id in fact.depends_on),
     )
 
 

@@ -21,6 +21,7 @@ from bethink.vault.filters.page_filter import HiddenPages, View, ViewContext, vi
 from bethink.vault.filters.rules import RULE_SETS, FilterStore
 from bethink.vault.filters.structure import names
 from bethink.vault.filters.views import VaultViews
+from bethink.vault.graph_pages import PageGraph
 from bethink.visibility.reader_filter import ReaderFilter
 
 if TYPE_CHECKING:
@@ -237,7 +238,13 @@ class Visibility:
     @property
     def opened(self) -> OpenFeature:
         """The vault as a feature: it is read through its filters alone."""
-        pages = RecallKind(name=KIND, resolve=self.resolve_pages, own=OWN_KIND, filters_itself=True)
+        pages = RecallKind(
+            name=KIND,
+            resolve=self.resolve_pages,
+            own=OWN_KIND,
+            filters_itself=True,
+            graph=PageGraph(self.vault).kind,
+        )
         return OpenFeature(
             service=self.vault,
             recall=[pages],

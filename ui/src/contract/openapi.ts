@@ -78,9 +78,11 @@ export type DecisionBody = { always?: boolean; arguments?: Record<string, unknow
 
 export type DocumentAddress = { collection?: string | null; name?: string | null; project?: string | null; tags?: readonly string[]; url: string };
 
-export type DocumentGraphEdge = { a: string; b: string; kind: "alike" | "names" | "next" | "holds"; weight: number };
+export type DocumentGraphEdge = { a: string; b: string; kind: "alike" | "names" | "next" | "holds" | "links"; weight: number };
 
-export type DocumentGraphNode = { document: string | null; id: string; kind: "document" | "passage" | "name"; label: string; page: number | null; topic: number | null };
+export type DocumentGraphFocus = { edges: readonly DocumentGraphEdge[]; left: number; node: DocumentGraphNode; nodes: readonly DocumentGraphNode[]; text: string; topics: readonly DocumentGraphTopic[] };
+
+export type DocumentGraphNode = { document: string | null; id: string; kind: string; label: string; page: number | null; source: string | null; topic: number | null };
 
 export type DocumentGraphPath = { nodes: readonly DocumentGraphNode[] };
 

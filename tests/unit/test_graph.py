@@ -1,17 +1,19 @@
-"""The graph of documents: what names the same, is alike or follows is found with what was searched for."""
+"""The graph: what names the same, is alike or follows is found with what was searched for."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from bethink.documents.graph import names_of, way
-from bethink.documents.library import Scope
-from bethink.errors import UnknownId
+from bethink.errors import NotAllowed, UnknownId
+from bethink.graph.names import names_of
+from bethink.graph.view import way
+from bethink.memory import NewFact
 from tests.door import Door, open_door
 from tests.house import House, open_house
-from tests.knowledge import added, documents_of
+from tests.knowledge import added, documents_of, embedded
 from tests.library import plain_reading
 
 assert plain_reading
@@ -73,9 +75,9 @@ async def test_what_is_added_or_removed_is_so_in_the_graph_at_once() -> None:
         assert await found(house, "office lease", graph=True) == ["lease.md", "people.md"]
         await house.app.library.remove(house.me, people.id)
         assert await found(house, "office lease", graph=True) == ["lease.md"]
-        view = await documents_of(house.app).graph.view(house.me, scope=Scope())
+        view = await house.app.graph.view(house.me)
         assert "prata" not in str(view).casefold().replace("ines prata.", "")
-        assert {node.document for node in view.nodes if node.kind == "passage"} == {lease.id}
+        assert {node.whole for node in view.nodes if node.kind == "passage"} == {f"document:{lease.id}"}
 
 
 async def test_who_does_not_see_all_gets_no_more_than_the_search_found() -> None:
@@ -84,11 +86,19 @@ async def test_who_does_not_see_all_gets_no_more_than_the_search_found() -> None
 
     async with open_house(graph_enabled=True) as house:
         await added(house, DOCUMENTS)
-        graph = documents_of(house.app).graph
-        hits = await house.app.library.search(house.me, "office lease", 1)
-        restrained = replace(graph, library=replace(house.app.library, filter_for=something))
-        assert await restrained.widened(house.me, "office lease", hits, scope=Scope()) == hits
-        assert len(await graph.widened(house.me, "office lease", hits, scope=Scope())) > 1
+        found = await house.app.recall.find(house.me, "office lease", 1, kind="passage")
+        graph = house.app.graph
+        restrained = replace(graph, filter_for=something)
+        assert await restrained.widened(house.me, "office lease", found, kind="passage") == found
+        assert len(await graph.widened(house.me, "office lease", found, kind="passage")) > 1
+        for refused in (
+            restrained.view(house.me),
+            restrained.focus(house.me, "name:ines prata"),
+            restrained.search(house.me, "lease", 5),
+            restrained.path(house.me, "name:ines prata", "name:ines prata"),
+        ):
+            with pytest.raises(NotAllowed):
+                await refused
 
 
 async def test_a_search_of_one_base_is_not_widened_beyond_it() -> None:
@@ -138,6 +148,81 @@ async def test_the_graph_is_shown_with_topics_and_ways() -> None:
         assert again == shown
 
 
+async def all_kinds(door: Door) -> dict[str, str]:
+    """Documents, facts and pages that hang together; ids of nodes by a word of each."""
+    house = door.house
+    documents = await added(house, DOCUMENTS)
+    first = await house.app.memory.add(house.me, NewFact("Ines Prata was recommended by Ann."))
+    then = await house.app.memory.add(
+        house.me, NewFact("Ask for the discount of lawyers.", depends_on=(first.fact.id,))
+    )
+    await house.app.vault.begin(house.me)
+    pages = {"ines.md": "# Ines Prata\n\nSee [[office]].\n", "office.md": "# Office\n\nIs cold in winter.\n"}
+    for path, text in pages.items():
+        await house.app.vault.write(house.me, path, text, by="person")
+    await embedded(house)
+    ids = {one.name: f"document:{one.id}" for one in documents}
+    facts = {"Ann": f"fact:{first.fact.id}", "discount": f"fact:{then.fact.id}"}
+    return ids | facts | {path: f"page:{path}" for path in pages}
+
+
+async def test_facts_and_pages_stand_in_the_graph_beside_documents(tmp_path: Path) -> None:
+    async with open_door(graph_enabled=True, data_dir=tmp_path) as door:
+        ids = await all_kinds(door)
+        shown = (await door.http.get("/documents/graph")).json()
+        nodes = {node["id"]: node for node in shown["nodes"]}
+        assert set(ids.values()) <= nodes.keys()
+        assert nodes[ids["Ann"]]["source"] == ids["Ann"]
+        assert nodes["page:ines.md"]["source"] == "vault:ines.md"
+        edges = {(edge["a"], edge["b"], edge["kind"]) for edge in shown["edges"]}
+        assert (ids["discount"], ids["Ann"], "links") in edges
+        assert ("page:ines.md", "page:office.md", "links") in edges
+        for holder in (ids["Ann"], "page:ines.md"):
+            assert ("name:ines prata", holder, "names") in edges
+        start = {"start": ids["lease.md"], "end": ids["discount"]}
+        path = (await door.http.get("/documents/graph/path", params=start)).json()["nodes"]
+        assert [node["kind"] for node in path] == ["document", "passage", "name", "fact", "fact"]
+        of_base = await door.house.app.library.create_collection(door.house.me, "Empty")
+        inside = (await door.http.get("/documents/graph", params={"collection": of_base.id})).json()
+        assert inside["nodes"] == []
+
+
+async def test_a_node_is_shown_with_its_text_and_what_is_beside_it(tmp_path: Path) -> None:
+    async with open_door(graph_enabled=True, data_dir=tmp_path) as door:
+        ids = await all_kinds(door)
+
+        async def beside(node: str) -> tuple[str, set[str]]:
+            answer = (await door.http.get("/documents/graph/focus", params={"node": node})).json()
+            pairs = [(edge["a"], edge["b"]) for edge in answer["edges"]]
+            assert answer["node"]["id"] == node
+            return answer["text"], {a if b == node else b for a, b in pairs if node in {a, b}}
+
+        text, others = await beside(ids["Ann"])
+        assert text == "Ines Prata was recommended by Ann."
+        assert {ids["discount"], "name:ines prata"} <= others
+        assert "page:office.md" in (await beside("page:ines.md"))[1]
+        assert "page:ines.md" in (await beside("page:office.md"))[1]
+        _, holders = await beside("name:ines prata")
+        assert {ids["Ann"], "page:ines.md"} <= holders
+        assert sum(":p" in one for one in holders) == 2
+        lost = await door.http.get("/documents/graph/focus", params={"node": "fact:none"})
+        assert lost.status_code == 404
+        found = (await door.http.get("/documents/graph/search", params={"query": "office in winter"})).json()
+        assert found["nodes"][0]["id"] == "page:office.md"
+
+
+async def test_what_is_forgotten_or_no_longer_holds_is_no_node(tmp_path: Path) -> None:
+    async with open_door(graph_enabled=True, data_dir=tmp_path) as door:
+        house, ids = door.house, await all_kinds(door)
+        fact = ids["Ann"].removeprefix("fact:")
+        await house.app.forgetting.forget(house.me, [fact])
+        told = (await door.http.get("/documents/graph")).text
+        assert "recommended" not in told
+        assert fact not in told
+        lost = await door.http.get("/documents/graph/focus", params={"node": ids["Ann"]})
+        assert lost.status_code == 404
+
+
 async def test_a_graph_that_is_off_says_how_it_is_switched_on() -> None:
     async with open_door() as door:
         answer = await door.http.get("/documents/graph")
@@ -147,7 +232,7 @@ async def test_a_graph_that_is_off_says_how_it_is_switched_on() -> None:
 
 async def test_an_empty_library_has_an_empty_graph() -> None:
     async with open_house(graph_enabled=True) as house:
-        view = await documents_of(house.app).graph.view(house.me, scope=Scope())
+        view = await house.app.graph.view(house.me)
     assert (view.nodes, view.edges, view.topics, view.left) == ((), (), (), 0)
     with pytest.raises(UnknownId):
         way(view, "document:a", "document:b")
