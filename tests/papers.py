@@ -31,6 +31,24 @@ def pdf(*pages: Sequence[str], table: Sequence[Sequence[str]] = ()) -> bytes:
     return _written(objects)
 
 
+def drawn(content: str, *, rotated: int = 0) -> bytes:
+    """A PDF of one page, 400 points wide and high, with this content and a font `/F1`."""
+    stream = content.encode()
+    page = (
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 400 400]/Rotate %d"
+        b"/Resources<</Font<</F1 3 0 R>>>>/Contents 4 0 R>>" % rotated
+    )
+    return _written(
+        [
+            b"<</Type/Catalog/Pages 2 0 R>>",
+            b"<</Type/Pages/Count 1/Kids[5 0 R]>>",
+            b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+            b"<</Length %d>>stream\n%b\nendstream" % (len(stream), stream),
+            page,
+        ]
+    )
+
+
 def _ruled(table: Sequence[Sequence[str]]) -> str:
     width, height = 100, 25
     rows, columns = len(table), len(table[0])

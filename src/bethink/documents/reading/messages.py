@@ -147,7 +147,7 @@ class Extracted:
 
 _NEEDED: Final = (
     ("PDF files", ("pypdf",), "documents"),
-    ("tables of PDF files", ("pdfplumber", "pypdfium2"), "documents"),
+    ("tables of PDF files", ("pypdfium2",), "documents"),
     ("Office, Open Document, EPUB and HTML files", ("lxml",), "documents"),
     ("spreadsheets", ("python_calamine", "lxml"), "documents"),
     ("Outlook's letters", ("oxmsg",), "documents"),

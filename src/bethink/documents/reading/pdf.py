@@ -1,6 +1,6 @@
-"""A PDF's pages as Markdown: text and headings by PDFium, ruled tables by pdfplumber. `reader` calls it.
+"""A PDF's pages as Markdown: text, headings and tables by PDFium. `reader` calls it.
 
-Both are of the extra `documents`; without it pypdf of the extra `web` reads the text alone.
+PDFium is of the extra `documents`; without it pypdf of the extra `web` reads the text alone.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from bethink.documents.reading.messages import FOREIGN, NEEDS_OCR, Ended, Opened, PageRead, UnfitError
 from bethink.documents.reading.recognition import recogniser
-from bethink.documents.reading.tables import as_markdown
+from bethink.documents.reading.ruled_tables import ruled_tables
 from bethink.internet.decoding import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bethink.documents.reading.messages import Task, Told
+    from bethink.documents.reading.ruled_tables import Box
 
 LOCKED: Final = "This PDF is locked with a password: save it without one."
 DAMAGED: Final = "This PDF is damaged: it cannot be opened."
@@ -37,14 +38,6 @@ _UNMAPPED: Final = (
     " Export the PDF anew from the program that made it."
 )
 _RECOGNISED: Final = "The text of {} was recognised in images: it may have errors."
-_FEWEST_PATHS, _MOST_PATHS = 3, 5_000
-"""A ruled table has a few lines; what has thousands is a drawing, to search which takes minutes."""
-_MOST_LINES: Final = 2_000
-_MOST_TABLES: Final = 20
-_FEWEST: Final = 2
-"""Rows and columns of a table: less is a frame."""
-_MOST_FOR_TABLES: Final = 2_000
-"""Of a PDF with more pages no tables are looked for: finding its pages once more takes too long."""
 _BROKEN_WORD: Final = re.compile("[\x02\ufffe]\r?\n")
 """How PDFium marks a word that is divided at a line's end."""
 _STRANGE: Final = 0.3
@@ -138,7 +131,7 @@ def _are(numbers: Sequence[int], verb: str = "are") -> str:
 
 
 def _opened(content: bytes) -> _Pages:
-    if find_spec("pypdfium2") and find_spec("pdfplumber"):
+    if find_spec("pypdfium2"):
         return _Pdfium(content)
     if find_spec("pypdf"):
         return _Pypdf(content)
@@ -171,8 +164,6 @@ class _Pdfium:
         from pypdfium2 import raw
 
         self.note = ""
-        self._content = content
-        self._plumber: Any = None
         self._raw: Any = raw
         self._error: type[Exception] = pypdfium2.PdfiumError
         try:
@@ -207,12 +198,10 @@ class _Pdfium:
             if is_garbage(text):
                 return _PageText("", "fonts")
             if not text.strip():
-                return _PageText("", "image" if self._has(page, self._raw.FPDF_PAGEOBJ_IMAGE, 1) else "")
+                images = page.get_objects(filter=[self._raw.FPDF_PAGEOBJ_IMAGE])
+                return _PageText("", "image" if any(True for _ in images) else "")
             lines = self._lines(number, textpage, text)
-            paths = self._count(page, self._raw.FPDF_PAGEOBJ_PATH, _MOST_PATHS)
-            tables: list[tuple[tuple[float, float, float, float], str]] = []
-            if _FEWEST_PATHS <= paths <= _MOST_PATHS and self.count <= _MOST_FOR_TABLES:
-                tables = self._tables(number, page)
+            tables = ruled_tables(page, textpage)
             textpage.close()
             page.close()
         except (self._error, *FOREIGN):
@@ -224,17 +213,6 @@ class _Pdfium:
             return self._document[number].render(scale=_DPI / _POINTS, grayscale=True).to_pil()
         except (self._error, *FOREIGN):
             return None
-
-    def _has(self, page: Any, kind: int, least: int) -> bool:  # noqa: ANN401 - it has no types
-        return self._count(page, kind, least) >= least
-
-    def _count(self, page: Any, kind: int, most: int) -> int:  # noqa: ANN401 - the same
-        count = 0
-        for _ in page.get_objects(filter=[kind]):
-            count += 1
-            if count > most:
-                break
-        return count
 
     def _lines(self, number: int, textpage: Any, text: str) -> list[_Line]:  # noqa: ANN401 - the same
         lines: list[_Line] = []
@@ -254,37 +232,12 @@ class _Pdfium:
             at += len(part) + 1 + sum(char > "\uffff" for char in part)
         return lines
 
-    def _tables(self, number: int, page: Any) -> list[tuple[tuple[float, float, float, float], str]]:  # noqa: ANN401
-        """The page's ruled tables and where they stand: left, bottom, right, top."""
-        import pdfplumber
-        from pdfminer.psexceptions import PSException
-        from pdfplumber.utils.exceptions import MalformedPDFException, PdfminerException
-
-        try:
-            if self._plumber is None:
-                self._plumber = pdfplumber.open(io.BytesIO(self._content))
-            plumbed = self._plumber.pages[number]
-            if len(plumbed.lines) + len(plumbed.rects) + len(plumbed.curves) > _MOST_LINES:
-                return []
-            found = [table for table in plumbed.find_tables()[:_MOST_TABLES] if _is_table(table)]
-            height = page.get_height()
-            tables = [
-                ((left, height - bottom, right, height - top), as_markdown(table.extract()))
-                for table in found
-                for left, top, right, bottom in (table.bbox,)
-            ]
-            plumbed.close()
-        except (PSException, MalformedPDFException, PdfminerException, *FOREIGN):
-            # PDFium still reads the text.
-            return []
-        return tables
-
 
 def _folded(text: str) -> str:
     return "".join(text.split()).casefold()
 
 
-def _set(lines: Sequence[_Line], tables: Sequence[tuple[tuple[float, float, float, float], str]]) -> str:
+def _set(lines: Sequence[_Line], tables: Sequence[tuple[Box, str]]) -> str:
     """Lines as Markdown: headings by size, paragraphs by distance, tables in place of their lines."""
     if not lines:
         return ""
@@ -320,7 +273,7 @@ def _set(lines: Sequence[_Line], tables: Sequence[tuple[tuple[float, float, floa
     return "\n\n".join(part for part in parts if part.strip())
 
 
-def _is_in(line: _Line, box: tuple[float, float, float, float]) -> bool:
+def _is_in(line: _Line, box: Box) -> bool:
     left, bottom, right, top = box
     return left <= line.x <= right and bottom <= line.y + line.size / 2 <= top
 
@@ -345,11 +298,6 @@ def _goes_on(last: _Line, line: _Line, usual: float) -> bool:
 
 def _item(text: str) -> str:
     return _BULLET.sub("- ", text)
-
-
-def _is_table(table: Any) -> bool:  # noqa: ANN401 - it has no types
-    rows: Sequence[Any] = table.rows
-    return len(rows) >= _FEWEST and max(len(row.cells) for row in rows) >= _FEWEST
 
 
 class _Pypdf:
