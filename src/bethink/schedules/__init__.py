@@ -1,0 +1,12 @@
+"""What happens by itself, and when: reminders, runs of the agent, and pages that are watched.
+
+`service` keeps schedules, `firing` runs what is due, once over all processes, and `delivery` tells the owner.
+"""
+
+from __future__ import annotations
+
+from bethink.schedules.feature import FEATURE
+from bethink.schedules.records import Notice, Schedule, ScheduleRun
+from bethink.schedules.service import ScheduleDraft, Schedules
+
+__all__ = ["FEATURE", "Notice", "Schedule", "ScheduleDraft", "ScheduleRun", "Schedules"]
