@@ -124,7 +124,7 @@ $(SMOLLM2): | .venv/editable.stamp
 # MCP servers that others wrote, for the tests of Bethink's client: by hash, apart from everything else.
 SERVERS := $(CURDIR)/.servers
 
-servers: $(SERVERS)/node/.installed $(SERVERS)/python/.installed ## foreign MCP servers, for their tests
+servers: $(SERVERS)/node/.installed $(SERVERS)/python/.installed $(SERVERS)/caldav/.installed ## foreign servers, for their tests
 
 $(SERVERS)/node/.installed: tests/servers/package.json tests/servers/package-lock.json | .venv/packages.stamp
 	@echo "== foreign MCP servers, for Node.js"
@@ -134,6 +134,15 @@ $(SERVERS)/node/.installed: tests/servers/package.json tests/servers/package-loc
 
 $(SERVERS)/python/.installed: requirements/mcp-servers.txt | .venv/packages.stamp
 	@echo "== foreign MCP servers, for Python"
+	@$(BIN)/python -m venv --clear $(@D)
+	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes -r $< \
+		|| { echo "uv could not; the same with pip"; \
+			$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; }
+	@touch $@
+
+# Calendar servers and a client: separate programs, of which nothing is a part of Bethink.
+$(SERVERS)/caldav/.installed: requirements/caldav.txt | .venv/packages.stamp
+	@echo "== foreign calendar servers and clients"
 	@$(BIN)/python -m venv --clear $(@D)
 	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes -r $< \
 		|| { echo "uv could not; the same with pip"; \
@@ -283,6 +292,7 @@ lock: .venv/bin/python ## write requirements/*.txt from pyproject.toml
 	@echo xllamacpp | $(COMPILE) - -o requirements/llamacpp.txt
 	@echo uv | $(COMPILE) - -c requirements/dev.txt -o requirements/uv.txt
 	@printf 'mcp-server-time\nmcp-server-git\nmcp-server-fetch\n' | $(COMPILE) - -o requirements/mcp-servers.txt
+	@printf 'radicale>=3.9\nxandikos\ncaldav>=3.6\n' | $(COMPILE) - -o requirements/caldav.txt
 	@printf 'openai<3\naidial-client\nlangchain-openai\nllm\n' | $(COMPILE) - -o requirements/clients.txt
 
 upgrade: ## the same, with the newest releases that are a week old

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bethink.embeddings import Embeddings
     from bethink.events import StopReason
     from bethink.forgettable import Forgettable
+    from bethink.ical.lines import Component
     from bethink.index import Index
     from bethink.principal import AccountHolder, OnBehalfOf, Principal
     from bethink.redaction import Redaction
@@ -198,6 +199,73 @@ class DocumentForm:
     made_at: Callable[[Any], int]
 
 
+@dataclass(frozen=True, slots=True)
+class ComponentState:
+    """That there is a component with this `uid`; its `etag` changes whenever what it says does."""
+
+    uid: str
+    etag: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentText:
+    """A component as unfolded lines, its changed instances behind it.
+
+    `zones` are the time zones that it names; `changed_at` is microseconds UTC.
+    """
+
+    uid: str
+    etag: str
+    lines: Sequence[str]
+    zones: frozenset[str] = frozenset()
+    changed_at: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncomingComponent:
+    """What is to be kept: the component with its changed instances, all of one uid, zones by IANA names.
+
+    `if_etag` is the etag of what it replaces, "" if there must be none yet, None if any is replaced. What is
+    `untrusted` comes from others than the owner.
+    """
+
+    uid: str
+    parts: Sequence[Component]
+    if_etag: str | None = None
+    untrusted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentOutcome:
+    """What became of an incoming component.
+
+    It is `new`, `changed`, `known` (it says what is kept), `refused` (`why` says what to mend) or
+    `conflict` (there is another one than `if_etag` says). `etag` is that of what is kept.
+    """
+
+    kind: Literal["new", "changed", "known", "refused", "conflict"]
+    etag: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentForm:
+    """How records of one kind go into iCalendar and back (RFC 5545): `name` is VEVENT or VTODO.
+
+    `states` gives all of an owner's, some at a time, and `texts` what those with some uids say, in their
+    order, None for what is gone. `put` keeps what comes and says of each what became of it. `delete` gives
+    whether there was one; it raises `Conflict` if it has another etag. `within` gives the uids of what lies
+    in a span of time, microseconds UTC.
+    """
+
+    name: Literal["VEVENT", "VTODO"]
+    states: Callable[[str], AsyncGenerator[Sequence[ComponentState]]]
+    texts: Callable[[Principal, Sequence[str]], Awaitable[Sequence[ComponentText | None]]]
+    put: Callable[[Principal, Sequence[IncomingComponent]], Awaitable[Sequence[ComponentOutcome]]]
+    delete: Callable[[Principal, str, str | None], Awaitable[bool]]
+    within: Callable[[Principal, int, int], Awaitable[frozenset[str]]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionRule:
     """What of a feature goes by itself, or is merged, when it is due; housekeeping asks every hour.
@@ -366,7 +434,8 @@ class OpenFeature:
     (kind, id). `forgettable` is how all of it goes, and what holds the words of a question. `cut` takes what
     is forgotten out of its records, wherever that was first found, and shows it; `redact` does so with what
     takes too long for a preview. `clean` removes what no record names any more. `documents` are its lines in
-    an export file. `tasks` run beside everything else. `retention` is what goes by itself, `check` what
+    an export file, `components` those in a calendar. `tasks` run beside everything else. `retention` is what
+    goes by itself, `check` what
     needs a look, and `statistics` are numbers by their names. `due` gives reminders, and `next_due` when
     the next one is: who has them publishes `DUE_CHANGED`.
     """
@@ -379,6 +448,7 @@ class OpenFeature:
     redact: Callable[[str, Redaction], Awaitable[Sequence[Change]]] | None = None
     clean: Callable[[str], Awaitable[None]] | None = None
     documents: Sequence[DocumentForm] = ()
+    components: Sequence[ComponentForm] = ()
     tasks: Sequence[BackgroundTask] = ()
     retention: Sequence[RetentionRule] = ()
     check: Callable[[Principal], Awaitable[Sequence[HealthFinding]]] | None = None
@@ -493,6 +563,11 @@ class Features:
     def documents(self) -> dict[str, DocumentForm]:
         """The forms of lines in an export file, by their kind."""
         return {form.kind: form for one in self for form in one.documents}
+
+    @property
+    def components(self) -> dict[str, ComponentForm]:
+        """The forms of components in a calendar, by their names."""
+        return {form.name: form for one in self for form in one.components}
 
     @property
     def ephemeral(self) -> frozenset[str]:

@@ -8,10 +8,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from bethink.clock import to_us
 from bethink.errors import BadInput
 
 if TYPE_CHECKING:
-    from bethink.ical.lines import Line
+    from bethink.ical.lines import Component, Line
 
 _ESCAPED = {"\\\\": "\\", "\\;": ";", "\\,": ",", "\\n": "\n", "\\N": "\n"}
 _ESCAPE = re.compile(r"\\[\\;,nN]")
@@ -119,6 +120,14 @@ def utc(us: int) -> str:
     """Microseconds as a value in UTC."""
     moment = datetime.fromtimestamp(us // 1_000_000, UTC)
     return f"{moment.year:04}{moment:%m%dT%H%M%S}Z"
+
+
+def created_at(component: Component, now: int) -> int:
+    """When a component was made, microseconds UTC; `now` if it does not say, or says a time to come."""
+    try:
+        return min(now, to_us(when(component.value("CREATED")).moment()))
+    except BadInput:
+        return now
 
 
 def duration(value: str) -> timedelta:

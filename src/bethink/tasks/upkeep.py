@@ -24,6 +24,7 @@ from bethink.store import Delete, Put, Scan, items_of, pages_of
 from bethink.tasks.fields import checked
 from bethink.tasks.records import KIND, PRIORITIES, STATUSES, TASKS, UNDO, Task, index_item
 from bethink.tasks.service import Tasks, due_day, is_overdue
+from bethink.tasks.vtodo import TaskComponents
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -231,6 +232,7 @@ def _open(at: Surroundings) -> OpenFeature:
         forgettable=replace(upkeep.texts.forgettable, take=upkeep.take),
         cut=upkeep.cut,
         documents=[_form(at.store)],
+        components=[TaskComponents(tasks).form],
         statistics=upkeep.statistics,
         retention=[
             RetentionRule(

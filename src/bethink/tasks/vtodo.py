@@ -1,0 +1,492 @@
+"""Tasks as VTODO components of iCalendar, and back (RFC 5545, 3.6.2; RFC 9253 for what comes first).
+
+What no field of a task holds stays in `Task.extra` and is written again. Statuses that VTODO has not are
+told in a line of our own, which other programs hand back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from bethink.clock import to_us
+from bethink.errors import BadInput, Conflict
+from bethink.feature import ComponentForm, ComponentOutcome, ComponentState, ComponentText
+from bethink.ical.alarms import alarm, minutes_before
+from bethink.ical.lines import Component, Line
+from bethink.ical.remainder import kept_alarms, remainder, with_remainder
+from bethink.ical.values import (
+    When,
+    created_at,
+    duration,
+    escaped,
+    texts,
+    unescaped,
+    utc,
+    when,
+    when_of,
+    written_when,
+)
+from bethink.principal import Principal
+from bethink.store import Delete, Put, Scan, items_of, pages_of
+from bethink.tasks.fields import checked
+from bethink.tasks.records import (
+    MAX_DESCRIPTION,
+    MAX_PROJECT,
+    MAX_REMINDERS,
+    MAX_TAG,
+    MAX_TAGS,
+    MAX_TITLE,
+    OPEN,
+    TASKS,
+    UNDO,
+    Status,
+    Task,
+    TaskUndo,
+    index_item,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from bethink.feature import IncomingComponent
+    from bethink.store import Change, Versioned
+    from bethink.tasks.service import Tasks
+
+_PAGE: Final = 500
+_UNTITLED: Final = "Untitled task"
+_GAP: Final = 1 << 32
+"""Between two tasks of a column, as the service has it."""
+_STATUS: Final[Mapping[Status, str]] = {
+    "backlog": "NEEDS-ACTION",
+    "todo": "NEEDS-ACTION",
+    "blocked": "NEEDS-ACTION",
+    "in_progress": "IN-PROCESS",
+    "done": "COMPLETED",
+    "archived": "CANCELLED",
+}
+_READ_STATUS: Final[Mapping[str, Status]] = {
+    "NEEDS-ACTION": "todo",
+    "IN-PROCESS": "in_progress",
+    "COMPLETED": "done",
+    "CANCELLED": "archived",
+}
+_PRIORITY: Final = {"urgent": "1", "high": "3", "low": "9"}
+"""Medium is what stands where there is no line."""
+_OWN: Final = "X-BETHINK-"
+_OWNED: Final = {
+    "UID": "uid",
+    "SUMMARY": "title",
+    "DESCRIPTION": "description",
+    "STATUS": "status",
+    "COMPLETED": "status",
+    "PERCENT-COMPLETE": "status",
+    f"{_OWN}STATUS": "status",
+    "PRIORITY": "priority",
+    "DTSTART": "start",
+    "DUE": "due",
+    "DURATION": "due",
+    "CATEGORIES": "tags",
+    "RRULE": "recurrence",
+    f"{_OWN}RECURS-FROM": "recurrence",
+    "RELATED-TO": "relations",
+    f"{_OWN}PROJECT": "project",
+    f"{_OWN}ESTIMATED-HOURS": "hours",
+}
+_PRECEDES: Final = "DEPENDS-ON"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReading:
+    """Reads components for an owner of this time zone."""
+
+    zone: str
+
+    def fields(self, component: Component) -> dict[str, Any]:
+        """What a component says of a task, by the names of its fields; relations by uids.
+
+        Raises:
+            BadInput: a value cannot be read.
+        """
+        title = _cut(" ".join(unescaped(component.value("SUMMARY")).split()), MAX_TITLE)
+        status, done_at = _status(component)
+        due = self._due(component)
+        start = component.line("DTSTART")
+        begins = when_of(start) if start else None
+        tags = [tag[:MAX_TAG] for line in component.all("CATEGORIES") for tag in texts(line.value)]
+        hours = component.value(f"{_OWN}ESTIMATED-HOURS")
+        return {
+            "title": title or _UNTITLED,
+            "description": _cut(unescaped(component.value("DESCRIPTION")).strip(), MAX_DESCRIPTION),
+            "status": status,
+            "done_at": done_at,
+            "is_whole": component.value("PERCENT-COMPLETE") == "100" or status == "done",
+            "priority": _priority(component.value("PRIORITY")),
+            "due": due,
+            "starts_before": begins is None or due is None or begins.moment() <= due.moment(),
+            "tags": list({tag.casefold(): tag for tag in tags}.values())[:MAX_TAGS],
+            "recurrence": component.value("RRULE") or None,
+            "recurs_from": "done" if component.value(f"{_OWN}RECURS-FROM").upper() == "DONE" else "due",
+            "project": _cut(unescaped(component.value(f"{_OWN}PROJECT")), MAX_PROJECT) or None,
+            "estimated_hours": float(hours) if hours.replace(".", "", 1).isdecimal() else None,
+            "parent": next(iter(_related(component, "PARENT")), None),
+            "needs": _related(component, _PRECEDES),
+            "reminders": self.reminders(component, due),
+        }
+
+    def reminders(self, component: Component, due: When | None) -> list[int]:
+        """Minutes before it is due, of the alarms that can be said so."""
+        ends = due and due.moment(self.zone)
+        found = {minutes_before(part, ends, ends) for part in component.parts if part.name == "VALARM"}
+        return sorted(minutes for minutes in found if minutes is not None)[:MAX_REMINDERS]
+
+    def _due(self, component: Component) -> When | None:
+        if (line := component.line("DUE")) is not None:
+            due = when_of(line)
+        elif (start := component.line("DTSTART")) is not None and component.value("DURATION"):
+            begins, span = when_of(start), duration(component.value("DURATION"))
+            due = When(begins.local + span, begins.zone)
+        else:
+            return None
+        # Not with a rule: its moments would move with summer time.
+        return due.there(self.zone) if due.zone == "UTC" and not component.value("RRULE") else due
+
+
+def _status(component: Component) -> tuple[Status, int | None]:
+    done = component.value("COMPLETED")
+    told = component.value("STATUS").upper() or ("COMPLETED" if done else "NEEDS-ACTION")
+    status = _READ_STATUS.get(told, "todo")
+    own = component.value(f"{_OWN}STATUS").lower()
+    if own in _STATUS and _STATUS[own] == told:  # pyright: ignore[reportIndexIssue] - it is one of them
+        status = own  # pyright: ignore[reportAssignmentType] - the same
+    at = to_us(when(done, name="COMPLETED").moment()) if done and status not in OPEN else None
+    return status, at  # pyright: ignore[reportReturnType] - the same
+
+
+def _priority(text: str) -> str:
+    """RFC 5545, 3.8.1.9: 1 is the highest, 5 the middle, 9 the lowest, 0 none."""
+    number = int(text) if text.isdecimal() and len(text) == 1 else 0
+    return {0: "medium", 1: "urgent", 2: "urgent", 3: "high", 4: "high", 5: "medium"}.get(number, "low")
+
+
+def _related(component: Component, kind: str) -> list[str]:
+    lines = component.all("RELATED-TO")
+    uids = [
+        unescaped(line.value) for line in lines if (line.parameter("RELTYPE") or "PARENT").upper() == kind
+    ]
+    return list(dict.fromkeys(uids))
+
+
+def lines_of(task: Task, parent: str | None, needs: Sequence[str]) -> Component:
+    """The component of a task without what other programs added; relations are uids."""
+    hours = task.estimated_hours
+    values = {
+        "UID": escaped(task.uid),
+        "DTSTAMP": utc(task.updated_at),
+        "CREATED": utc(task.created_at),
+        "LAST-MODIFIED": utc(task.updated_at),
+        "SUMMARY": escaped(task.title),
+        "DESCRIPTION": escaped(task.description),
+        "STATUS": _STATUS[task.status],
+        f"{_OWN}STATUS": task.status.upper() if task.status in {"backlog", "blocked"} else "",
+        "COMPLETED": "" if task.done_at is None else utc(task.done_at),
+        "PRIORITY": _PRIORITY.get(task.priority, ""),
+        "CATEGORIES": ",".join(map(escaped, task.tags)),
+        "RRULE": task.recurrence or "",
+        f"{_OWN}RECURS-FROM": "DONE" if task.recurrence and task.recurs_from == "done" else "",
+        "RELATED-TO": escaped(parent or ""),
+        f"{_OWN}PROJECT": escaped(task.project or ""),
+        f"{_OWN}ESTIMATED-HOURS": "" if hours is None else f"{hours:g}",
+    }
+    lines = [Line(name, value) for name, value in values.items() if value]
+    lines += [Line("RELATED-TO", escaped(uid), f";RELTYPE={_PRECEDES}") for uid in needs]
+    if (due := due_of(task)) is not None:
+        # A rule needs what it counts from (3.8.5.3).
+        lines += [_time(name, due) for name in (("DTSTART", "DUE") if task.recurrence else ("DUE",))]
+    return Component("VTODO", lines)
+
+
+def due_of(task: Task) -> When | None:
+    """When a task is due, as a calendar has it."""
+    if task.due is None:
+        return None
+    plain = task.due.replace("-", "").replace(":", "")
+    return when(plain, task.zone)
+
+
+def _time(name: str, at: When) -> Line:
+    if at.is_day:
+        return Line(name, written_when(at), ";VALUE=DATE")
+    zone = at.zone if at.zone != "UTC" else ""
+    return Line(name, written_when(at), f";TZID={zone}" if zone else "")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskComponents:
+    """The tasks of all owners as components."""
+
+    tasks: Tasks
+
+    @property
+    def form(self) -> ComponentForm:
+        """What calendars walk over."""
+        return ComponentForm(
+            name="VTODO",
+            states=self.states,
+            texts=self.texts,
+            put=self.put,
+            delete=self.delete,
+            within=self.within,
+        )
+
+    async def states(self, owner: str) -> AsyncGenerator[Sequence[ComponentState]]:
+        """All of an owner's."""
+        async for page in pages_of(self.tasks.store, owner, Scan(TASKS, order="created_at", limit=_PAGE)):
+            yield [ComponentState(item.record.uid, _etag(item)) for item in page]
+
+    async def texts(self, principal: Principal, uids: Sequence[str]) -> list[ComponentText | None]:
+        """What they say, None for what is gone."""
+        held = await self._held(principal.owner, uids)
+        related = {id for item in held.values() for id in _relations(item.record)}
+        named = await self.tasks.store.get(TASKS, principal.owner, list(related))
+        uid_of = {item.record.id: item.record.uid for item in named if item}
+        reading = TaskReading(principal.time_zone)
+        return [_text(held[uid], uid_of, reading) if uid in held else None for uid in uids]
+
+    async def put(
+        self, principal: Principal, incoming: Sequence[IncomingComponent]
+    ) -> list[ComponentOutcome]:
+        """Keep them, a page in one commit; what is refused leaves the others as they are."""
+        done: list[ComponentOutcome] = []
+        for start in range(0, len(incoming), _PAGE):
+            page = incoming[start : start + _PAGE]
+            try:
+                done += await self._put(principal, page)
+            except Conflict:
+                # Somebody changed one of them meanwhile: each by itself.
+                for one in page:
+                    try:
+                        done += await self._put(principal, [one])
+                    except Conflict:
+                        done.append(ComponentOutcome("conflict"))
+        return done
+
+    async def delete(self, principal: Principal, uid: str, if_etag: str | None) -> bool:
+        """Remove a task; it can be undone, and its parts stay as tasks of their own."""
+        held = (await self._held(principal.owner, [uid])).get(uid)
+        if held is None:
+            return False
+        if if_etag is not None and if_etag != _etag(held):
+            raise Conflict
+        scan = Scan(TASKS, {"parent": held.record.id}, "created_at", limit=_PAGE)
+        parts = [item async for item in items_of(self.tasks.store, principal.owner, scan)]
+        undo = TaskUndo(
+            id=self.tasks.new_id(), at=self.tasks.clock.now_us(), before=(held.record,), versions=(0,)
+        )
+        freed = [_put(msgspec.structs.replace(part.record, parent=None), part.version) for part in parts]
+        changes: list[Change] = [Delete(TASKS, held.record.id, held.version), *freed, Put(UNDO, undo, 0)]
+        await self.tasks.store.commit(principal.owner, changes)
+        return True
+
+    async def within(self, principal: Principal, begin: int, end: int) -> frozenset[str]:
+        """Those that are due in a span, and those without a date, as the standard has it (RFC 4791, 9.9)."""
+        found: set[str] = set()
+        async for page in pages_of(
+            self.tasks.store, principal.owner, Scan(TASKS, order="created_at", limit=_PAGE)
+        ):
+            for item in page:
+                due = due_of(item.record)
+                at = to_us(due.moment(principal.time_zone)) if due else None
+                if at is None or begin <= at < end or item.record.recurrence:
+                    found.add(item.record.uid)
+        return frozenset(found)
+
+    async def _held(self, owner: str, uids: Sequence[str]) -> dict[str, Versioned[Task]]:
+        """The tasks of these uids."""
+        pages = await self.tasks.store.scan(owner, *(Scan(TASKS, {"uid": uid}, limit=1) for uid in uids))
+        return {item.record.uid: item for page in pages for item in page.items}
+
+    async def _put(
+        self, principal: Principal, incoming: Sequence[IncomingComponent]
+    ) -> list[ComponentOutcome]:
+        reading = TaskReading(principal.time_zone)
+        held = await self._held(principal.owner, [one.uid for one in incoming])
+        ids = {
+            one.uid: held[one.uid].record.id if one.uid in held else self.tasks.new_id() for one in incoming
+        }
+        read = [self._read(one, held.get(one.uid), reading) for one in incoming]
+        related = {uid for found in read if not isinstance(found, str) for uid in found[1] if uid not in ids}
+        ids |= {uid: item.record.id for uid, item in (await self._held(principal.owner, [*related])).items()}
+        changes: list[Change] = []
+        outcomes: list[ComponentOutcome] = []
+        ends: dict[str, int] = {}
+        for one, found in zip(incoming, read, strict=True):
+            before = held.get(one.uid)
+            if isinstance(found, str):
+                outcomes.append(ComponentOutcome("refused", why=found))
+                continue
+            if one.if_etag is not None and one.if_etag != (_etag(before) if before else ""):
+                outcomes.append(ComponentOutcome("conflict", _etag(before) if before else ""))
+                continue
+            task = await self._made(principal, one, before, found=found, ids=ids, ends=ends)
+            if before is not None and _same(task, before.record):
+                outcomes.append(ComponentOutcome("known", _etag(before)))
+                continue
+            version = before.version if before else 0
+            changes.append(_put(task, version))
+            outcomes.append(ComponentOutcome("changed" if before else "new", _etag_of(task.id, version + 1)))
+        if changes:
+            await self.tasks.store.commit(principal.owner, changes)
+        return outcomes
+
+    def _read(
+        self, one: IncomingComponent, before: Versioned[Task] | None, reading: TaskReading
+    ) -> tuple[dict[str, Any], list[str]] | str:
+        """The fields and related uids of what comes; or why it is refused."""
+        try:
+            fields = reading.fields(_master(one.parts))
+            values = _checked(fields, self.tasks, reading.zone)
+        except (BadInput, OverflowError, ValueError) as error:
+            return error.message if isinstance(error, BadInput) else f"It cannot be read: {error}"
+        if before is not None and _STATUS[before.record.status] == _STATUS[values["status"]]:
+            # Programs that know no other statuses do not change one by writing what they know.
+            own = _master(one.parts).value(f"{_OWN}STATUS")
+            values["status"] = values["status"] if own else before.record.status
+        parent = fields["parent"]
+        return values | {"needs": fields["needs"], "parent": parent}, [
+            *([parent] if parent else []),
+            *fields["needs"],
+        ]
+
+    async def _made(
+        self,
+        principal: Principal,
+        one: IncomingComponent,
+        before: Versioned[Task] | None,
+        *,
+        found: tuple[dict[str, Any], list[str]],
+        ids: Mapping[str, str],
+        ends: dict[str, int],
+    ) -> Task:
+        """The task that a component says, with what no field holds."""
+        values, _ = found
+        at = self.tasks.clock.now_us()
+        parent, needs = values.pop("parent"), values.pop("needs")
+        relations = {
+            "parent": ids.get(parent) if parent and parent != one.uid else None,
+            "depends_on": tuple(ids[uid] for uid in needs if uid in ids and uid != one.uid),
+        }
+        master = _master(one.parts)
+        blank = Task(id=ids[one.uid], uid=one.uid, title="", created_at=created_at(master, at), updated_at=at)
+        task = msgspec.structs.replace(
+            before.record if before else blank,
+            **values,
+            **relations,
+            updated_at=at,
+            untrusted=one.untrusted or (before is not None and before.record.untrusted),
+        )
+        if before is None or before.record.status != task.status:
+            task = msgspec.structs.replace(
+                task, position=await self._place(principal.owner, task.status, ends)
+            )
+        theirs = Component(
+            "VTODO", master.lines, [*master.parts, *[part for part in one.parts if part is not master]]
+        )
+        uid_of = {id: uid for uid, id in ids.items()}
+        return msgspec.structs.replace(task, extra=remainder(theirs, _ours(task, uid_of), _OWNED))
+
+    async def _place(self, owner: str, status: str, ends: dict[str, int]) -> int:
+        """Behind the last task of a column."""
+        if status not in ends:
+            scan = Scan(TASKS, {"status": status}, "position", reverse=True, limit=1)
+            (page,) = await self.tasks.store.scan(owner, scan)
+            ends[status] = page.items[0].record.position if page.items else 0
+        ends[status] += _GAP
+        return ends[status]
+
+
+def _checked(fields: Mapping[str, Any], tasks: Tasks, zone: str) -> dict[str, Any]:
+    due: When | None = fields["due"]
+    given = {
+        name: fields[name]
+        for name in ("title", "description", "status", "priority", "tags", "recurrence", "recurs_from")
+    }
+    given |= {name: fields[name] for name in ("project", "estimated_hours", "reminders")}
+    if due is not None:
+        given |= {"due_date": due.iso} if due.is_day else {"due_at": due.iso, "zone": due.zone}
+    else:
+        given |= {"due_date": None}
+    now = tasks.now(Principal("", time_zone=zone))
+    values = checked(given, now)
+    is_open = values["status"] in OPEN
+    values["done_at"] = None if is_open else fields["done_at"] or to_us(now)
+    return values
+
+
+def _master(parts: Sequence[Component]) -> Component:
+    """The component that stands for all: the others are changed instances of it."""
+    return next((part for part in parts if part.line("RECURRENCE-ID") is None), parts[0])
+
+
+def _relations(task: Task) -> list[str]:
+    return [*([task.parent] if task.parent else []), *task.depends_on]
+
+
+def _ours(task: Task, uid_of: Mapping[str, str]) -> Component:
+    ours = lines_of(
+        task,
+        uid_of.get(task.parent) if task.parent else None,
+        [uid_of[id] for id in task.depends_on if id in uid_of],
+    )
+    ours.parts = [alarm(minutes, task.title, related="END") for minutes in task.reminders]
+    return ours
+
+
+def _text(item: Versioned[Task], uid_of: Mapping[str, str], reading: TaskReading) -> ComponentText:
+    task = item.record
+    ours = _ours(task, uid_of)
+    if task.extra:
+        ours.parts = _alarms(task, reading)
+        ours = with_remainder(ours, task.extra, meaning=reading.fields, owned=_OWNED)
+    instances = [part for part in ours.parts if part.name == "VTODO"]
+    ours.parts = [part for part in ours.parts if part.name != "VTODO"]
+    zones = {line.parameter("TZID") for one in (ours, *instances) for line in one.lines}
+    lines = [line for one in (ours, *instances) for line in one.unfolded()]
+    return ComponentText(
+        uid=task.uid,
+        etag=_etag(item),
+        lines=lines,
+        zones=frozenset(zone for zone in zones if zone),
+        changed_at=task.updated_at,
+    )
+
+
+def _alarms(task: Task, reading: TaskReading) -> list[Component]:
+    """The alarms of a task: those of another program if they still ring when the task says, else our own."""
+    due = due_of(task)
+    ends = due and due.moment(reading.zone)
+    theirs = {minutes_before(part, ends, ends): part for part in kept_alarms(task.extra)}
+    alarms = [theirs.get(minutes) or alarm(minutes, task.title, related="END") for minutes in task.reminders]
+    return alarms + [part for minutes, part in theirs.items() if minutes is None]
+
+
+def _same(task: Task, before: Task) -> bool:
+    return msgspec.structs.replace(task, updated_at=before.updated_at, untrusted=before.untrusted) == before
+
+
+def _etag(item: Versioned[Task]) -> str:
+    return _etag_of(item.record.id, item.version)
+
+
+def _etag_of(id: str, version: int) -> str:
+    return f"{id[-12:]}-{version}"
+
+
+def _put(task: Task, version: int) -> Put[Task]:
+    return Put(TASKS, task, version, index_item(task))
