@@ -163,10 +163,10 @@ def _status(component: Component) -> tuple[Status, int | None]:
     told = component.value("STATUS").upper() or ("COMPLETED" if done else "NEEDS-ACTION")
     status = _READ_STATUS.get(told, "todo")
     own = component.value(f"{_OWN}STATUS").lower()
-    if own in _STATUS and _STATUS[own] == told:  # pyright: ignore[reportIndexIssue] - it is one of them
-        status = own  # pyright: ignore[reportAssignmentType] - the same
+    if own in _STATUS and _STATUS[own] == told:
+        status = own
     at = to_us(when(done, name="COMPLETED").moment()) if done and status not in OPEN else None
-    return status, at  # pyright: ignore[reportReturnType] - the same
+    return status, at
 
 
 def _priority(text: str) -> str:
