@@ -52,6 +52,7 @@ from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
 from bethink.people import People
 from bethink.ports import Ports, open_ports, shared_resources_of
+from bethink.recall.conversation_memory import ConversationMemory
 from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import Passages
 from bethink.recall.service import Recall
@@ -121,6 +122,18 @@ class App:
     def conversations(self) -> Conversations:
         """What is said."""
         return self.features.of(Conversations)
+
+    @property
+    def conversation_memory(self) -> ConversationMemory:
+        """What programs store and ask of conversations."""
+        return ConversationMemory(
+            settings=self.settings,
+            conversations=self.conversations,
+            recall=self.recall,
+            bases=self.features.of(Documents).bases,
+            filter_for=self.visibility.filter_for,
+            on_written=self.background.ask_vectors,
+        )
 
     @property
     def library(self) -> Library:

@@ -37,6 +37,7 @@ BethinkError
 │   ├── DialRefused
 │   ├── DialBusy
 │   └── DialChanged
+├── MemoryUnavailable
 ├── EmbeddingsUnavailable
 └── SandboxUnavailable
 
@@ -340,6 +341,13 @@ class DialChanged(DialError):
 
     code = "dial_changed"
     status = 412
+
+
+class MemoryUnavailable(BethinkError):
+    """Memory is switched off (BETHINK_MEMORY_ENABLED): nothing is remembered or recalled."""
+
+    code = "memory_unavailable"
+    status = 503
 
 
 class EmbeddingsUnavailable(BethinkError):

@@ -472,7 +472,8 @@ class Feature:
     `sources` those whose records a fact may name as where it came from, by the kind of that source.
     `tools`, `routes` and `commands` name the modules of its faces, imported when the toolbox, the web
     application or the command line is made: they have `tools_of`, `router` and `register`.
-    `mcp_summary` tells MCP clients of the tools whose family has its name. `by_parts` are the kinds of its
+    `mcp_summary` tells MCP clients of the tools whose family has its name, if they ask for it by name where
+    it is `mcp_on_request`. `by_parts` are the kinds of its
     index items of which each part has a vector, not the beginning alone.
     """
 
@@ -487,6 +488,7 @@ class Feature:
     routes: tuple[str, ...] = ()
     commands: str = ""
     mcp_summary: str = ""
+    mcp_on_request: bool = False
     by_parts: frozenset[str] = frozenset()
 
 

@@ -447,6 +447,10 @@ class Settings(BaseModel):
     )
     memory_search_limit: int = _setting(10, "Default number of results of a memory search.", ge=1, le=50)
 
+    conversations_archive_above: int | None = _setting(
+        50_000, "Turns above which old conversations are archived by themselves; never if unset.", ge=1
+    )
+    conversations_archive_days: int = _setting(183, "Days after which a conversation is old.", ge=1)
     memory_consolidation: bool = _setting(
         True, "Whether memories that say the same are merged once a day; it can be undone."
     )

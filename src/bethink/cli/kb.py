@@ -162,27 +162,27 @@ def _asked(options: Namespace) -> dict[str, Any]:
 
 async def _found_in_archive(app: App, path: Path, options: Namespace) -> list[PassageHit]:
     """What an archive answers, opened in memory: nothing of it stays."""
-    import tempfile
-
     import anyio.to_thread
 
     from bethink.app import open_app
     from bethink.documents.service import Documents
+    from bethink.documents.work_folders import work_folder
     from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
     from bethink.ports import Ports
 
     index = MemoryIndex()
     ports = Ports(MemoryStore(index), index, MemoryBus(), app.ports.embeddings, None)
-    folder = await anyio.to_thread.run_sync(tempfile.TemporaryDirectory)
+    opening = work_folder(app.features.of(Documents).bases.work)
+    folder = await anyio.to_thread.run_sync(opening.__enter__)
     try:
-        settings = app.settings.model_copy(update={"data_dir": Path(folder.name)})
+        settings = app.settings.model_copy(update={"data_dir": folder})
         async with open_app(settings, ports, beside=app) as opened:
             principal = await opened.accounts.authenticate(audience="cli")
             bases = opened.features.of(Documents).bases
             report = await bases.import_archive(principal, path)
             return await bases.search(principal, report.name, options.query, **_asked(options))
     finally:
-        await anyio.to_thread.run_sync(folder.cleanup)
+        await anyio.to_thread.run_sync(opening.__exit__, None, None, None)
 
 
 def _hit(hit: PassageHit) -> dict[str, Any]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 families: memory, people, vault, knowledge, web, python; what is switched off is not offered
+`--only conversations` offers the memory service for turns of other programs, and nothing else has it
 `bethink serve` offers the same at /mcp and can run at the same time on the same data."""
 COMMANDS = Commands(_EPILOG)
 

@@ -7,6 +7,7 @@ a turn costs the same however long the history is.
 
 from __future__ import annotations
 
+from bethink.conversations.entries import RESERVED, MemoryEntry, NewTurn, checked_id, turns_of
 from bethink.conversations.records import (
     CONVERSATIONS,
     KIND,
@@ -61,6 +62,7 @@ __all__ = [
     "MESSAGES",
     "NEW_TITLE",
     "OWNER",
+    "RESERVED",
     "SIGHTINGS",
     "SUMMARIES",
     "WITHDRAWN_KIND",
@@ -70,6 +72,8 @@ __all__ = [
     "ConversationEdit",
     "ConversationStart",
     "Conversations",
+    "MemoryEntry",
+    "NewTurn",
     "PastMessage",
     "RecalledRef",
     "Sighting",
@@ -79,6 +83,7 @@ __all__ = [
     "branch_of",
     "charged",
     "checked_content",
+    "checked_id",
     "checked_system",
     "checked_title",
     "continued",
@@ -92,4 +97,5 @@ __all__ = [
     "switched",
     "title_from",
     "turn_of",
+    "turns_of",
 ]

@@ -246,7 +246,8 @@ class Conversation(Record, frozen=True, kw_only=True):
     use beside the settings; `system` is never part of its messages. One that is
     `temporary` is not listed, not searched and not recalled from, and is
     removed a day after its last change. `origin` names the program where it was
-    held, "" for one of Bethink's own.
+    held, "" for one of Bethink's own; `caller_id` is what the program calls it that stores
+    its turns.
     """
 
     title: str
@@ -266,6 +267,7 @@ class Conversation(Record, frozen=True, kw_only=True):
     system: str = ""
     temporary: int = 0
     origin: str = ""
+    caller_id: str | None = None
 
 
 class RecalledRef(msgspec.Struct, frozen=True, kw_only=True):
@@ -307,7 +309,8 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     `filled` is how much of the model's window was taken. A summary (on the branch
     `SUMMARIES`) `covers` the lines of that branch before its `position`. The
     places of `used` and `unbacked` are characters of its text: what changes the
-    text drops them.
+    text drops them. `metadata` is what a program said of the turn that it stored, with
+    each of its messages.
     """
 
     conversation: str
@@ -330,6 +333,7 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     usage: tuple[Usage, ...] = ()
     filled: ContextFilled | None = None
     covers: int | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
 
 
 class Sighting(Record, frozen=True, kw_only=True):
@@ -379,7 +383,8 @@ def turn_of(conversation: Conversation, stored: StoredMessage) -> IndexItem | No
     That are tools' results, calls, slash commands, everything of a run that
     has not ended, and everything of a temporary conversation: `conversation` is
     the record beside which the message is committed. The vector is filled in
-    later (`maintenance.background`).
+    later (`maintenance.background`). One with metadata is a whole by itself, so that a search
+    can be bounded to those with some metadata.
     """
     if conversation.temporary:
         return None
@@ -394,6 +399,7 @@ def turn_of(conversation: Conversation, stored: StoredMessage) -> IndexItem | No
         conversation=stored.conversation,
         project=conversation.project,
         speaker=speaker_of(stored),
+        part_of=stored.id if stored.metadata else None,
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from bethink.conversations.entries import NewTurn, conversation_id_of
 from bethink.conversations.records import (
     CONVERSATIONS,
     KIND,
@@ -27,10 +29,10 @@ from bethink.conversations.records import (
     switched,
     turn_of,
 )
-from bethink.errors import BadInput, Busy, UnknownId
-from bethink.feature import Feature, OpenFeature, Recallable, RecallKind
+from bethink.errors import BadInput, Busy, Conflict, UnknownId
+from bethink.feature import Feature, OpenFeature, Recallable, RecallKind, RetentionRule
 from bethink.messages import AssistantMessage, UserMessage
-from bethink.store import Page, Put, Scan, Versioned, retry_conflicts
+from bethink.store import Page, Put, Scan, Versioned, pages_of, retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from bethink.events import Usage
     from bethink.feature import Surroundings
     from bethink.principal import Principal
+    from bethink.settings import Settings
     from bethink.store import Key, Store
 
 
@@ -52,8 +55,22 @@ def _open(at: Surroundings) -> OpenFeature:
 
     conversations = Conversations(at.store, at.clock, at.new_id)
     return OpenFeature(
-        service=conversations, recall=[RecallKind(name=KIND, resolve=resolve, lookups=LOOKUP_KIND)]
+        service=conversations,
+        recall=[RecallKind(name=KIND, resolve=resolve, lookups=LOOKUP_KIND)],
+        retention=_retention(conversations, at.settings),
     )
+
+
+def _retention(conversations: Conversations, settings: Settings) -> list[RetentionRule]:
+    above = settings.conversations_archive_above
+    if above is None:
+        return []
+
+    async def archive(principal: Principal) -> int:
+        days = settings.conversations_archive_days
+        return await conversations.archive_old(principal, above=above, days=days)
+
+    return [RetentionRule(of=(CONVERSATIONS,), log="old conversations are archived", drop=archive)]
 
 
 FEATURE = Feature(
@@ -64,6 +81,10 @@ FEATURE = Feature(
     sources={"conversation": CONVERSATIONS},
     routes=("bethink.web.conversations",),
     commands="bethink.cli.conversations",
+    mcp_summary=(
+        "A memory of conversations that other programs hold: store each turn, retrieve what was said before."
+    ),
+    mcp_on_request=True,
 )
 
 
@@ -98,7 +119,10 @@ def charged(held: Conversation, usage: Iterable[Usage]) -> Conversation:
     return msgspec.structs.replace(held, spent=tuple(sums.values()))
 
 
-TEMPORARY_US = 86_400 * 1_000_000
+_DAY_US = 86_400 * 1_000_000
+_ARCHIVED_TOGETHER = 200
+"""Conversations of one commit."""
+TEMPORARY_US = _DAY_US
 """How long a temporary conversation is kept after its last change: a day."""
 _POSITION_DIGITS = 12
 
@@ -347,6 +371,87 @@ class Conversations:
             ],
         )
         return [message.id for message in messages]
+
+    async def called(self, principal: Principal, caller_id: str) -> Versioned[Conversation] | None:
+        """The conversation with this id, or to which the program that stores its turns gives it."""
+        ids = [caller_id, conversation_id_of(caller_id)]
+        found = await self.store.get(CONVERSATIONS, principal.owner, ids)
+        return next((one for one in found if one is not None), None)
+
+    @retry_conflicts
+    async def store_turn(self, principal: Principal, turn: NewTurn) -> StoredMessage:
+        """Keep a turn that took place elsewhere, behind the last one; the message that begins it.
+
+        A conversation that is not here begins with it, and one that was archived goes on.
+
+        Raises:
+            BadInput: it is a temporary conversation, of which nothing is remembered.
+            Busy: a run is answering in it.
+        """
+        now = self.clock.now_us()
+        found = await self.called(principal, turn.conversation_id)
+        held = found.record if found else self._called_so(principal, turn.conversation_id, now)
+        if held.temporary:
+            raise BadInput("conversation_id names a temporary conversation, of which nothing is remembered.")
+        if held.active_run is not None:
+            raise Busy
+        said = (UserMessage(turn.user_message), AssistantMessage(turn.assistant_message))
+        messages = [
+            StoredMessage(
+                id=self.new_id(),
+                conversation=held.id,
+                position=position,
+                branch=held.branch,
+                at=now,
+                run="",
+                message=message,
+                metadata=turn.metadata,
+            )
+            for position, message in enumerate(said, held.count)
+        ]
+        after = appended(msgspec.structs.replace(held, archived=0), messages, at=now, active_run=None)
+        await self.store.commit(
+            principal.owner,
+            [
+                Put(CONVERSATIONS, after, if_version=found.version if found else 0),
+                *(Put(MESSAGES, one, if_version=0, index=turn_of(after, one)) for one in messages),
+            ],
+        )
+        return messages[0]
+
+    def _called_so(self, principal: Principal, caller_id: str, now: int) -> Conversation:
+        return Conversation(
+            id=conversation_id_of(caller_id),
+            title=NEW_TITLE,
+            created_at=now,
+            updated_at=now,
+            origin=principal.door.partition(":")[2],
+            caller_id=caller_id,
+        )
+
+    async def archive_old(self, principal: Principal, *, above: int, days: int) -> int:
+        """Archive conversations in which nothing was said for so long, if there are more turns than `above`.
+
+        How many those were. A turn counts as two messages.
+        """
+        if await self.store.count(principal.owner, MESSAGES, {}) <= 2 * above:
+            return 0
+        scan = Scan(
+            CONVERSATIONS,
+            {"temporary": 0, "archived": 0},
+            order="updated_at",
+            high=self.clock.now_us() - days * _DAY_US,
+            limit=_ARCHIVED_TOGETHER,
+        )
+        count = 0
+        async for page in pages_of(self.store, principal.owner, scan):
+            old = [item for item in page if item.record.active_run is None]
+            archived = [msgspec.structs.replace(item.record, archived=1) for item in old]
+            puts = [Put(CONVERSATIONS, now, item.version) for now, item in zip(archived, old, strict=True)]
+            with suppress(Conflict):  # somebody goes on in one of them: the next hour does the rest
+                await self.store.commit(principal.owner, puts)
+                count += len(puts)
+        return count
 
     async def edit(self, principal: Principal, conversation: str, edit: ConversationEdit) -> Conversation:
         """Change what belongs to the record.

@@ -22,7 +22,6 @@ import hashlib
 import os
 import re
 import tarfile
-import tempfile
 import zlib
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -32,12 +31,16 @@ from typing import IO, TYPE_CHECKING, Annotated, Final, TypeVar
 import msgspec
 
 from bethink import __version__
+from bethink.documents.passages import passages_of
 from bethink.documents.records import DocumentVersion, Origin
+from bethink.documents.work_folders import work_folder
 from bethink.errors import BadInput, BethinkError, DiskFull, TooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from bethink.documents.model import NewText
+    from bethink.documents.passages import PassageLimits
     from bethink.embeddings import EmbeddingModel
 
 T = TypeVar("T")
@@ -208,6 +211,40 @@ class ArchiveWriter:
         with (self.folder / VECTORS).open("ab") as file:
             file.write(vectors)
 
+    def add_text(self, text: NewText, limits: PassageLimits) -> None:
+        """A document that was read elsewhere, with its bytes; its passages have no vectors."""
+        pages = dict(enumerate(text.pages, 1))
+        spans = passages_of(pages, limits)
+        line = ContentLine(
+            id=text.id,
+            name=text.name,
+            media_type="application/jsonl",
+            size=len(text.original),
+            kind="json",
+            title=text.title,
+            note="",
+            at=text.updated_at,
+        )
+        lines = [
+            PageLine(number=number, text=pages[number], label=label)
+            for number, label in enumerate(text.labels, 1)
+        ]
+        passages = [
+            PassageLine(page=one.page, begin=one.begin, end=one.end, heading=one.heading) for one in spans
+        ]
+        self.add(ArchiveContent(line, lines, passages), b"")
+        original = self.originals[text.id] = self.folder / text.id
+        original.write_bytes(text.original)
+        document = DocumentLine(
+            name=text.name,
+            content=text.id,
+            versions=(DocumentVersion(content=text.id, at=text.updated_at),),
+            origin=Origin(kind="import", place=text.place),
+            created_at=text.created_at,
+            updated_at=text.updated_at,
+        )
+        self.add_documents([document])
+
     def _append(self, name: str, lines: list[DocumentLine] | list[Line]) -> None:
         with (self.folder / name).open("ab") as file:
             file.write(msgspec.json.Encoder().encode_lines(lines))
@@ -336,8 +373,8 @@ def _wrong(name: str, why: str) -> BadInput:
 
 
 @contextmanager
-def unpacked(path: Path) -> Generator[Unpacked]:
-    """An archive, verified as a whole, in a folder that goes with the block. Blocks.
+def unpacked(path: Path, work: Path) -> Generator[Unpacked]:
+    """An archive, verified as a whole, in a folder below `work` that goes with the block. Blocks.
 
     Raises:
         BadInput: it is no archive, of a newer schema, damaged, or holds what no archive holds.
@@ -345,8 +382,8 @@ def unpacked(path: Path) -> Generator[Unpacked]:
         DiskFull: there is no room for what it unpacks to.
     """
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bethink-kb-")))
         try:
+            folder = stack.enter_context(work_folder(work))
             source = stack.enter_context(path.open("rb"))
             found = Unpacked(_Unpacking(source, path.stat().st_size, folder).run(), folder)
             _check(found)

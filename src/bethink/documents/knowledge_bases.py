@@ -6,11 +6,9 @@ an import did not end, because its process did, `finish_earlier` removes: a base
 
 from __future__ import annotations
 
-import tempfile
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, TypeVar
 
 import anyio
@@ -49,13 +47,15 @@ from bethink.documents.records import (
     passage_id,
     use_id,
 )
+from bethink.documents.work_folders import clear_left_over, work_folder
 from bethink.errors import BadInput, NotAllowed, TooLarge
 from bethink.index import IndexItem
 from bethink.store import Collection, Delete, DeleteAll, Expect, Put, Record, Scan, owners_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.documents.archive import Counts, Manifest, Unpacked
     from bethink.documents.library import Library, PassageHit
+    from bethink.documents.model import NewText
+    from bethink.documents.passages import PassageLimits
     from bethink.embeddings import EmbeddingModel, Embeddings
     from bethink.feature import Widen
     from bethink.index import Index
@@ -120,6 +122,8 @@ class ArchiveReport:
 class KnowledgeBases:
     """The knowledge bases of all owners; every call acts for one principal.
 
+    Archives are unpacked and put together in folders of `work`, below the data directory.
+
     Raises:
         UnknownId: the owner has no such base.
     """
@@ -129,6 +133,8 @@ class KnowledgeBases:
     embeddings: Embeddings
     index: Index
     bus: Bus
+    limits: PassageLimits
+    work: Path
     ask_vectors: Callable[[str], None]
     _running: set[str] = field(default_factory=set[str], repr=False)
 
@@ -229,8 +235,8 @@ class KnowledgeBases:
         contents = await self._contents(principal.owner, {id for one in documents for id in _versions(one)})
         ready = {id for id, content in contents.items() if content.stage == "ready"}
         kept = [one for one in documents if one.content in ready]
-        async with _in_thread(_folder()) as folder:
-            writer = ArchiveWriter(Path(folder))
+        async with _in_thread(work_folder(self.work)) as folder:
+            writer = ArchiveWriter(folder)
             lines = [_document_line(one, ready) for one in kept]
             await anyio.to_thread.run_sync(writer.add_documents, lines)
             current = {one.content for one in kept}
@@ -259,6 +265,29 @@ class KnowledgeBases:
         """
         async with _in_thread(archive_file(path)) as target:
             return await self.export(principal, name, target, originals=originals)
+
+    async def export_texts(
+        self, principal: Principal, name: str, texts: AsyncGenerator[NewText], *, path: Path
+    ) -> ArchiveReport:
+        """Write what another feature gives as the archive of a base, with the originals and without vectors.
+
+        Raises:
+            NotAllowed: something is hidden from this reader.
+            BadInput: there is another file of that name.
+        """
+        if await self.library.filter_for(principal) is not None:
+            raise NotAllowed(_HIDDEN)
+        async with (
+            aclosing(texts),
+            _in_thread(archive_file(path)) as target,
+            _in_thread(work_folder(self.work)) as folder,
+        ):
+            writer = ArchiveWriter(folder)
+            async for one in texts:
+                await anyio.to_thread.run_sync(writer.add_text, one, self.limits)
+            write = partial(writer.write, target, name, "", model=self.embeddings.model)
+            manifest = await anyio.to_thread.run_sync(write)
+        return ArchiveReport(name, manifest.counts)
 
     async def _export_content(
         self, principal: Principal, writer: ArchiveWriter, content: Content, *, is_current: bool
@@ -308,7 +337,7 @@ class KnowledgeBases:
             Conflict: somebody changed one of its documents meanwhile.
         """
         await self.finish_earlier()
-        async with _in_thread(unpacked(path)) as archive:
+        async with _in_thread(unpacked(path, self.work)) as archive:
             manifest = archive.manifest
             name = fit_name(name or manifest.name)
             taken = {one.name.casefold() for one in await self.library.collections(principal)}
@@ -335,7 +364,8 @@ class KnowledgeBases:
         )
 
     async def finish_earlier(self) -> None:
-        """Remove what imports have left that ended with their process."""
+        """Remove what imports and exports have left that ended with their process."""
+        await anyio.to_thread.run_sync(clear_left_over, self.work)
         async for owner in owners_of(self.library.store, ARCHIVE_IMPORTS):
             scan = Scan(ARCHIVE_IMPORTS, limit=_BATCH)
             for begun in [one async for one in records_of(self.library.store, owner, scan)]:
@@ -418,7 +448,9 @@ class _ArchiveImport:
         rows = self.archive.vectors() if self.archive.manifest.counts.vectors else None
         try:
             while (some := await anyio.to_thread.run_sync(next, contents, None)) is not None:
-                vectors = await anyio.to_thread.run_sync(self._read_vectors, rows, some) if rows else [None]
+                vectors = [None] * len(some.passages)
+                if rows:
+                    vectors = await anyio.to_thread.run_sync(self._read_vectors, rows, some)
                 await self.bases.claim(begun.id)
                 held = self._held.get(some.content.id)
                 if held is None or held.record.stage in _UNREAD:
@@ -486,7 +518,7 @@ class _ArchiveImport:
                 PageText(id=id, content=content.id, number=page.number, text=page.text, label=page.label),
             )
         at, model = self.library.clock.now_us(), self.bases.embeddings.model
-        for number, (line, vector) in enumerate(zip(some.passages, vectors, strict=False)):
+        for number, (line, vector) in enumerate(zip(some.passages, vectors, strict=True)):
             passage = Passage(
                 id=passage_id(content.id, number),
                 content=content.id,
@@ -556,12 +588,6 @@ async def _in_thread(manager: AbstractContextManager[T]) -> AsyncGenerator[T]:
     else:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(manager.__exit__, None, None, None)
-
-
-@contextmanager
-def _folder() -> Generator[str]:
-    with tempfile.TemporaryDirectory(prefix="bethink-kb-") as folder:
-        yield folder
 
 
 def _is_of(manifest: Manifest, model: EmbeddingModel) -> bool:

@@ -40,6 +40,24 @@ class NewDocument:
     taken: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewText:
+    """What another feature gives into a knowledge base's archive: read already, page by page.
+
+    `id` is the hex SHA-256 of the `original` bytes, `place` where it came from. Times are microseconds UTC.
+    """
+
+    id: str
+    name: str
+    title: str
+    place: str
+    original: bytes
+    pages: Sequence[str]
+    labels: Sequence[str]
+    created_at: int
+    updated_at: int
+
+
 class DocumentEdit(msgspec.Struct, frozen=True, kw_only=True):
     """What changes of a document's name and place; what is unset stays."""
 

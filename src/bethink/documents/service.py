@@ -215,6 +215,8 @@ def _documents(at: Surroundings) -> Documents:
         embeddings=at.embeddings,
         index=at.index,
         bus=at.bus,
+        limits=ingest.limits,
+        work=settings.data_dir / "unpacking",
         ask_vectors=at.ask_vectors,
     )
     return Documents(

@@ -297,10 +297,13 @@ def redacted(
     """The message as it is kept, without what is forgotten, and what was taken out."""
     message, gone = redaction.message(stored.message, close=close)
     note, noted = redaction.cut(stored.note or "", close=close)
-    if not gone and not noted:
+    named = [pair for pair in stored.metadata if redaction.says(" ".join(pair), close=close)]
+    if not gone and not noted and not named:
         return stored, ()
     kept = _with(stored, message) if gone else stored
-    return msgspec.structs.replace(kept, note=note or None), (*gone, *noted)
+    metadata = tuple(pair for pair in stored.metadata if pair not in named)
+    kept = msgspec.structs.replace(kept, note=note or None, metadata=metadata)
+    return kept, (*gone, *noted, *(value for _, value in named))
 
 
 def _known(facts: Sequence[Fact], stays: Sequence[Fact], said: Iterable[str]) -> _KnownHere:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field
 
@@ -21,6 +21,7 @@ from bethink.errors import BadInput
 from bethink.features import FEATURES
 from bethink.memory import NewFact, Source
 from bethink.tool import ToolContext, ToolOutput, tool
+from bethink.tools.conversations import conversation_memory_tools
 from bethink.tools.knowledge import knowledge_tools
 
 if TYPE_CHECKING:
@@ -299,10 +300,14 @@ Make = Callable[["App", str], Sequence["Tool"]]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Tools that belong together: the toolbox's of that family, and some made for programs."""
+    """Tools that belong together: the toolbox's of that family, and some made for programs.
+
+    One that is `on_request` is offered only to clients that name it: other families have tools of its names.
+    """
 
     summary: str
     made: Sequence[Make] = ()
+    on_request: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,25 +322,35 @@ def _memory_tools(app: App, _: str) -> list[Tool]:
     return [*memory_tools(app), *conversation_tools(app)]
 
 
+def _conversation_tools(app: App, _: str) -> list[Tool]:
+    return conversation_memory_tools(app.conversation_memory)
+
+
 def _knowledge_tools(app: App, base: str) -> list[Tool]:
     return knowledge_tools(app.features.of(Documents), app.message_search, base or None)
 
 
-_MADE: dict[str, Sequence[Make]] = {"memory": (_memory_tools,), "knowledge": (_knowledge_tools,)}
+_MADE: dict[str, Sequence[Make]] = {
+    "conversations": (_conversation_tools,),
+    "memory": (_memory_tools,),
+    "knowledge": (_knowledge_tools,),
+}
 FAMILIES: dict[str, Family] = {
-    feature.name: Family(feature.mcp_summary, _MADE.get(feature.name, ()))
-    for feature in FEATURES
+    feature.name: Family(feature.mcp_summary, _MADE.get(feature.name, ()), feature.mcp_on_request)
+    for feature in sorted(FEATURES, key=lambda feature: feature.mcp_on_request)
     if feature.mcp_summary
 }
+_BY_ITSELF: Final = tuple(name for name, family in FAMILIES.items() if not family.on_request)
 
 
 def offers(app: App, only: Sequence[str] = ()) -> dict[str, Offer]:
     """What there is to offer now, by name. What is switched off is left out.
 
-    `only` names families; `knowledge:NAME` is that family for one knowledge base.
+    `only` names families; `knowledge:NAME` is that family for one knowledge base. Of two tools of one name
+    the one of the family that is named first is offered.
     """
     found: dict[str, Offer] = {}
-    for word in only or FAMILIES:
+    for word in only or _BY_ITSELF:
         name, _, bound = word.partition(":")
         family = FAMILIES[name]
         made = [one for make in family.made for one in make(app, bound)]
@@ -359,4 +374,6 @@ def families_of(text: str | None) -> tuple[str, ...]:
 
 def instructions(only: Sequence[str] = ()) -> str:
     """What a client's model is told of this server."""
-    return "\n".join(FAMILIES[name].summary for name in (word.partition(":")[0] for word in only or FAMILIES))
+    return "\n".join(
+        FAMILIES[name].summary for name in (word.partition(":")[0] for word in only or _BY_ITSELF)
+    )

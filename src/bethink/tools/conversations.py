@@ -1,0 +1,190 @@
+"""The memory service of spec 004 for MCP clients, under its own names. `mcp_server/families` offers it.
+
+Its tools are not among those of a chat, where turns are stored and recalled without being asked for.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import BaseModel, Field
+
+from bethink.errors import NotAllowed
+from bethink.recall.conversation_memory import MOST_ENTRIES
+from bethink.tool import Foretold, ToolContext, ToolOutput, tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bethink.conversations import MemoryEntry
+    from bethink.principal import Principal
+    from bethink.recall.conversation_memory import ConversationMemory
+    from bethink.tool import Tool
+
+_FAMILY: Final = "conversations"
+_EXPORT_S: Final = 300.0
+
+
+class Entry(BaseModel):
+    """A turn of a conversation. `conversation_id` and `metadata` are those it was stored with."""
+
+    id: str
+    conversation_id: str
+    user_message: str
+    assistant_message: str
+    timestamp: datetime
+    metadata: dict[str, str]
+
+
+class EntryStored(BaseModel):
+    """The id of what was stored."""
+
+    id: str
+
+
+class EntriesRetrieved(BaseModel):
+    """Turns as context: `relevance_scores` in the order of `entries`, `total_tokens` of all texts."""
+
+    entries: list[Entry]
+    relevance_scores: list[float]
+    total_tokens: int
+
+
+class EntriesFound(BaseModel):
+    """Turns, best first."""
+
+    entries: list[Entry]
+
+
+class ConversationCleared(BaseModel):
+    """What became of a conversation."""
+
+    conversation_id: str
+    status: str
+
+
+class ConversationsExported(BaseModel):
+    """Where an archive is, and how many conversations and turns it holds."""
+
+    path: str
+    conversations: int
+    entries: int
+
+
+class Availability(BaseModel):
+    """Whether memory is there; `reason` says why not, for the user."""
+
+    available: bool
+    reason: str
+
+
+_Id = Annotated[str, Field(min_length=1, max_length=200, description="Your own id of the conversation")]
+_Query = Annotated[str, Field(min_length=1, max_length=2_000, description="A question or words")]
+_Limit = Annotated[
+    int | None, Field(ge=1, le=MOST_ENTRIES, description="How many entries at most; the settings' if unset")
+]
+_Text = Annotated[str, Field(min_length=1)]
+
+
+def conversation_memory_tools(memory: ConversationMemory) -> list[Tool]:
+    """`store_conversation`, `retrieve_context`, `search_conversations` and the other three."""
+    return [*_keeping_tools(memory), *_finding_tools(memory), _export(memory)]
+
+
+def _keeping_tools(memory: ConversationMemory) -> list[Tool]:
+    @tool(effect="write", label="Store a turn", output=EntryStored, family=_FAMILY)
+    async def store_conversation(
+        context: ToolContext,
+        conversation_id: _Id,
+        user_message: _Text,
+        assistant_message: _Text,
+        metadata: Annotated[
+            dict[str, str] | None, Field(description="What you want to find the turn by, such as user_id")
+        ] = None,
+    ) -> ToolOutput:
+        """Store a turn of a conversation between the user and an assistant, to be found later."""
+        id = await memory.store_conversation(
+            context.principal, conversation_id, user_message, assistant_message, metadata
+        )
+        return _json(EntryStored(id=id))
+
+    @tool(effect="write", label="Archive a conversation", output=ConversationCleared, family=_FAMILY)
+    async def clear_conversation(context: ToolContext, conversation_id: _Id) -> ToolOutput:
+        """Archive a conversation: it leaves the list. What was said in it is kept and still found."""
+        await memory.clear_conversation(context.principal, conversation_id)
+        return _json(ConversationCleared(conversation_id=conversation_id, status="archived"))
+
+    @tool(effect="read", label="Ask whether memory is available", output=Availability, family=_FAMILY)
+    async def is_available(context: ToolContext) -> ToolOutput:
+        """Tell whether turns are stored and found. If not, tell the user."""
+        del context
+        reason = memory.unavailable
+        return _json(Availability(available=not reason, reason=reason or ""))
+
+    return [store_conversation, clear_conversation, is_available]
+
+
+def _finding_tools(memory: ConversationMemory) -> list[Tool]:
+    @tool(effect="read", label="Context: {query}", output=EntriesRetrieved, family=_FAMILY)
+    async def retrieve_context(context: ToolContext, query: _Query, limit: _Limit = None) -> ToolOutput:
+        """Give the turns of past conversations that answer a question, recent ones preferred."""
+        found = await memory.retrieve_context(context.principal, query, limit)
+        return _json(
+            EntriesRetrieved(
+                entries=_entries(found.entries),
+                relevance_scores=found.relevance_scores,
+                total_tokens=found.total_tokens,
+            )
+        )
+
+    @tool(effect="read", label="Search conversations: {query}", output=EntriesFound, family=_FAMILY)
+    async def search_conversations(
+        context: ToolContext,
+        query: _Query,
+        filters: Annotated[
+            dict[str, str] | None,
+            Field(description="conversation_id, since, until (times), or names of metadata with their value"),
+        ] = None,
+        limit: _Limit = None,
+    ) -> ToolOutput:
+        """Find turns of past conversations, best first."""
+        found = await memory.search_conversations(context.principal, query, filters, limit=limit)
+        return _json(EntriesFound(entries=_entries(found)))
+
+    return [retrieve_context, search_conversations]
+
+
+def _export(memory: ConversationMemory) -> Tool:
+    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+        del principal
+        return Foretold(arguments, f"All conversations, into the file {arguments['path']}")
+
+    @tool(
+        effect="destructive",
+        label="Export to {path}",
+        foretell=foretell,
+        output=ConversationsExported,
+        timeout_s=_EXPORT_S,
+        family=_FAMILY,
+    )
+    async def export_knowledge_base(
+        context: ToolContext,
+        path: Annotated[str, Field(min_length=1, max_length=1_000, description="Of the .tar.gz to write")],
+    ) -> ToolOutput:
+        """Write all conversations to an archive on this machine. The user is asked first."""
+        if context.principal.audience.startswith("mcp-http:"):
+            raise NotAllowed("Only a program on this machine may have files written.")
+        counts = (await memory.export_knowledge_base(context.principal, Path(path))).counts
+        return _json(ConversationsExported(path=path, conversations=counts.documents, entries=counts.pages))
+
+    return export_knowledge_base
+
+
+def _entries(found: Iterable[MemoryEntry]) -> list[Entry]:
+    return [Entry.model_validate(one, from_attributes=True) for one in found]
+
+
+def _json(answer: BaseModel) -> ToolOutput:
+    return ToolOutput(answer.model_dump_json(), structured=answer.model_dump(mode="json"))
