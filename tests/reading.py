@@ -37,6 +37,10 @@ class FakeExtraction:
     gate: anyio.Event | None = None
     state: str = "Documents are read by a fake."
 
+    @asynccontextmanager
+    async def kept_warm(self) -> AsyncGenerator[None]:
+        yield
+
     async def kind(self, path: Path, name: str, media_type: str) -> Kind | None:
         del path, name, media_type
         return "text"

@@ -10,6 +10,7 @@ import os
 import random
 import sys
 import time
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +28,8 @@ from bethink.ports import open_ports
 from bethink.settings import Settings, VaultSettings
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from bethink.documents.reading.extraction import Extraction
     from bethink.documents.reading.messages import Kind
 
@@ -40,6 +43,10 @@ class _InProcess:
     """Reads texts without a process of its own."""
 
     state = ""
+
+    @asynccontextmanager
+    async def kept_warm(self) -> AsyncGenerator[None]:
+        yield
 
     async def kind(self, path: Path, name: str, media_type: str) -> Kind | None:
         del path, name, media_type

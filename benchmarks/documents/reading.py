@@ -169,7 +169,7 @@ async def _ours(root: Path, corpus: Sequence[CorpusFile]) -> tuple[list[_Read], 
 
     begin, before = time.perf_counter(), os.times()
     watching = asyncio.create_task(_peak_of_children(peaks := [0]))
-    async with asyncio.TaskGroup() as tasks:
+    async with extraction.kept_warm(), asyncio.TaskGroup() as tasks:
         for _ in range(_AT_ONCE):
             tasks.create_task(reads())
     wall, after = time.perf_counter() - begin, os.times()

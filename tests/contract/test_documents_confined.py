@@ -7,12 +7,14 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import pytest
 
 from bethink.documents.reading.extraction import Extraction, fault_of
 from bethink.errors import DocumentError
-from bethink.sandbox import MIB, Limits
+from bethink.sandbox import MIB, FileReader, Limits, Reading
 from bethink.sandbox.choice import Walls
+from bethink.sandbox.file_reader import ForkingReader
 from bethink.tool import NewFile
 from tests.contract.sandboxes import EVERY, sandbox_named
 from tests.door import called
@@ -21,7 +23,6 @@ from tests.papers import letter, pdf
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
-_LIMITS = Limits(timeout_s=20, memory_bytes=512 * MIB, disk_bytes=0, output_chars=100_000)
 PAPERS = {
     "report.pdf": pdf(["One", "below"], ["Two"], table=[["Year", "Profit"], ["2024", "7"]]),
     "letter.docx": letter(),
@@ -43,19 +44,138 @@ async def test_within_the_walls_every_kind_is_read_as_without(tmp_path: Path, wa
     assert confined.state == f"Documents are read in {wall}."
 
 
+@asynccontextmanager
+async def opened_reader(wall: str) -> AsyncGenerator[FileReader]:
+    """A reader in a wall, or in none, closed at the end."""
+    reader = await (
+        ForkingReader.plain() if wall == "none" else sandbox_named(wall).open_reader(Limits(disk_bytes=0))
+    )
+    try:
+        yield reader
+    finally:
+        await reader.close()
+
+
+def doing(code: str) -> Reading:
+    """A module that runs code, as a parser does that a file took over."""
+    return Reading(("timeit", "-n1", "-r1", code), 20, 10_000)
+
+
+_COUNT_FILES = """
+import os
+def is_open(number):
+    try: return bool(os.fstat(number))
+    except OSError: return False
+print(sum(map(is_open, range(3, 256))))
+"""
+"""But for the file, the place for the answer and that for complaints."""
+
+
 @pytest.mark.parametrize("wall", EVERY)
 async def test_a_parser_that_a_file_took_over_reaches_nothing(tmp_path: Path, wall: str) -> None:
-    sandbox = sandbox_named(wall)
     canary = tmp_path / "canary"
     canary.write_text("a key")
-    with canary.open("rb") as source:
-        for path in (canary, "/etc/passwd", f"/proc/{os.getpid()}/environ", "/proc/self/environ", tmp_path):
-            for command in (("base64", "-e", str(path)), ("tokenize", str(path))):
-                assert await sandbox.read(source, command, _LIMITS) == b""
-        assert await sandbox.read(source, ("zipfile", "-c", "written.zip", "/dev/null"), _LIMITS) == b""
-        assert await sandbox.read(source, ("http.server", "0"), _LIMITS) == b""
-        source.seek(0)
-        assert await sandbox.read(source, ("base64", "-e", "-"), _LIMITS) == b"YSBrZXk=\n"
+
+    async def answer(*command: str) -> bytes:
+        return await reader.read(source, Reading(command, 20, 100_000))
+
+    async with opened_reader(wall) as reader:
+        with canary.open("rb") as source:
+            for path in (
+                canary,
+                "/etc/passwd",
+                f"/proc/{os.getpid()}/environ",
+                "/proc/self/environ",
+                tmp_path,
+            ):
+                for command in (("base64", "-e", str(path)), ("tokenize", str(path))):
+                    assert await answer(*command) == b""
+            assert await answer("zipfile", "-c", "written.zip", "/dev/null") == b""
+            assert await answer("http.server", "0") == b""
+            source.seek(0)
+            assert await answer("base64", "-e", "-") == b"YSBrZXk=\n"
+
+
+@pytest.mark.parametrize("wall", [*EVERY, "none"])
+async def test_what_one_file_does_to_its_process_no_other_file_meets(tmp_path: Path, wall: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("What it says.")
+    took_over = "import bethink, sys; bethink.owned = print(hasattr(bethink, 'owned')); sys.stdout.flush()"
+    async with opened_reader(wall) as reader:
+        with path.open("rb") as source:
+            for _ in range(2):
+                assert (await reader.read(source, doing(took_over))).startswith(b"False")
+            assert await reader.read(source, doing("import os; os.kill(os.getpid(), 9)")) == b""
+            found = await reader.read(
+                source, doing("import os; print([n for n in range(3, 256) if not os.dup2(n, n)])")
+            )
+            assert b"[" not in found  # no open file but its own three
+            assert reader.is_alive
+
+
+@pytest.mark.parametrize("wall", EVERY)
+async def test_a_file_cannot_end_what_reads_the_others_nor_what_it_waits_for(
+    tmp_path: Path, wall: str
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("What it says.")
+    async with opened_reader(wall) as reader:
+        with path.open("rb") as source:
+            answer = await reader.read(source, doing("import os; os.kill(os.getppid(), 9)"))
+            assert answer == b""
+            assert reader.is_alive
+            hides = "import os, time; os.write(1, b'said'); os.close(0); os.close(1); time.sleep(60)"
+            assert await reader.read(source, doing(hides)) == b"said"
+            assert not reader.is_alive
+
+
+@pytest.mark.parametrize("wall", [*EVERY, "none"])
+async def test_files_are_read_at_low_priority(tmp_path: Path, wall: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("What it says.")
+    before = {*descendants(os.getpid())}
+    async with opened_reader(wall) as reader:
+        with path.open("rb") as source:
+            assert await reader.read(source, Reading(("base64", "-e", "-"), 20, 1_000)) != b""
+        nice = [os.getpriority(os.PRIO_PROCESS, pid) for pid in {*descendants(os.getpid())} - before]
+    assert max(nice) >= 10
+
+
+def descendants(process: int) -> list[int]:
+    """All that a process started, and that those started."""
+    found: list[int] = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        for child in map(int, (task / "children").read_text().split()):
+            found += [child, *descendants(child)]
+    return found
+
+
+@pytest.mark.parametrize("wall", [*EVERY, "none"])
+async def test_files_that_stop_their_process_leave_the_ones_beside_them_alone(
+    tmp_path: Path, wall: str
+) -> None:
+    walls = None if wall == "none" else Walls(wall, tmp_path / "data", fault_of)  # pyright: ignore[reportArgumentType] - one of `EVERY`
+    extraction = Extraction(20, memory=200 * MIB, walls=walls)
+    large, small = tmp_path / "large.txt", tmp_path / "small.txt"
+    small.write_text("What it says.")
+    with large.open("wb") as file:
+        file.write(b"word " * 2_000)
+        file.truncate(400 * MIB)
+    read: list[str] = []
+
+    async def one(path: Path) -> None:
+        if path == large:
+            with pytest.raises(DocumentError, match="memory"):
+                await extraction.read(path, path.name, "text/plain")
+        else:
+            read.append((await extraction.read(path, path.name, "text/plain")).pages[1])
+
+    async with extraction.kept_warm():
+        await one(small)
+        async with anyio.create_task_group() as tasks:
+            for path in (small, large, small, small, large, small):
+                tasks.start_soon(one, path)
+    assert read == ["What it says."] * 5
 
 
 @pytest.mark.parametrize("wall", EVERY)

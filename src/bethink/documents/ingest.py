@@ -191,7 +191,7 @@ class Ingest:
         """Read until nothing waits, while the lease is renewed."""
         hand, take = anyio.create_memory_object_stream[tuple[str, str]]()
         self._taken.clear()
-        async with anyio.create_task_group() as renewing:
+        async with self.extraction.kept_warm(), anyio.create_task_group() as renewing:
             renewing.start_soon(self._renew)
             async with anyio.create_task_group() as readers, hand, take:
                 for _ in range(_AT_ONCE):

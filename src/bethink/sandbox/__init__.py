@@ -105,6 +105,36 @@ class Session(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a file is read: `command` is the name of a module of ours and its arguments.
+
+    `imports` names what that module needs, as far as it is known. Of its answer the first `most_bytes` count.
+    """
+
+    command: Sequence[str]
+    timeout_s: float
+    most_bytes: int
+    imports: Sequence[str] = ()
+
+
+class FileReader(Protocol):
+    """A process that reads files one after the other: what one of them does to it, no other file meets."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it reads another file; it does not if it had to be stopped over the last one."""
+        ...
+
+    async def read(self, source: BinaryIO, reading: Reading) -> bytes:
+        """What the module says about a file that is its standard input, whatever ends it. One at a time."""
+        ...
+
+    async def close(self) -> None:
+        """End it, whatever it does; idempotent."""
+        ...
+
+
 class Sandbox(Protocol):
     """Runs code that can write to one directory and reach nothing else."""
 
@@ -117,11 +147,10 @@ class Sandbox(Protocol):
         """Run code once over `directory`, its working directory, with the standard library alone."""
         ...
 
-    async def read(self, source: BinaryIO, command: Sequence[str], limits: Limits) -> bytes:
-        """What a module of ours says about the content of a file on its standard input.
+    async def open_reader(self, limits: Limits) -> FileReader:
+        """A process that reads files with our packages, writes nothing and reaches nothing else.
 
-        `command` is its name and its arguments. It has our packages, writes nothing and reaches nothing.
-        The first half of `limits.output_chars` bytes is kept, whatever ends it. Cancelling kills the process.
+        Of the limits, memory holds for each file.
 
         Raises:
             OSError: it does not start.

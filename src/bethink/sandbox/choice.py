@@ -6,24 +6,23 @@ import asyncio
 import importlib
 import secrets
 import socket
-import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio.to_thread
 
-from bethink.child_process import ended_if_cancelled, uncancelled
 from bethink.errors import SandboxUnavailable
 from bethink.sandbox import Execution, Limits
 from bethink.sandbox.confinement import Bubblewrap, Job, Landlock, encloses, own_modules
-from bethink.sandbox.folder import remove
+from bethink.sandbox.file_reader import ForkingReader
+from bethink.sandbox.folder import made, removed
 from bethink.sandbox.process import ConfinedProcess
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
 
     from bethink.sandbox import Ending, Sandbox
     from bethink.sandbox.confinement import Confinement
@@ -61,14 +60,23 @@ class LinuxSandbox:
             ending = "failed"
         return Execution(process.text, process.ending or ending, code_of_exit)
 
-    async def read(self, source: BinaryIO, command: Sequence[str], limits: Limits) -> bytes:
-        """See `Sandbox.read`."""
-        orders = {"command": list(command), "own": str(own_modules())}
-        async with _temporary("bethink-read-") as place:
-            job = Job(
-                place, limits, "guest_module.py", with_packages=True, source=source.fileno(), orders=orders
+    async def open_reader(self, limits: Limits) -> ForkingReader:
+        """See `Sandbox.open_reader`."""
+        place = await made("bethink-read-")
+        orders = {"own": str(own_modules())}
+
+        def job(source: int) -> Job:
+            return Job(
+                place,
+                limits,
+                "guest_reader.py",
+                with_packages=True,
+                source=source,
+                forks=True,
+                orders=orders,
             )
-            return (await self._done(job)).head
+
+        return await ForkingReader.confined(self.confinement, job, place)
 
     async def open(self, directory: Path, limits: Limits) -> KernelSession:
         """See `Sandbox.open`."""
@@ -91,14 +99,7 @@ class LinuxSandbox:
 @asynccontextmanager
 async def _temporary(prefix: str) -> AsyncGenerator[Path]:
     """A directory that goes with the block, however often whoever made it is cancelled."""
-
-    async def made() -> Path:
-        return Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, "", prefix))
-
-    async def removed(place: Path) -> None:
-        await uncancelled(lambda: anyio.to_thread.run_sync(remove, place))
-
-    place = await ended_if_cancelled(made(), removed)
+    place = await made(prefix)
     try:
         yield place
     finally:

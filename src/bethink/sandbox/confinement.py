@@ -112,7 +112,8 @@ class Job:
 
     `program` is one of the guest's files. `scratch` is a second writable directory, for what is not the
     owner's: sockets, temporary files. `source` is an open file that becomes its standard input; such a job
-    has Bethink's own modules, too.
+    has Bethink's own modules, too. One that `forks` makes copies of itself, and filters their calls only:
+    its program is to be trusted, and meets nothing of others.
     """
 
     directory: Path
@@ -121,6 +122,7 @@ class Job:
     scratch: Path | None = None
     with_packages: bool = False
     source: int | None = None
+    forks: bool = False
     orders: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -201,6 +203,7 @@ def _orders(job: Job, directory: str, scratch: str | None, **more: Any) -> dict[
         },
         "parent": 0,
         "source": job.source,
+        "forks": job.forks,
         "landlock": None,
         "filter": {"program": calls.program.hex(), "pid_at": calls.pid_at, "group_at": calls.group_at},
         "after_start": {"program": after_start(this).hex(), "call": SECCOMP_CALL[this]},

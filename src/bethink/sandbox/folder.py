@@ -1,7 +1,7 @@
 """The host's hands in a directory that confined code writes to: nothing in it is believed.
 
 Every step goes by an open directory's descriptor and follows no link; what is
-no ordinary file is left alone. All of this blocks: call it from a thread.
+no ordinary file is left alone. All of this but `made` and `removed` blocks: call it from a thread.
 """
 
 from __future__ import annotations
@@ -10,12 +10,17 @@ import contextlib
 import os
 import secrets
 import stat
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+
+from bethink.child_process import ended_if_cancelled, uncancelled
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 _MOST_DEPTH: Final = 32
 """Directories within directories that are looked into."""
@@ -162,6 +167,20 @@ def remove(root: Path) -> None:
             for name in names:
                 _bring_up(name, here)
         root.rmdir()
+
+
+async def made(prefix: str) -> Path:
+    """A new directory among temporary files; cancelled meanwhile, there is none."""
+
+    async def made() -> Path:
+        return Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, "", prefix))
+
+    return await ended_if_cancelled(made(), removed)
+
+
+async def removed(root: Path) -> None:
+    """Remove `root` as `remove` does, however often whoever waits is cancelled."""
+    await uncancelled(lambda: anyio.to_thread.run_sync(remove, root))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
-    """Read the orders, confine this process, and run."""
+    """Read the orders, confine this process, and run. What `forks` filters the calls of its copies alone."""
     orders = json.loads(_read_all(0))
     os.dup2(os.open(os.devnull, os.O_RDWR) if orders["source"] is None else orders["source"], 0)
     os.closerange(3, _LAST_FD)
@@ -51,10 +51,16 @@ def main() -> None:
     if rules := orders["landlock"]:
         _restrict_files(rules)
     os.chdir(orders["directory"])
-    _filter_calls(orders["filter"])
+    if not orders["forks"]:
+        _filter_calls(orders["filter"])
     sys.path.extend(orders["path"])
     program = compile(orders["program"], "<sandbox>", "exec")
-    scope = {"__name__": "__sandbox__", "orders": orders, "restrict_further": _restrict_further}
+    scope = {
+        "__name__": "__sandbox__",
+        "orders": orders,
+        "restrict_further": _restrict_further,
+        "confine": lambda: _filter_calls(orders["filter"]),
+    }
     exec(program, scope)  # noqa: S102 - what this process is for
 
 

@@ -46,14 +46,17 @@ _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 
 
 class ConfinedProcess:
-    """A job at work. Make one with `start`, and `end` it."""
+    """A job at work. Make one with `start`, and `end` it.
+
+    `source` is the inode of a file that it was given to read, which does not count as taken by it.
+    """
 
     def __init__(self, job: Job, process: ChildProcess, places: list[int]) -> None:
         self.ending: Ending | None = None
         # By descriptor: a directory may be given another name meanwhile.
         self._places = places
         self._job = job
-        self._source = None if job.source is None else os.fstat(job.source).st_ino
+        self.source: int | None = None
         self._process = process
         self._head = bytearray()
         self._tail = bytearray()
@@ -203,7 +206,7 @@ class ConfinedProcess:
         limits = self._job.limits
         pid = _innermost(self._process.pid)
         memory, threads = _use_of(pid) if pid is not None else (0, 0)
-        unlinked, buffers = _held_by(pid, limits.disk_bytes, self._source) if pid is not None else (0, 0)
+        unlinked, buffers = _held_by(pid, limits.disk_bytes, self.source) if pid is not None else (0, 0)
         if memory + buffers > limits.memory_bytes:
             return "out_of_memory"
         if threads > limits.threads:
@@ -222,9 +225,9 @@ def _innermost(pid: int) -> int | None:
     """The last of the processes that were started within one another; None where they are gone.
 
     Confined code starts none, so that each has one child at most: the two of
-    bubblewrap, and the interpreter.
+    bubblewrap, the interpreter, and the copy of it that reads a file.
     """
-    for _ in range(3):
+    for _ in range(4):
         try:
             children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
         except OSError:

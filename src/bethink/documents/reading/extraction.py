@@ -1,23 +1,22 @@
 """Has a file read by the process of `reader`, within time, memory and length. `recall/passages` asks.
 
-The process is one of a sandbox where one holds: a file that takes its parser over then reaches nothing.
-Elsewhere it is a child with the same limits and an environment of its own. What either says is not believed.
+The process is one of a sandbox if one holds: a file that takes its parser over then reaches nothing. Else it
+has the same limits and an environment of its own. Either is a copy of one that waits for files and has seen
+none, so that it starts at once. What it says is not believed.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from subprocess import DEVNULL, PIPE
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.child_process import ChildProcess
 from bethink.documents.reading.messages import (
     HEAD,
     MAX_CHARS,
@@ -30,33 +29,36 @@ from bethink.documents.reading.messages import (
     PageRead,
     Task,
     Told,
+    imports_for,
     kind_of,
     recognises_text,
     why_not,
 )
 from bethink.errors import DocumentError
-from bethink.sandbox import Limits
+from bethink.sandbox import Limits, Reading
+from bethink.sandbox.file_reader import ForkingReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncGenerator, Iterator
     from pathlib import Path
 
     from bethink.documents.reading.messages import Kind
-    from bethink.sandbox import Sandbox
+    from bethink.sandbox import FileReader, Sandbox
     from bethink.sandbox.choice import Walls
 
 _MAX_ANSWER: Final = 8 * MAX_CHARS
 """Bytes; a character takes at most six in JSON."""
 _MAX_LABEL: Final = 300
-"""Characters of a title, and of what a page is called."""
+"""Characters of a title, of what a page is called, and of the name by whose ending a file is known."""
 _PART: Final = 2**16
-_MODULE: Final = "bethink.documents.reading.reader"
+_MODULE: Final = "bethink.documents.reading"
 _TRIED: Final = "Text that is read to see whether it is."
 _TRY_S, _TRY_BYTES = 20.0, 2**29
 _PATIENCE_S: Final = 5
 """Beyond the time that the process itself has for its pages: to start on a busy machine, to end."""
 _AT_ONCE: Final = 2
+_MOST_OF_ONE: Final = 500
+"""Files that one process reads: what its libraries may lose is little then."""
 _STOPPED: Final = (
     "Reading ended behind page {}: what follows is damaged, takes too long, or asks for too much memory."
 )
@@ -67,7 +69,15 @@ _FAILED: Final = (
 _LONG: Final = "Only the first {} pages are read: the text is too long."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class _Reader:
+    """A process that reads files, and how many it has read."""
+
+    process: FileReader
+    files: int = 0
+
+
+@dataclass(slots=True)
 class Extraction:
     """Reads documents, two at a time, each within `seconds` and `memory` bytes."""
 
@@ -75,6 +85,22 @@ class Extraction:
     memory: int = 2**30
     walls: Walls | None = None
     _room: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_AT_ONCE), repr=False)
+    _idle: list[_Reader] = field(default_factory=list["_Reader"], repr=False)
+    _keeping: int = 0
+
+    @asynccontextmanager
+    async def kept_warm(self) -> AsyncGenerator[None]:
+        """Within it, processes that have read a file wait for the next one; else each ends with its file."""
+        self._keeping += 1
+        try:
+            yield
+        finally:
+            self._keeping -= 1
+            if not self._keeping:
+                idle, self._idle = self._idle, []
+                with anyio.CancelScope(shield=True):
+                    for reader in idle:
+                        await reader.process.close()
 
     async def kind(self, path: Path, name: str, media_type: str) -> Kind | None:
         """How a file is read; None for one that is not, or is not there."""
@@ -102,18 +128,32 @@ class Extraction:
             raise DocumentError(why_not(name, media_type))
         if kind == "image" and not await anyio.to_thread.run_sync(recognises_text):
             raise DocumentError(f"{name} is an image: {NEEDS_OCR}")
-        task = Task(kind, name, first, last, self.seconds, self.memory)
+        task = Task(kind, name[-_MAX_LABEL:], first, last, self.seconds, self.memory)
         async with self._room:
-            sandbox = None if self.walls is None else await self.walls.sandbox()
             content = await anyio.to_thread.run_sync(lambda: path.open("rb"))
             try:
-                if sandbox is None:
-                    answer = await self._answer(content, task)
-                else:
-                    answer = await read_confined(sandbox, content, task)
+                async with self._reader() as reader:
+                    answer = await reader.read(content, _reading(task))
             finally:
                 content.close()
             return await anyio.to_thread.run_sync(_added, answer, name, kind)
+
+    @asynccontextmanager
+    async def _reader(self) -> AsyncGenerator[FileReader]:
+        reader = self._idle.pop() if self._idle else _Reader(await self._started())
+        reader.files += 1
+        try:
+            yield reader.process
+        finally:
+            if self._keeping and reader.process.is_alive and reader.files < _MOST_OF_ONE:
+                self._idle.append(reader)
+            else:
+                with anyio.CancelScope(shield=True):
+                    await reader.process.close()
+
+    async def _started(self) -> FileReader:
+        sandbox = None if self.walls is None else await self.walls.sandbox()
+        return await (ForkingReader.plain() if sandbox is None else sandbox.open_reader(_limits(self.memory)))
 
     @property
     def state(self) -> str:
@@ -127,28 +167,22 @@ class Extraction:
             f"Documents are read in a process of their own, without a sandbox: {'; '.join(choice.reasons)}."
         )
 
-    async def _answer(self, content: BinaryIO, task: Task) -> bytes:
-        answer = bytearray()
-        async with _process(task, content) as process:
-            assert process.stdout is not None  # noqa: S101 - asked for
-            with anyio.move_on_after(task.seconds + _PATIENCE_S):
-                while len(answer) < _MAX_ANSWER and (part := await process.stdout.read(_PART)):
-                    answer += part
-                # Ended by itself: asyncio loses the child that is sent a signal in that moment.
-                if len(answer) < _MAX_ANSWER:
-                    await process.wait()
-        return bytes(answer)
 
+def _reading(task: Task) -> Reading:
+    """How a process is asked. One that was not made for Linux imports nothing before it copies itself.
 
-async def read_confined(sandbox: Sandbox, content: BinaryIO, task: Task) -> bytes:
-    """What the process in a sandbox told until it ended, or had to be ended."""
-    limits = Limits(
-        timeout_s=task.seconds + _PATIENCE_S,
-        memory_bytes=task.memory,
-        disk_bytes=0,
-        output_chars=2 * _MAX_ANSWER,
+    Other systems' libraries do not work in a copy of what has begun to use them.
+    """
+    return Reading(
+        (_MODULE, msgspec.json.encode(task).decode()),
+        task.seconds + _PATIENCE_S,
+        _MAX_ANSWER,
+        imports_for(task.kind) if sys.platform == "linux" else (),
     )
-    return await sandbox.read(content, (_MODULE, msgspec.json.encode(task).decode()), limits)
+
+
+def _limits(memory: int) -> Limits:
+    return Limits(memory_bytes=memory, disk_bytes=0)
 
 
 async def fault_of(sandbox: Sandbox) -> str | None:
@@ -156,7 +190,11 @@ async def fault_of(sandbox: Sandbox) -> str | None:
     task = Task("text", "try.txt", 1, 1, _TRY_S, _TRY_BYTES)
     content = await anyio.to_thread.run_sync(_tried)
     try:
-        answer = await read_confined(sandbox, content, task)
+        reader = await sandbox.open_reader(_limits(task.memory))
+        try:
+            answer = await reader.read(content, _reading(task))
+        finally:
+            await reader.close()
         read = _added(answer, task.name, task.kind).pages
     except (OSError, DocumentError) as error:
         return f"it reads no documents: {error}"
@@ -170,22 +208,6 @@ def _tried() -> BinaryIO:
     file.write(_TRIED.encode())
     file.seek(0)
     return cast("BinaryIO", file)
-
-
-def _process(task: Task, content: BinaryIO) -> AbstractAsyncContextManager[ChildProcess]:
-    """The process, gone with the block whatever it is doing."""
-    return ChildProcess.opened(
-        sys.executable,
-        "-P",
-        "-m",
-        _MODULE,
-        msgspec.json.encode(task).decode(),
-        stdin=content,
-        stdout=PIPE,
-        stderr=DEVNULL,
-        # None of this process' variables: they hold keys.
-        env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUTF8": "1"},
-    )
 
 
 def _head(path: Path) -> bytes:

@@ -18,7 +18,6 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-
 MAX_CHARS = 2_000_000
 """Of a document's text, so much is read: a thick book."""
 MAX_PAGES = 2_000
@@ -74,6 +73,38 @@ class Task(msgspec.Struct, frozen=True):
     last: int
     seconds: float
     memory: int
+
+
+_ALL: Final = (
+    "bethink.documents.reading.reader",
+    *(f"encodings.{name}" for name in ("utf_8_sig", "utf_16_le", "cp1252", "cp437")),
+)
+_MARKUP: Final = ("bethink.documents.reading.markup", "lxml.etree", "lxml.html", "html")
+_OFFICE: Final = (
+    *(f"bethink.documents.reading.{name}" for name in ("docx", "pptx", "sheets", "open_document", "epub")),
+    *_MARKUP,
+    "python_calamine",
+)
+_PDF: Final = ("bethink.documents.reading.pdf", "pypdfium2", "pypdfium2.raw")
+_LETTERS: Final = ("bethink.documents.reading.mail", "email.policy")
+_PAGES: Final = (*_MARKUP, "bethink.internet.reading", "trafilatura", "trafilatura.settings")
+_NEEDS: Final[Mapping[Kind, Sequence[str]]] = {
+    "pdf": _PDF,
+    "zip": _OFFICE,
+    "ole": (
+        *("bethink.documents.reading.compound", "olefile", "bethink.documents.reading.sheets", "oxmsg"),
+        *(*_LETTERS, *_MARKUP),
+    ),
+    "html": _PAGES,
+    "eml": (*_LETTERS, *_MARKUP),
+    "rtf": ("bethink.documents.reading.rtf", "striprtf.striprtf"),
+    "image": ("bethink.documents.reading.recognition", "tesserocr", "PIL.Image"),
+}
+
+
+def imports_for(kind: Kind) -> Sequence[str]:
+    """What is imported for files of a kind before the first of them is read."""
+    return (*_ALL, *_NEEDS.get(kind, ()))
 
 
 class Opened(msgspec.Struct, frozen=True, tag="opened"):

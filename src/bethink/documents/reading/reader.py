@@ -1,9 +1,10 @@
-"""Reads one document in a process of its own: `python -m bethink.documents.reading.reader TASK < FILE`.
+"""Reads one document in a process of its own: `python -m bethink.documents.reading TASK < FILE`.
 
 Strangers may have made the file: it is taken apart where memory and time end
 with the process, which has none of our environment's variables and may write no file.
 `extraction` starts it; what it tells is a line of JSON each on standard output.
-It starts for every file: what a format needs is imported when one comes.
+There is one for every file: what a format needs is imported when one comes, by the process of which it is a
+copy (`messages.imports_for`), or else by itself.
 """
 
 from __future__ import annotations
@@ -340,7 +341,3 @@ def _limit(task: Task) -> None:
         # Some systems know a limit and do not let it be set.
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (most, most))
-
-
-if __name__ == "__main__":
-    main()
