@@ -2,7 +2,8 @@
 
 A document whose name or title is asked for goes whole. Of others the sentences go: the page is cut, its
 content is cut into passages anew, and its original bytes go, unless they are plain text, which is cut, too.
-What was cut or removed is not read again from a watched folder.
+Bytes go also if only a part of them says it that no page shows. What was cut or removed is not read again
+from a watched folder.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import anyio.to_thread
 import msgspec
 
+from bethink.documents.packed_texts import NotLookedThroughError, texts_of
 from bethink.documents.records import (
     COLLECTIONS,
     CONTENTS,
@@ -35,6 +37,8 @@ from bethink.store import Delete, DeleteAll, Put, Scan, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
 
     from bethink.documents.library import Library
     from bethink.forgettable import Holding
@@ -47,6 +51,9 @@ _SENTENCES: Final = frozenset({"text", "description"})
 """Fields of which single sentences go; of all others everything."""
 _PLAIN: Final = frozenset({"text", "markdown"})
 """Formats whose bytes are the text of their pages."""
+_HIDDEN: Final = "hidden part"
+"""Fields of a content that are the parts of its bytes."""
+_HIDDEN_PART: Final = "a part of a document that no page shows"
 _SEARCHED: Final = cast("tuple[Collection[Any], ...]", (DOCUMENTS, COLLECTIONS, CONTENTS, PAGES))
 _FOLDER: Final = (
     "{:,} of these documents are files of watched folders, which still contain it: Bethink does not read "
@@ -100,6 +107,11 @@ class DocumentForgetting:
                 places += await anyio.to_thread.run_sync(
                     partial(_places, collection, [item.record for item in page], holding)
                 )
+        said_in = {_content_of(one) for one in places}
+        for content in await self._originals(owner, but=said_in):
+            fields, _ = await self._hidden(owner, content)
+            found = partial(places_in, KIND, f"{CONTENTS.name}/{content.id}", fields, holding=holding)
+            places += await anyio.to_thread.run_sync(found)
         titled = {_id_of(one) for one in places if (_in(one), one.field) == (CONTENTS.name, "title")}
         for content in titled:
             documents = await self.library.documents_with(owner, content)
@@ -120,8 +132,10 @@ class DocumentForgetting:
             for item in await self.library.store.get(collection, owner, ids):
                 if item is None:
                     continue
-                fields = _fields_of(item.record)
-                mine = by_record[f"{collection.name}/{item.record.id}"]
+                fields = await self._all_fields_of(owner, item.record)
+                places_here = by_record[f"{collection.name}/{item.record.id}"]
+                # Bytes that are gone by now hold nothing any more.
+                mine = [one for one in places_here if one.field in fields]
                 after, parts = left_of(fields, mine)
                 if after:
                     left.setdefault(collection.name, {})[item.record.id] = after
@@ -143,10 +157,34 @@ class DocumentForgetting:
                     left.setdefault(collection.name, {})[record.id] = after
                     id = f"{collection.name}/{record.id}"
                     excerpts.append(RecordExcerpt(KIND, id, _called(record, ""), parts))
+        cut_already = {id.partition(":")[0] for id in left.get(PAGES.name, {})}
+        for content in await self._originals(owner, but=cut_already):
+            fields, _ = await self._hidden(owner, content)
+            said = await anyio.to_thread.run_sync(partial(_said_in, fields, gone))
+            if said:
+                left.setdefault(CONTENTS.name, {}).setdefault(content.id, {})[_HIDDEN] = ""
+                excerpts.append(RecordExcerpt(KIND, f"{CONTENTS.name}/{content.id}", _HIDDEN_PART, said))
         if not left:
             return RecordCuts()
         cut = await _Cut.of(self.library, owner, whole=(), left=left)
         return RecordCuts(cut.changes, excerpts)
+
+    async def _originals(self, owner: str, *, but: AbstractSet[str]) -> list[Content]:
+        """The contents whose bytes may say what no page of them shows."""
+        held = [item.record for item in await self.library.contents.all_of(owner)]
+        return [one for one in held if one.original and one.kind not in _PLAIN and one.id not in but]
+
+    async def _hidden(self, owner: str, content: Content) -> tuple[dict[str, str], bool]:
+        """What the parts of a content's bytes say, as fields; and whether all were looked through."""
+        path = self.library.contents.blobs.path(owner, content.id)
+        return await anyio.to_thread.run_sync(_hidden_in, path, content.kind)
+
+    async def _all_fields_of(self, owner: str, record: Record) -> dict[str, str]:
+        fields = _fields_of(record)
+        if isinstance(record, Content) and record.original and record.kind not in _PLAIN:
+            hidden, _ = await self._hidden(owner, record)
+            fields |= hidden
+        return fields
 
     async def clean(self, owner: str) -> None:
         """Remove bytes that no content names, and cut those of plain texts that were cut."""
@@ -218,13 +256,16 @@ class _Cut:
             if item is None:
                 continue
             content = _rewritten(item.record, left.get(item.record.id, {}))
-            in_bytes = content.id in pages or "title" in left.get(content.id, {})
+            said = left.get(content.id, {})
+            in_bytes = content.id in pages or any(_is_in_bytes(field) for field in said)
             if in_bytes:
                 is_plain = content.kind in _PLAIN and content.original
                 self.bytes_gone += content.original and not is_plain
                 content = msgspec.structs.replace(content, is_cut=True, original=is_plain)
                 self.contents[content.id] = content
             stage = "indexing" if content.stage in {"ready", "reading", "indexing"} else content.stage
+            if stage == "waiting" and not content.original:
+                stage = "cancelled"
             # What was read so far is all that will be read: its bytes say what is forgotten.
             done = content.done if in_bytes else content.pages
             content = content.restaged(stage, pages=done, passages=0)
@@ -260,6 +301,30 @@ class _Cut:
             ),
             *([_UNREAD.format(unread)] if unread else ()),
         ]
+
+
+def _is_in_bytes(field: str) -> bool:
+    """Whether a content's field says what its bytes do."""
+    return field == "title" or field.startswith(_HIDDEN)
+
+
+def _hidden_in(path: Path, kind: str) -> tuple[dict[str, str], bool]:
+    fields: dict[str, str] = {}
+    try:
+        for number, text in enumerate(texts_of(path, kind)):
+            fields[f"{_HIDDEN} {number}"] = text
+    except NotLookedThroughError:
+        return fields, False
+    return fields, True
+
+
+def _said_in(fields: Mapping[str, str], gone: Redaction) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part for text in fields.values() for part in gone.cut(text, close=False)[1]))
+
+
+def _content_of(place: TextPlace) -> str:
+    """The content of a page that says it; "" for other places."""
+    return _id_of(place).partition(":")[0] if _in(place) == PAGES.name else ""
 
 
 def _fields_of(record: Record) -> dict[str, str]:
@@ -312,6 +377,8 @@ def _called(record: Record, name: str) -> str:
             return f"page {record.number:,} of a document"
         case DocumentCollection():
             return f"{name} of a collection of documents".strip()
+        case Content() if name.startswith(_HIDDEN):
+            return _HIDDEN_PART
         case _:
             return f"{name.partition(' ')[0]} of a document".strip()
 
