@@ -9,6 +9,8 @@ BethinkError
 │   ├── NotSignedIn
 │   ├── HoldsSecret
 │   ├── EmailTaken
+│   ├── NotUnderstood            words of time that are none
+│   ├── Ambiguous                words of time that can be read in several ways
 │   └── JustForgotten
 ├── Conflict                     somebody else changed it first, or it is in use
 │   └── Busy
@@ -47,6 +49,11 @@ fits it. Adapters translate foreign errors into these at their edge.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def _first_paragraph(docstring: str) -> str:
@@ -140,6 +147,29 @@ class HoldsSecret(BadInput):
             " read it. Keep it in a password manager, and remember only what it is for."
         )
         self.secret = secret
+
+
+class NotUnderstood(BadInput):
+    """These words of time were not understood."""
+
+    code = "time_not_understood"
+
+
+class Ambiguous(BadInput):
+    """This time can be read in several ways: say which is meant.
+
+    ``choices`` are words for each reading, ``texts`` the text with that reading written out.
+    """
+
+    code = "ambiguous_time"
+
+    def __init__(self, text: str = "", choices: Sequence[str] = (), texts: Sequence[str] = ()) -> None:
+        told = "; or ".join(choices)
+        super().__init__(
+            f"“{text}” can be read in several ways: {told}. Ask which is meant." if choices else None
+        )
+        self.choices = tuple(choices)
+        self.texts = tuple(texts)
 
 
 class Conflict(BethinkError):
