@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bethink import conversations, memory, people, schedules, tasks
+from bethink import calendar, conversations, memory, people, schedules, tasks
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, RUNS, THREADS, TOOL_USES
 from bethink.conversations import Conversations
@@ -87,6 +87,7 @@ FEATURES: Final = (
     ),
     people.FEATURE,
     tasks.FEATURE,
+    calendar.FEATURE,
     schedules.FEATURE,
     Feature(
         name="web",

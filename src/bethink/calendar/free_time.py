@@ -1,0 +1,114 @@
+"""Which events stand in the way of another, and when there is time.
+
+Two overlap if each begins before the other ends: `new_start < end and new_end > start` (Cognical's rule).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from heapq import merge
+from typing import TYPE_CHECKING, Final
+
+from bethink.recurrence import moment_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import tzinfo
+
+    from bethink.calendar.records import Instance
+
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class FreeTime:
+    """Time in which nothing is planned; microseconds UTC."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """The part of a day in which time is looked for; `workdays` are Monday to Friday alone."""
+
+    begin: time = time(9)
+    end: time = time(18)
+    workdays: bool = False
+
+
+def blocks(instance: Instance) -> bool:
+    """Whether it takes up its time."""
+    return instance.busy and instance.status != "cancelled"
+
+
+def overlapping(new: Sequence[Instance], others: Sequence[Instance]) -> list[Instance]:
+    """Those of the `others`, ordered by their start, that overlap any of the new ones; each once."""
+    found: dict[str, Instance] = {}
+    held: list[Instance] = []
+    rest = iter(others)
+    following = next(rest, None)
+    for one in sorted(new, key=lambda instance: instance.starts_at):
+        while following is not None and following.starts_at < one.ends_at:
+            held.append(following)
+            following = next(rest, None)
+        held = [other for other in held if other.ends_at > one.starts_at or other.starts_at >= one.starts_at]
+        found |= {
+            other.id: other
+            for other in held
+            if other.starts_at < one.ends_at and other.ends_at > one.starts_at
+        }
+    return sorted(found.values(), key=lambda instance: (instance.starts_at, instance.id))
+
+
+def free_times(
+    taken: Iterable[Instance], days: Iterable[date], *, hours: Hours, zone: tzinfo, not_before: int
+) -> Iterator[FreeTime]:
+    """What is left of these hours of the days between the instances, which are ordered by their start."""
+    spans = iter([(one.starts_at, one.ends_at) for one in taken])
+    until = not_before
+    following = next(spans, None)
+    for day in days:
+        if hours.workdays and day.weekday() > 4:  # noqa: PLR2004 - Friday
+            continue
+        begin, end = hours_of(day, hours, zone)
+        at = max(begin, until)
+        while following is not None and following[0] < end:
+            if following[0] > at:
+                yield FreeTime(at, following[0])
+            until = max(until, following[1])
+            at = max(at, until)
+            following = next(spans, None)
+        if at < end:
+            yield FreeTime(at, end)
+
+
+def hours_of(day: date, hours: Hours, zone: tzinfo) -> tuple[int, int]:
+    """The hours of a day, in microseconds UTC; they may end on the next."""
+    begin = datetime.combine(day, hours.begin)
+    end = datetime.combine(day if hours.end > hours.begin else day + _DAY, hours.end)
+    return moment_of(begin, zone), moment_of(end, zone)
+
+
+def days_around(day: date, back: int, ahead: int) -> Iterator[date]:
+    """The days from some before a day to some behind it."""
+    for offset in range(-back, ahead + 1):
+        yield day + timedelta(days=offset)
+
+
+def nearest(free: Iterable[FreeTime], start: int, *, length: int, most: int) -> list[FreeTime]:
+    """At most so many times of this length, those nearest to `start` first chosen, given in order."""
+    fitting = [one for one in free if one.end - one.start >= length]
+    placed = [FreeTime(at := min(max(one.start, start), one.end - length), at + length) for one in fitting]
+    chosen = sorted(placed, key=lambda one: abs(one.start - start))[:most]
+    return sorted(chosen, key=lambda one: one.start)
+
+
+def in_order(*many: Iterable[Instance]) -> list[Instance]:
+    """Instances by their start."""
+    return list(merge(*(sorted(one, key=_key) for one in many), key=_key))
+
+
+def _key(instance: Instance) -> tuple[int, int, str]:
+    return instance.starts_at, instance.ends_at, instance.id

@@ -1,0 +1,409 @@
+"""`/calendar`: the owner's events, alone and in series, and when there is time."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import BaseModel, Field
+
+from bethink.calendar import Calendar, EventConflict, EventTarget, Hours
+from bethink.calendar.free_time import blocks
+from bethink.calendar.series import zone_of
+from bethink.calendar.service import know_zones
+from bethink.clock import to_datetime, to_us
+from bethink.errors import BadInput
+from bethink.recurrence import words
+from bethink.web.deps import Body, Caller, Served
+from bethink.web.problems import MEDIA_TYPE, documented
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.calendar import EventChange, Instance
+    from bethink.principal import Principal
+
+router = APIRouter(prefix="/calendar", tags=["calendar"])
+
+Status = Literal["confirmed", "tentative", "cancelled"]
+Scope = Literal["this", "following", "all"]
+Attendance = Literal["needs-action", "accepted", "declined", "tentative"]
+LinkKind = Literal["conversation", "message", "fact", "page", "document", "task"]
+_Scope = Annotated[
+    Scope | None,
+    Query(description="Of a series; by itself the instance if its id is given, else all."),
+]
+_IfMatch = Annotated[
+    str | None, Header(alias="If-Match", description="The `version` that is to be changed.", max_length=40)
+]
+_When = Annotated[str, Query(max_length=40, description="RFC 3339, or the owner's local time or day.")]
+
+
+class Attendee(BaseModel):
+    """Somebody who is asked to come."""
+
+    name: str
+    email: str
+    status: Attendance
+
+
+class EventLink(BaseModel):
+    """What an event is about: `page` is named by its path, the others by their ids."""
+
+    kind: LinkKind
+    id: str
+    title: str | None = None
+
+
+class EventShown(BaseModel):
+    """An event, or one instance of a series; of whole days `start` and `end` (exclusive) are days."""
+
+    id: str = Field(description="The instance's: of a series with `@` and the time that its rule gives.")
+    event: str = Field(description="The id of the event, or of the whole series.")
+    title: str
+    description: str
+    location: str
+    event_type: str
+    start: str = Field(description="RFC 3339 in the event's zone, or a day.")
+    end: str
+    all_day: bool
+    zone: str = Field(description="IANA name; empty: the owner's, whichever it is.")
+    starts_at: datetime
+    ends_at: datetime
+    attendees: list[Attendee]
+    reminders: list[int] = Field(description="Minutes before the start.")
+    recurrence: str | None = Field(description="A rule of RFC 5545; its UNTIL is local.")
+    recurrence_words: str | None
+    is_series: bool
+    is_changed: bool = Field(description="It differs from its series.")
+    status: Status
+    busy: bool = Field(description="It takes up its time: others may be in conflict with it.")
+    categories: list[str]
+    color: str
+    links: list[EventLink]
+    conversation: str | None = Field(description="In which it was made.")
+    conflicts: list[str] = Field(description="The ids of what it overlaps.")
+    account: None = None
+    created_at: datetime
+    updated_at: datetime
+    untrusted: bool
+    version: int
+    understood: str | None = Field(default=None, description="What words about time were understood as.")
+    undo: str | None = Field(default=None, description="Takes the change back that gave this.")
+
+
+class EventList(BaseModel):
+    """Instances in order of their start."""
+
+    items: list[EventShown]
+    more: bool = Field(description="There are others: ask for a shorter range.")
+
+
+class FreeTimeShown(BaseModel):
+    """Time in which nothing is planned."""
+
+    start: datetime
+    end: datetime
+
+
+class FreeTimes(BaseModel):
+    """Times in which nothing is planned, in order."""
+
+    items: list[FreeTimeShown]
+
+
+class EventConflictProblem(BaseModel):
+    """What stands where an event was to be (RFC 9457), and times near by that are free."""
+
+    type: str = Field(examples=["urn:bethink:error:event_conflict"])
+    title: str
+    status: int
+    detail: str
+    conflicts: list[EventShown]
+    free: list[FreeTimeShown]
+
+
+class AttendeeGiven(Body):
+    """Somebody to ask; a name or an e-mail address is enough."""
+
+    name: str | None = None
+    email: str | None = None
+    status: Attendance | None = None
+
+
+class _LinkGiven(Body):
+    kind: LinkKind
+    id: str
+
+
+class _Fields(Body):
+    start: str | None = Field(default=None, description="RFC 3339, a local time of `zone`, or a day.")
+    end: str | None = Field(default=None, description="Exclusive; an hour after the start by itself.")
+    duration_minutes: int | None = Field(default=None, description="In place of `end`.")
+    all_day: bool | None = None
+    zone: str | None = Field(default=None, description="IANA name; empty: the owner's, whichever it is.")
+    description: str | None = None
+    location: str | None = None
+    event_type: str | None = None
+    status: Status | None = None
+    busy: bool | None = None
+    attendees: list[AttendeeGiven] | None = None
+    reminders: list[int] | None = None
+    recurrence: str | None = Field(default=None, description="A rule of RFC 5545, FREQ=…")
+    categories: list[str] | None = None
+    color: str | None = None
+    links: list[_LinkGiven] | None = None
+    allow_conflict: bool = Field(default=False, description="Keep it though it overlaps others.")
+
+
+class EventDraft(_Fields):
+    """An event to keep."""
+
+    title: str | None = None
+    conversation: str | None = None
+
+
+class EventPatch(_Fields):
+    """What to change; what is left out stays, null empties a field that may be empty."""
+
+    title: str | None = None
+
+
+class EventDeletion(BaseModel):
+    """An event is gone."""
+
+    undo: str = Field(description="Brings it back.")
+
+
+class EventUndo(Body):
+    """Which change to take back."""
+
+    token: str
+
+
+class UndoneEvents(BaseModel):
+    """The events as they are again."""
+
+    items: list[EventShown]
+
+
+_CONFLICT: dict[int | str, dict[str, Any]] = {
+    **documented(404, 412),
+    409: {"description": "Something else stands there.", "model": EventConflictProblem},
+}
+
+
+@router.get("/events")
+async def list_events(
+    app: Served,
+    caller: Caller,
+    *,
+    start: _When,
+    end: _When,
+    event_type: Annotated[str | None, Query(max_length=32)] = None,
+    query: Annotated[
+        str | None, Query(max_length=2000, description="Only what holds or answers this.")
+    ] = None,
+) -> EventList:
+    """The instances between two times, in order of their start; at most 2,000."""
+    await know_zones(caller.time_zone)
+    found = await app.features.of(Calendar).range(
+        caller,
+        start=_moment(caller, "start", start),
+        end=_moment(caller, "end", end),
+        event_type=event_type,
+        query=query,
+    )
+    return EventList(items=_with_conflicts(found.items, caller), more=found.more)
+
+
+@router.post("/events", status_code=201, response_model=EventShown, responses=_CONFLICT)
+async def add_event(body: EventDraft, app: Served, caller: Caller) -> EventShown | Response:
+    """Keep an event; where another takes up its time, it is refused, unless `allow_conflict`."""
+    calendar = app.features.of(Calendar)
+    try:
+        change = await calendar.create(caller, _given(body), allow_conflict=body.allow_conflict)
+    except EventConflict as error:
+        return _taken(error, caller)
+    return _changed(change, caller)
+
+
+@router.post("/undo")
+async def undo_event_change(body: EventUndo, app: Served, caller: Caller) -> UndoneEvents:
+    """Take back a change: of a field, of a time, a deletion, or the making of an event."""
+    back = await app.features.of(Calendar).undo(caller, body.token)
+    return UndoneEvents(items=[shown(one, caller) for one in back])
+
+
+@router.get("/free")
+async def find_free_time(
+    app: Served,
+    caller: Caller,
+    *,
+    start: _When,
+    end: _When,
+    duration_minutes: Annotated[int, Query(ge=1, le=60 * 24 * 31)] = 60,
+    day_start: Annotated[str, Query(max_length=5, description="HH:MM")] = "09:00",
+    day_end: Annotated[str, Query(max_length=5, description="HH:MM; may lie on the next day.")] = "18:00",
+    workdays: Annotated[bool, Query(description="Monday to Friday alone.")] = False,
+) -> FreeTimes:
+    """Times in which nothing is planned, within these hours of each day; at most 50."""
+    await know_zones(caller.time_zone)
+    hours = Hours(_clock("day_start", day_start), _clock("day_end", day_end), workdays)
+    found = await app.features.of(Calendar).free(
+        caller,
+        start=_moment(caller, "start", start),
+        end=_moment(caller, "end", end),
+        minutes=duration_minutes,
+        hours=hours,
+    )
+    return FreeTimes(items=[_free(one.start, one.end, caller) for one in found])
+
+
+@router.get("/events/{event}", responses=documented(404))
+async def get_event(event: str, app: Served, caller: Caller) -> EventShown:
+    """One instance by its id; of a series named alone, its first."""
+    return shown(await app.features.of(Calendar).get(caller, event), caller)
+
+
+@router.patch("/events/{event}", response_model=EventShown, responses=_CONFLICT)
+async def edit_event(
+    event: str,
+    body: EventPatch,
+    app: Served,
+    caller: Caller,
+    *,
+    scope: _Scope = None,
+    if_match: _IfMatch = None,
+) -> EventShown | Response:
+    """Change an event, or of a series this instance, all that follow it, or all."""
+    target = EventTarget(event, scope, _version(if_match))
+    try:
+        change = await app.features.of(Calendar).update(
+            caller, target, _given(body), allow_conflict=body.allow_conflict
+        )
+    except EventConflict as error:
+        return _taken(error, caller)
+    return _changed(change, caller)
+
+
+@router.delete("/events/{event}", responses=documented(404, 412))
+async def delete_event(
+    event: str, app: Served, caller: Caller, *, scope: _Scope = None, if_match: _IfMatch = None
+) -> EventDeletion:
+    """Delete an event, or of a series this instance, all that follow it, or all; `undo` brings it back."""
+    target = EventTarget(event, scope, _version(if_match))
+    return EventDeletion(undo=(await app.features.of(Calendar).delete(caller, target)).undo)
+
+
+def shown(one: Instance, caller: Principal, conflicts: Sequence[str] = ()) -> EventShown:
+    """An instance as JSON."""
+    event = one.event
+    zone = zone_of((not one.all_day and event.zone) or caller.time_zone)
+    return EventShown.model_validate(
+        {name: getattr(one, name) for name in _OF_INSTANCE}
+        | {name: getattr(event, name) for name in _OF_EVENT}
+        | {
+            "event": event.id,
+            "start": one.start if one.all_day else to_datetime(one.starts_at).astimezone(zone).isoformat(),
+            "end": one.end if one.all_day else to_datetime(one.ends_at).astimezone(zone).isoformat(),
+            "starts_at": to_datetime(one.starts_at),
+            "ends_at": to_datetime(one.ends_at),
+            "attendees": [_fields_of(attendee, "name", "email", "status") for attendee in one.attendees],
+            "recurrence": event.recurrence or None,
+            "recurrence_words": words(event.recurrence) if event.recurrence else None,
+            "links": [_fields_of(link, "kind", "id") for link in event.links],
+            "conflicts": list(conflicts),
+            "created_at": to_datetime(event.created_at),
+            "updated_at": to_datetime(event.updated_at),
+        }
+    )
+
+
+_OF_INSTANCE = (
+    "id", "title", "description", "location", "event_type", "all_day", "reminders", "is_changed", "status",
+    "busy", "version",
+)  # fmt: skip
+_OF_EVENT = ("zone", "is_series", "categories", "color", "conversation", "untrusted")
+
+
+def _fields_of(value: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
+
+
+def _with_conflicts(found: Sequence[Instance], caller: Principal) -> list[EventShown]:
+    """Instances in order of their start, each with those of them that it overlaps."""
+    overlaps: dict[str, list[str]] = {one.id: [] for one in found}
+    open_: list[Instance] = []
+    for one in found:
+        if not blocks(one):
+            continue
+        open_ = [other for other in open_ if other.ends_at > one.starts_at]
+        for other in open_:
+            if one.ends_at > other.starts_at:
+                overlaps[one.id].append(other.id)
+                overlaps[other.id].append(one.id)
+        open_.append(one)
+    return [shown(one, caller, overlaps[one.id]) for one in found]
+
+
+def _changed(change: EventChange, caller: Principal) -> EventShown:
+    answer = shown(change.instance, caller, [one.id for one in change.conflicts])
+    return answer.model_copy(update={"undo": change.undo})
+
+
+def _taken(error: EventConflict, caller: Principal) -> Response:
+    body = EventConflictProblem(
+        type=f"urn:bethink:error:{error.code}",
+        title="Event conflict",
+        status=error.status,
+        detail=error.message,
+        conflicts=[shown(one, caller) for one in error.conflicts],
+        free=[_free(one.start, one.end, caller) for one in error.free],
+    )
+    return Response(json.dumps(body.model_dump(mode="json")), error.status, media_type=MEDIA_TYPE)
+
+
+def _free(start: int, end: int, caller: Principal) -> FreeTimeShown:
+    zone = zone_of(caller.time_zone)
+    return FreeTimeShown(start=to_datetime(start).astimezone(zone), end=to_datetime(end).astimezone(zone))
+
+
+def _given(body: BaseModel) -> dict[str, Any]:
+    given = body.model_dump(exclude_unset=True)
+    given.pop("allow_conflict", None)
+    return given
+
+
+def _version(if_match: str | None) -> int | None:
+    if if_match is None or (text := if_match.strip().removeprefix("W/").strip('"')) == "*":
+        return None
+    if not text.isdecimal():
+        raise BadInput('If-Match: give the `version` of the event, such as "3".')
+    return int(text)
+
+
+def _moment(caller: Principal, name: str, text: str) -> int:
+    # A "+" of an address that nobody escaped is a space.
+    written = text.strip().replace(" ", "+") if "T" in text else text.strip()
+    try:
+        if "T" in written:
+            moment = datetime.fromisoformat(written)
+        else:
+            moment = datetime.combine(date.fromisoformat(written), time())
+        return to_us(moment if moment.tzinfo else moment.replace(tzinfo=zone_of(caller.time_zone)))
+    except (ValueError, OverflowError):
+        raise BadInput(
+            f"{name}: {text[:40]!r} is no time: write a day, or a time like 2026-12-04T09:00Z."
+        ) from None
+
+
+def _clock(name: str, text: str) -> time:
+    if text == "24:00":
+        return time()
+    try:
+        return time.fromisoformat(text)
+    except ValueError:
+        raise BadInput(f"{name}: {text[:20]!r} is no time of day: write HH:MM.") from None
