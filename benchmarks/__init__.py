@@ -137,6 +137,7 @@ async def _vault(_: Settings, how: How) -> Rows:
 
 async def _documents(settings: Settings, how: How) -> Rows:
     from benchmarks.documents.corpus import FILES
+    from benchmarks.documents.graph import measure_graph
     from benchmarks.documents.reading import measure_reading
     from benchmarks.documents.retrieval import FILES_ASKED, measure_retrieval
     from benchmarks.documents.scale import measure_scale
@@ -147,6 +148,7 @@ async def _documents(settings: Settings, how: How) -> Rows:
         *await measure_reading(how.files or FILES, how.peer_python),
         *await measure_retrieval(embeddings, how.files or FILES_ASKED, how.peer_python),
         *await measure_scale(),
+        *await measure_graph(embeddings, how.files or FILES_ASKED),
     ]
 
 

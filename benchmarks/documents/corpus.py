@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -264,9 +264,16 @@ def _fact(number: int) -> _Fact:
     luck = random.Random(_SEED * 7_000_003 + number)  # noqa: S311
     turn, form = divmod(number, len(_WORDS["facts"]))
     # A step that shares no factor with the number of pairs visits each pair once.
-    names = {
-        "person": _pair("first_names", "last_names", turn * 1_007 + form * 211),
-        "company": _pair("company_names", "trades", turn * 371 + form * 77),
+    names = _names(luck, number, person=turn * 1_007 + form * 211, company=turn * 371 + form * 77)
+    said: dict[str, str] = _WORDS["facts"][form]
+    return _Fact(*(said[part].format(**names) for part in ("statement", "question", "paraphrase")))
+
+
+def _names(luck: random.Random, number: int, *, person: int, company: int) -> dict[str, str]:
+    """What stands in the slots of a form."""
+    return {
+        "person": _pair("first_names", "last_names", person),
+        "company": _pair("company_names", "trades", company),
         "town": luck.choice(_WORDS["towns"]),
         "code": f"{chr(65 + number % 26)}{chr(65 + number // 26 % 26)}-{1000 + number}",
         "date": f"{1 + luck.randrange(28)} {luck.choice(_WORDS['months'])} {2015 + luck.randrange(15)}",
@@ -274,8 +281,6 @@ def _fact(number: int) -> _Fact:
         "small": str(2 + luck.randrange(8)),
         **{slot: luck.choice(words) for slot, words in _WORDS["slots"].items()},
     }
-    said: dict[str, str] = _WORDS["facts"][form]
-    return _Fact(*(said[part].format(**names) for part in ("statement", "question", "paraphrase")))
 
 
 def _pair(first: str, second: str, number: int) -> str:
@@ -312,6 +317,41 @@ def _row(luck: random.Random, number: int, width: int) -> tuple[str, ...]:
 
 def _table(luck: random.Random, rows: int, width: int = 4) -> Table:
     return Table((_COLUMNS[:width], *(_row(luck, number + 1, width) for number in range(rows))))
+
+
+# --- what two files say together --------------------------------------------------------------------------
+
+
+def hops(count: int, start: int = 0) -> Iterator[tuple[CorpusFile, CorpusFile]]:
+    """Pairs of files, and a question of the second whose words are in the first.
+
+    The first says who or what is meant, by a name, a code or a link; only with that the answer can be told
+    from those about others.
+    """
+    forms: list[dict[str, str]] = _WORDS["hops"]
+    for number in range(start, start + count):
+        luck = random.Random(_SEED * 9_000_011 + number)  # noqa: S311 - invented documents
+        turn, form = divmod(number, len(forms))
+        names = _names(luck, number + 7_000, person=turn * 1_013 + form * 307, company=turn * 383 + form * 83)
+        said = {part: text.format(**names) for part, text in forms[form].items()}
+        # Names of files tell nothing, but where a link leads.
+        first, second = (
+            _letter(luck, f"letters/{name or f'{luck.randrange(16**8):08x}'}.md", statement)
+            for name, statement in (("", said["first"]), (said["name"], said["second"]))
+        )
+        question = Question(said["question"], second.name, None, said["second"], "other words")
+        yield first, replace(second, questions=(question,))
+
+
+def _letter(luck: random.Random, name: str, statement: str) -> CorpusFile:
+    sentences = _paragraph(luck)
+    sentences.insert(luck.randrange(len(sentences)), statement)
+    blocks = (
+        Heading(luck.choice(_OBJECTS).capitalize(), 1),
+        Paragraph(tuple(sentences)),
+        Paragraph(tuple(_paragraph(luck))),
+    )
+    return CorpusFile(0, name, "md", "plain", name, (Page("", blocks),), (), 0)
 
 
 # --- how much of it, and where --------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
     """A Bethink whose model plays tests/ui/script.json."""
     with (
         scripted_process(["--script", str(SCRIPT)]) as model,
-        bethink(tmp_path_factory.mktemp("data"), model.base_url) as served,
+        bethink(tmp_path_factory.mktemp("data"), model.base_url, BETHINK_GRAPH_ENABLED="true") as served,
     ):
         yield served
 

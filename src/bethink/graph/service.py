@@ -8,6 +8,7 @@ Searches of knowledge bases are widened by it, `web` shows it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 
 from bethink.errors import EmbeddingsUnavailable, NotAllowed, UnknownId
-from bethink.graph.names import names_of
+from bethink.graph.names import link_name, names_of
 from bethink.graph.view import COMMON, GraphNode, GraphView, drawn, node_of, way
 from bethink.index import IndexQuery
 from bethink.recall.service import Recall, RecallQuestion
@@ -33,14 +34,20 @@ if TYPE_CHECKING:
 _OFF: Final = "The graph is switched off: BETHINK_GRAPH_ENABLED=true switches it on."
 _HIDDEN: Final = "A filter hides a part of your things from this reader: their graph would tell of it."
 MOST_ITEMS: Final = 500
-_SEEDS: Final = 5
-"""Of what was found, so many are looked around: what stands below is seldom an answer itself."""
+_SEEDS: Final = 3
+"""Of what was found, so many are looked around: more of them found no more (ADR 0058)."""
+_CENTRE: Final = 8
+"""Items of a node, such as passages of a document, that are looked around when it is shown."""
 _NEAR: Final = 10
 """Items that are alike, of one; as kb-mcp-server has it (`graph.limit`)."""
 _MOST_NAMES: Final = 12
+_MOST_VECTORS: Final = 5
 _MOST_NEIGHBOURS: Final = 60
-_NAMED_WEIGHT, _NEXT_WEIGHT = 0.6, 0.5
-"""How much of a score goes along an edge; along one of likeness, as much as the two are alike."""
+_NAMED, _ALIKE, _NEXT = 0.9, 0.3, 0.2
+"""How much of a score goes along an edge: of a name by the root of how many others have it, of likeness by
+the cosine. Measured (`benchmarks/documents/graph.py`, ADR 0058)."""
+_FAR: Final = 0.7
+"""What is left of that for what has nothing to do with the question; all of it for what says the same."""
 _WHOLE: Final = 0.999
 """Share of a name's words that an item must hold."""
 _NAME: Final = "name:"
@@ -104,11 +111,11 @@ class Graph:
                 reach(other, scores[id] * weight)
             beside = await of_kind.graph.of_nodes(principal, [*filter(None, (seed.before, seed.behind))])
             for one in beside:
-                reach(one.items[0], scores[id] * _NEXT_WEIGHT)
+                reach(one.items[0], scores[id] * _NEXT)
         near = await self._nearness(principal.owner, query, [*reached])
         best = dict(found)
         for id, score in reached.items():
-            best[id] = max(best.get(id, 0.0), score * near.get(id, 0.5))
+            best[id] = max(best.get(id, 0.0), score * near.get(id, _FAR))
         return sorted(best.items(), key=lambda pair: -pair[1])
 
     async def _around(
@@ -116,17 +123,18 @@ class Graph:
     ) -> list[tuple[str, str, float]]:
         """Index items that are like one, or name what it names: kind, id and weight of the edge."""
         found: list[tuple[str, str, float]] = []
-        for vector in vectors[:_SEEDS] if vectors is not None else ():
+        for vector in vectors[:_MOST_VECTORS] if vectors is not None else ():
             asked = replace(query, vector=vector, model=self.recall.embeddings.model)
             found += [
-                (item.kind, item.id, item.dense)
+                (item.kind, item.id, _ALIKE * item.dense)
                 for item in (await self.recall.index.search(asked)).items
                 if item.dense is not None and item.dense >= self.similarity and item.id not in one.items
             ]
-        for name in [*dict.fromkeys((*names_of(one.text), *one.names))][:_MOST_NAMES]:
+        for name in [*dict.fromkeys((*names_of(one.text), *map(link_name, one.names)))][:_MOST_NAMES]:
             holders = [pair for pair in await self._holders(query, name) if pair[1] not in one.items]
-            if len(holders) < COMMON:
-                found += [(kind, id, _NAMED_WEIGHT) for kind, id in holders]
+            if 0 < len(holders) < COMMON:
+                weight = _NAMED / math.sqrt(len(holders))
+                found += [(kind, id, weight) for kind, id in holders]
         return found
 
     async def _holders(self, query: IndexQuery, name: str) -> list[tuple[str, str]]:
@@ -154,7 +162,7 @@ class Graph:
         }
 
     async def _nearness(self, owner: str, query: str, ids: Sequence[str]) -> dict[str, float]:
-        """How near index items are to a question, 0.5 to 1; nothing of those that have no vector."""
+        """How much of a score is left so far from a question; nothing of those that have no vector."""
         embeddings = self.recall.embeddings
         if not ids:
             return {}
@@ -163,7 +171,7 @@ class Graph:
         except EmbeddingsUnavailable:
             return {}
         vectors = await self.recall.index.vectors(owner, embeddings.model, ids)
-        return {id: 0.5 + 0.5 * max(0.0, float((rows @ asked).max())) for id, rows in vectors.items()}
+        return {id: _FAR + (1 - _FAR) * max(0.0, float((rows @ asked).max())) for id, rows in vectors.items()}
 
     # --- what is shown
 
@@ -267,7 +275,7 @@ class Graph:
         names: list[str] = []
         pairs: list[tuple[str, str]] = []
         linked: list[str] = []
-        for one in centre[:_SEEDS]:
+        for one in centre[:_CENTRE]:
             names += names_of(one.text)
             around = await self._around(one, vectors.get(one.id), query)
             pairs += [(kind, id) for kind, id, _ in sorted(around, key=lambda each: -each[2])]

@@ -5,6 +5,9 @@ import type {
   CollectionPatch,
   CollectionShown,
   DocumentAddress,
+  DocumentGraphFocus,
+  DocumentGraphPath,
+  DocumentGraphShown,
   DocumentList,
   DocumentPages,
   DocumentPatch,
@@ -22,6 +25,9 @@ import { sentFile, sentPart } from "./upload";
 export type {
   CollectionShare as Share,
   CollectionShown as Collection,
+  DocumentGraphFocus as GraphFocus,
+  DocumentGraphNode as GraphNode,
+  DocumentGraphShown as GraphShown,
   DocumentPageShown as PageText,
   DocumentPages as PageTexts,
   DocumentShown as Document,
@@ -105,6 +111,20 @@ export const documentsApi = {
   pauseFolder: (id: string, paused: boolean) =>
     json<Folder>("POST", `/documents/folders/${at(id)}/${paused ? "pause" : "resume"}`),
   syncFolder: (id: string) => json<Folder>("POST", `/documents/folders/${at(id)}/sync`),
+};
+
+type Inside = { collection: string | null };
+
+/** What hangs together: documents, their passages, facts, pages of the vault, and names. */
+export const graphApi = {
+  view: (query: Inside, signal?: AbortSignal) =>
+    json<DocumentGraphShown>("GET", withQuery("/documents/graph", query), undefined, signal),
+  focus: (query: Inside & { node: string }, signal?: AbortSignal) =>
+    json<DocumentGraphFocus>("GET", withQuery("/documents/graph/focus", query), undefined, signal),
+  search: (query: Inside & { query: string }, signal?: AbortSignal) =>
+    json<DocumentGraphPath>("GET", withQuery("/documents/graph/search", query), undefined, signal),
+  path: (query: Inside & { start: string; end: string }, signal?: AbortSignal) =>
+    json<DocumentGraphPath>("GET", withQuery("/documents/graph/path", query), undefined, signal),
 };
 
 /** Files that come in parts, each of which is kept once it was answered. */

@@ -19,9 +19,13 @@ const views = ["ask", "check", "filters"] as const;
 export type DocumentPlace = { content: string | null; page: number | null; at: Span | null };
 export type Span = readonly [begin: number, end: number];
 
+/** A node of the graph in the middle, none for all of it; `from` is where a way to it begins. */
+export type GraphPlace = { collection: string | null; node: string | null; from: string | null };
+
 export type DocumentsPlace =
   | { view: "library"; collection: string | null; query: string }
   | { view: "folders" }
+  | ({ view: "graph" } & GraphPlace)
   | ({ view: "document"; document: string } & DocumentPlace);
 
 const plain = ["tasks", "calendar"] as const;
@@ -61,6 +65,12 @@ export function addressOfDocuments(collection: string | null = null, query = "")
   return query ? `${path}?${new URLSearchParams({ query })}` : path;
 }
 
+/** The address of the graph: of a collection or of everything, around a node or whole. */
+export function addressOfNode(place: Partial<GraphPlace> = {}): string {
+  const given = Object.entries(place).filter((pair): pair is [string, string] => Boolean(pair[1]));
+  return given.length ? `/documents/graph?${new URLSearchParams(given)}` : "/documents/graph";
+}
+
 /** The address of a document, or of a place in it. */
 export function addressOfDocument(id: string, place: Partial<DocumentPlace> = {}): string {
   const { content, page, at } = place;
@@ -70,6 +80,13 @@ export function addressOfDocument(id: string, place: Partial<DocumentPlace> = {}
   if (at) given.set("at", at.join("-"));
   const path = `/documents/${encodeURIComponent(id)}`;
   return given.size ? `${path}?${given}` : path;
+}
+
+/** The address of what a node of the graph stands for, a fact and a page, too; null for a name. */
+export function addressOfThing(source: string): string | null {
+  if (source.startsWith("fact:")) return `/memory/${encodeURIComponent(source.slice(5))}`;
+  if (source.startsWith("vault:")) return addressOfPage(source.slice(6));
+  return addressOfSource(source);
 }
 
 /** The address of what a source names: `document:<id>?content=…&page=…&at=…`; null if it is no document. */
@@ -98,6 +115,16 @@ function documentsRoute(parts: readonly string[], given: URLSearchParams, path: 
     return { room, view: "library", collection: second, query };
   }
   if (first === "folders" && !second) return { room, view: "folders" };
+  if (first === "graph" && !second) {
+    const [collection, node, from] = ["collection", "node", "from"].map((key) => given.get(key));
+    return {
+      room,
+      view: "graph",
+      collection: collection ?? null,
+      node: node ?? null,
+      from: from ?? null,
+    };
+  }
   if (second || first === "collections") return { room: "lost", path };
   return { room, view: "document", document: first, ...placeIn(given) };
 }

@@ -44,6 +44,7 @@ const pairs: [ink: string, papers: string[], least: number][] = [
   ["ask", [...papers, "ask-soft"], 4.5],
   ["fault", [...papers, "fault-soft"], 4.5],
   ["on-accent", ["accent"], 7],
+  ...[0, 1, 2, 3, 4, 5, 6, 7].map((n): [string, string[], number] => [`tone-${n}`, papers, 4.5]),
 ];
 
 describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {

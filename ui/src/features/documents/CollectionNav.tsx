@@ -7,13 +7,14 @@ import {
   Pencil,
   Plus,
   Users,
+  Waypoints,
 } from "lucide-react";
 import { useState } from "react";
 import type { Collection, LibraryStatus } from "../../api/documents";
 import { IconButton } from "../../kit/Button";
 import { Menu } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
-import { addressOfDocuments } from "../../services/router";
+import { addressOfDocuments, addressOfNode } from "../../services/router";
 import { count } from "../../services/words";
 import { type AskedCollection, CollectionDialogs } from "./CollectionDialogs";
 import { useAsk } from "./useAsk";
@@ -23,8 +24,8 @@ type NavProps = {
   collections: readonly Collection[];
   status: LibraryStatus | null;
   current: string | null;
-  /** The folders are shown. */
-  folders?: boolean;
+  /** What is shown in place of documents. */
+  view?: "folders" | "graph";
 };
 
 /** How much there is, and what is at work. */
@@ -101,9 +102,9 @@ function CollectionItem(props: {
   );
 }
 
-export function CollectionNav({ collections, status, current, folders = false }: NavProps) {
+export function CollectionNav({ collections, status, current, view }: NavProps) {
   const [asked, setAsked] = useState<AskedCollection | null>(null);
-  const all = current === null && !folders;
+  const all = current === null && !view;
   return (
     <nav className="doc-nav" aria-label="Collections">
       <div className="doc-nav-list scroll">
@@ -115,9 +116,15 @@ export function CollectionNav({ collections, status, current, folders = false }:
             </Link>
           </li>
           <li>
-            <Link to="/documents/folders" aria-current={folders ? "page" : undefined}>
+            <Link to="/documents/folders" aria-current={view === "folders" ? "page" : undefined}>
               <FolderSync size={16} strokeWidth={1.75} aria-hidden />
               <span className="clip">Watched folders</span>
+            </Link>
+          </li>
+          <li>
+            <Link to={addressOfNode()} aria-current={view === "graph" ? "page" : undefined}>
+              <Waypoints size={16} strokeWidth={1.75} aria-hidden />
+              <span className="clip">Graph</span>
             </Link>
           </li>
         </ul>

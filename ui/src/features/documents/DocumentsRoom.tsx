@@ -1,6 +1,7 @@
 // The library: documents that answers can quote, found by what they say, opened at the passage.
 import type { DocumentsPlace } from "../../services/router";
 import { FoldersPage } from "./FoldersPage";
+import { GraphPage } from "./GraphPage";
 import { LibraryPage } from "./LibraryPage";
 import { Viewer } from "./Viewer";
 import "../../styles/documents.css";
@@ -11,6 +12,8 @@ export default function DocumentsRoom({ place }: { place: DocumentsPlace }) {
       return <LibraryPage collection={place.collection} query={place.query} />;
     case "folders":
       return <FoldersPage />;
+    case "graph":
+      return <GraphPage place={place} />;
     case "document":
       return <Viewer key={place.document} id={place.document} place={place} />;
   }

@@ -88,7 +88,9 @@ export function FoldersPage() {
   };
   return (
     <div className="documents">
-      {!phone && <CollectionNav collections={collections} status={status} current={null} folders />}
+      {!phone && (
+        <CollectionNav collections={collections} status={status} current={null} view="folders" />
+      )}
       <div className="page scroll">
         <div className="page-inner">
           <header className="page-head">

@@ -3,16 +3,16 @@ import { FileText, Shrink } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 import { vaultApi } from "../../api/vault";
 import { IconButton } from "../../kit/Button";
+import { Graph } from "../../kit/graph/Graph";
+import { drawn, type Spot } from "../../kit/graph/graphLayout";
 import { Link, Notice, ProblemNotice, Segmented, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
 import { remember, remembered } from "../../services/store";
 import { useRead } from "../../services/useRead";
 import { count } from "../../services/words";
-import { addressOfSpot, Graph } from "./Graph";
-import { drawn, type Spot } from "./graphLayout";
 import { PageHead } from "./PageHead";
-import "../../styles/vault-graph.css";
+import { netOf } from "./pageNet";
 
 const KEY = "bethink.vault.graph";
 const depths = ["1", "2", "3"] as const;
@@ -32,7 +32,7 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
   );
   // What was there before stays until the newer is.
   const { value: near, problem } = useRead(ask, news);
-  const drawing = useMemo(() => near && drawn(near.graph, path, near.depth), [near, path]);
+  const drawing = useMemo(() => near && drawn(netOf(near.graph), path, near.depth), [near, path]);
   const choose = (patch: Partial<typeof look>) => {
     const next = { ...look, ...patch };
     setLook(next);
@@ -86,8 +86,10 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
           {drawing.spots.length === 1 && <p className="graph-note">This page has no links.</p>}
           <Graph
             drawing={drawing}
+            label={`Pages near ${drawing.spots[0]?.name}`}
+            noun="pages"
             isWhole={isWhole}
-            onOpen={(spot) => router.go(addressOfSpot(spot))}
+            onOpen={(spot) => router.go(spot.address)}
           />
           <SpotList spots={drawing.spots} />
         </>
@@ -106,10 +108,10 @@ function SpotList({ spots }: { spots: readonly Spot[] }) {
       <ul className="vault-links scroll">
         {spots.map((spot) => (
           <li key={spot.id}>
-            <Link to={addressOfSpot(spot)} className={spot.path === null ? "missing" : undefined}>
+            <Link to={spot.address} className={spot.isMissing ? "missing" : undefined}>
               <span>
                 {spot.name}
-                {spot.path === null && " (does not exist yet)"}
+                {spot.isMissing && " (does not exist yet)"}
               </span>
               <small>
                 {spot.distance === 0 ? "This page" : `${count(spot.distance, "link")} away`}

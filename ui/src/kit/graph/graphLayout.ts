@@ -1,7 +1,5 @@
-// Where the pages near one page are drawn: on rings by their distance, each beside the page that it was reached from.
-// The same pages always get the same places, without any settling. Pure.
-import type { VaultGraph } from "../../api/types";
-import { titleOf } from "./treeRows";
+// Where the nodes near one node are drawn: on rings by their distance, each beside the one that it was reached from.
+// The same nodes always get the same places, without any settling. Pure.
 
 /** So many are drawn; a thousand names at once tell nobody anything. */
 export const MOST = 300;
@@ -14,14 +12,28 @@ const GAP_SLOTS = 4;
 const MARGIN_PX = 190;
 const MARGIN_FLAT_PX = 48;
 
-export type Spot = {
+export type Shape = "circle" | "square" | "sheet" | "diamond" | "triangle";
+
+/** What is drawn: where it leads, and how it looks. */
+export type NetNode = {
   id: string;
-  /** Null where a link names what is not made. */
-  path: string | null;
-  /** What a link calls it. */
-  target: string;
   name: string;
-  /** Links away from the page in the middle. */
+  address: string;
+  /** A link names it, and it is not made. */
+  isMissing?: boolean;
+  shape?: Shape;
+  /** One of the colours that tell groups apart, from 0. */
+  tone?: number | undefined;
+};
+
+export type Net = {
+  nodes: readonly NetNode[];
+  /** From one to another, by their ids. */
+  links: readonly (readonly [from: string, to: string])[];
+};
+
+export type Spot = NetNode & {
+  /** Links away from the node in the middle. */
   distance: number;
   x: number;
   y: number;
@@ -37,40 +49,27 @@ export type Drawing = {
   lines: readonly Line[];
   /** How many there are, also those that are not drawn. */
   total: number;
-  /** Half the width and half the height, from the page in the middle. */
+  /** Half the width and half the height, from the node in the middle. */
   half: { x: number; y: number };
   isUpright: boolean;
 };
 
-type Known = { id: string; path: string | null; name: string; target: string };
 const order = new Intl.Collator("en", { numeric: true });
 
-/** The id of what is not made: whatever its links' capitals are. */
-const lostId = (target: string) => `? ${target.toLowerCase().replace(/\.md$/, "")}`;
-
-function linksOf(graph: VaultGraph) {
-  const known = new Map<string, Known>();
-  for (const { path, title } of graph.nodes) {
-    known.set(path, { id: path, path, name: title || titleOf(path), target: path });
-  }
-  const pairs = graph.edges.map(({ source, target }) => [source, target] as const);
-  for (const { source, target } of graph.missing) {
-    const id = lostId(target);
-    if (!known.has(id)) known.set(id, { id, path: null, name: titleOf(target), target });
-    pairs.push([source, id]);
-  }
-  const to = new Map<string, string[]>([...known.keys()].map((id) => [id, []]));
-  const from = new Map<string, string[]>([...known.keys()].map((id) => [id, []]));
-  for (const [source, target] of pairs) {
+function linksOf({ nodes, links }: Net) {
+  const known = new Map(nodes.map((node) => [node.id, node]));
+  const to = new Map<string, string[]>(nodes.map(({ id }) => [id, []]));
+  const from = new Map<string, string[]>(nodes.map(({ id }) => [id, []]));
+  for (const [source, target] of links) {
     to.get(source)?.push(target);
     from.get(target)?.push(source);
   }
-  return { known, pairs, to, from };
+  return { known, to, from };
 }
 
 type Reached = { id: string; distance: number; children: Reached[] };
 
-/** The pages within a distance, the nearest first, each below the one that it was reached from first. */
+/** The nodes within a distance, the nearest first, each below the one that it was reached from first. */
 function reached(centre: string, depth: number, beside: (id: string) => string[]): Reached[] {
   const root: Reached = { id: centre, distance: 0, children: [] };
   const seen = new Set([centre]);
@@ -91,7 +90,7 @@ function reached(centre: string, depth: number, beside: (id: string) => string[]
 const leaves = (one: Reached): number =>
   one.children.length ? one.children.reduce((sum, child) => sum + leaves(child), 0) : 1;
 
-/** The angle of each: a page has the share of its parent's that its own leaves are. */
+/** The angle of each: a node has the share of its parent's that its own leaves are. */
 function anglesOf(root: Reached): Map<string, number> {
   const angles = new Map<string, number>();
   const share = (one: Reached, start: number, width: number) => {
@@ -137,9 +136,9 @@ function radiiOf(all: readonly Reached[], angles: ReadonlyMap<string, number>) {
   return radii;
 }
 
-/** The pages at most `depth` links from `centre`, and where each is drawn. */
-export function drawn(graph: VaultGraph, centre: string, depth: number): Drawing {
-  const { known, pairs, to, from } = linksOf(graph);
+/** The nodes at most `depth` links from `centre`, and where each is drawn. */
+export function drawn(net: Net, centre: string, depth: number): Drawing {
+  const { known, to, from } = linksOf(net);
   const name = (id: string) => known.get(id)?.name ?? id;
   const beside = (id: string) =>
     [...new Set([...(to.get(id) ?? []), ...(from.get(id) ?? [])])].toSorted(
@@ -161,7 +160,7 @@ export function drawn(graph: VaultGraph, centre: string, depth: number): Drawing
     spots.set(id, { ...about, ...place, ...links, distance });
   }
   const tree = new Set(shown.flatMap((one) => one.children.map(({ id }) => `${one.id}\n${id}`)));
-  const lines = pairs.flatMap(([one, other]): Line[] => {
+  const lines = net.links.flatMap(([one, other]): Line[] => {
     const [source, target] = [spots.get(one), spots.get(other)];
     if (!source || !target) return [];
     const isTree = tree.has(`${one}\n${other}`) || tree.has(`${other}\n${one}`);

@@ -1,19 +1,9 @@
 import { expect, test } from "vitest";
-import type { VaultGraph } from "../../api/types";
-import { drawn, MOST, towards } from "./graphLayout";
+import { drawn, MOST, type Net, towards } from "./graphLayout";
 
-const graphOf = (links: [string, string][], lost: [string, string][] = []): VaultGraph => ({
-  nodes: [...new Set(links.flat())].map((path) => ({
-    path,
-    title: path.replace(".md", ""),
-    tags: [],
-    links: 0,
-    backlinks: 0,
-  })),
-  edges: links.map(([source, target]) => ({ source, target, count: 1 })),
-  missing: lost.map(([source, target]) => ({ source, target, count: 1 })),
-  orphans: [],
-  way: null,
+const graphOf = (links: [string, string][]): Net => ({
+  nodes: [...new Set(links.flat())].map((id) => ({ id, name: id.replace(".md", ""), address: id })),
+  links,
 });
 
 const star = (n: number) =>
@@ -59,23 +49,6 @@ test("more than can be drawn are counted, and the nearest are drawn", () => {
   const graph = star(MOST + 50);
   const { spots, lines, total } = drawn(graph, "user.md", 2);
   expect([spots.length, lines.length, total]).toEqual([MOST, MOST - 1, MOST + 51]);
-});
-
-test("what is not made stands apart, once for all that name it, and only as near as it is", () => {
-  const graph = graphOf(
-    [["user.md", "a.md"]],
-    [
-      ["user.md", "Nobody"],
-      ["a.md", "nobody.md"],
-      ["a.md", "far"],
-    ],
-  );
-  const lost = (depth: number) =>
-    drawn(graph, "user.md", depth)
-      .spots.filter(({ path }) => path === null)
-      .map(({ name, from }) => `${name}: ${from.join(" ")}`);
-  expect(lost(1)).toEqual(["Nobody: user.md a.md"]);
-  expect(lost(2)).toEqual(["Nobody: user.md a.md", "far: a.md"]);
 });
 
 test("arrows lead to what lies in their direction", () => {

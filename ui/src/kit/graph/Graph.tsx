@@ -1,4 +1,4 @@
-// The drawing itself. Nothing of it moves by itself; arrows go from page to page, Enter opens one.
+// What hangs together, drawn. Nothing of it moves by itself; arrows go from node to node, Enter opens one.
 import {
   type KeyboardEvent,
   type RefObject,
@@ -7,15 +7,16 @@ import {
   useRef,
   useState,
 } from "react";
-import { addressOfPage } from "../../services/router";
 import { count } from "../../services/words";
 import { type Drawing, type Line, type Spot, towards } from "./graphLayout";
-import { pathFor } from "./wikilinks";
+import "../../styles/graph.css";
 
 const NAME_CHARS = 24;
 const OUTWARD_PX = 10;
 const MIDDLE_RADIUS = 8;
 const LEAST_RADIUS = 3.5;
+/** Below it a square is a dot. */
+const LEAST_SHAPE = 5;
 const MOST_RADIUS = 7;
 
 const arrows: Record<string, [dx: number, dy: number]> = {
@@ -24,10 +25,6 @@ const arrows: Record<string, [dx: number, dy: number]> = {
   ArrowDown: [0, 1],
   ArrowUp: [0, -1],
 };
-
-/** Where a spot leads: to its page, or to where it would be made. */
-export const addressOfSpot = ({ path, target }: Spot): string =>
-  addressOfPage(path ?? pathFor(target));
 
 /** As much of a name as there is room for. The dots are no part of what it is called. */
 function Short({ name }: { name: string }) {
@@ -40,20 +37,24 @@ function Short({ name }: { name: string }) {
   );
 }
 
-function said({ name, path, distance, to, from }: Spot): string {
-  const state = path === null ? ", does not exist yet" : "";
+function said({ name, isMissing, distance, to, from }: Spot): string {
+  const state = isMissing ? ", does not exist yet" : "";
   const far = distance === 0 ? "in the middle" : `${count(distance, "link")} away`;
   return `${name}${state}, ${far}, links to ${to.length}, linked from ${from.length}`;
 }
 
 type GraphProps = {
   drawing: Drawing;
+  /** What it shows, for who does not see it. */
+  label: string;
+  /** What its nodes are called, such as "pages". */
+  noun: string;
   /** All of it is in view, however small that makes it. */
   isWhole: boolean;
   onOpen: (spot: Spot) => void;
 };
 
-export function Graph({ drawing, isWhole, onOpen }: GraphProps) {
+export function Graph({ drawing, label, noun, isWhole, onOpen }: GraphProps) {
   const { spots, lines, half, isUpright } = drawing;
   const hint = useId();
   const box = useRef<HTMLElement>(null);
@@ -85,13 +86,13 @@ export function Graph({ drawing, isWhole, onOpen }: GraphProps) {
       tabIndex={0}
     >
       <p id={hint} className="visually-hidden">
-        Arrow keys move between pages, Enter opens one. The same pages are in a list below.
+        Arrow keys move between {noun}, Enter opens one. The same {noun} are in a list beside it.
       </p>
       {/* biome-ignore lint/a11y/useSemanticElements: a group of links within a drawing */}
       <svg
         ref={svg}
         role="group"
-        aria-label={`Pages near ${spots[0]?.name}`}
+        aria-label={label}
         aria-describedby={hint}
         width={2 * half.x}
         height={2 * half.y}
@@ -110,8 +111,8 @@ export function Graph({ drawing, isWhole, onOpen }: GraphProps) {
         {spots.map((spot) => (
           <a
             key={spot.id}
-            href={addressOfSpot(spot)}
-            className={spot.path === null ? "spot missing" : spot.distance ? "spot" : "spot middle"}
+            href={spot.address}
+            className={lookOf(spot)}
             aria-current={spot.distance === 0 ? "page" : undefined}
             tabIndex={spot === active ? 0 : -1}
             onFocus={() => setAt(spot.id)}
@@ -126,7 +127,7 @@ export function Graph({ drawing, isWhole, onOpen }: GraphProps) {
           >
             <title>{said(spot)}</title>
             <g transform={`translate(${spot.x} ${spot.y})`}>
-              <circle r={radiusOf(spot)} />
+              <Shape shape={spot.shape} radius={radiusOf(spot)} />
               <Name spot={spot} isUpright={isUpright} />
             </g>
           </a>
@@ -136,7 +137,50 @@ export function Graph({ drawing, isWhole, onOpen }: GraphProps) {
   );
 }
 
-/** The page in the middle stays in the middle of the view when the drawing grows. */
+/** Shapes of one size to the eye. */
+export function Shape({ shape, radius }: { shape: Spot["shape"]; radius: number }) {
+  const half = radius * 0.9;
+  switch (shape) {
+    case "sheet":
+      return (
+        <rect
+          className="dot"
+          x={-0.7 * radius}
+          y={-radius}
+          width={1.4 * radius}
+          height={2 * radius}
+          rx={1}
+        />
+      );
+    case "square":
+      return <rect className="dot" x={-half} y={-half} width={2 * half} height={2 * half} rx={1} />;
+    case "diamond":
+      return (
+        <path
+          className="dot"
+          d={`M0 ${-1.2 * radius}L${radius} 0 0 ${1.2 * radius} ${-radius} 0Z`}
+        />
+      );
+    case "triangle":
+      return (
+        <path
+          className="dot"
+          d={`M0 ${-1.1 * radius}L${1.1 * radius} ${half} ${-1.1 * radius} ${half}Z`}
+        />
+      );
+    default:
+      return <circle className="dot" r={radius} />;
+  }
+}
+
+function lookOf({ isMissing, distance, tone }: Spot): string {
+  if (isMissing) return "spot missing";
+  return ["spot", distance === 0 && "middle", tone !== undefined && `tone-${tone}`]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** The node in the middle stays in the middle of the view when the drawing grows. */
 function useCentred(box: RefObject<HTMLElement | null>, x: number, y: number, isWhole: boolean) {
   const before = useRef<{ x: number; y: number } | null>(null);
   useLayoutEffect(() => {
@@ -154,9 +198,10 @@ function useCentred(box: RefObject<HTMLElement | null>, x: number, y: number, is
   }, [box, x, y, isWhole]);
 }
 
-function radiusOf({ distance, to, from }: Spot): number {
+function radiusOf({ distance, shape, to, from }: Spot): number {
   if (distance === 0) return MIDDLE_RADIUS;
-  return Math.min(MOST_RADIUS, LEAST_RADIUS + Math.log2(1 + to.length + from.length) / 2);
+  const least = shape ? LEAST_SHAPE : LEAST_RADIUS;
+  return Math.min(MOST_RADIUS, least + Math.log2(1 + to.length + from.length) / 2);
 }
 
 /** A link is straight where it holds the drawing together, and bends towards the middle elsewhere. */
@@ -169,7 +214,7 @@ function wayOf({ source, target, isTree }: Line): string {
 
 function classOf({ source, target, isTree }: Line, near: string | null): string {
   const isNear = near === source.id || near === target.id;
-  const isLost = source.path === null || target.path === null;
+  const isLost = source.isMissing || target.isMissing;
   return ["link", isTree && "tree", isNear && "near", isLost && "missing"]
     .filter(Boolean)
     .join(" ");

@@ -1,0 +1,60 @@
+import type { GraphShown } from "../../api/documents";
+import { Shape } from "../../kit/graph/Graph";
+import type { NetNode } from "../../kit/graph/graphLayout";
+import { Link } from "../../kit/pieces";
+import { type AddressOf, idOfTopic, kindOf, TONES, toneOf } from "./graphNet";
+
+function Sample({ shape, tone }: Pick<NetNode, "shape" | "tone">) {
+  return (
+    <svg
+      viewBox="-8 -8 16 16"
+      className={tone === undefined ? undefined : `tone-${tone}`}
+      aria-hidden
+    >
+      <Shape shape={shape} radius={6} />
+    </svg>
+  );
+}
+
+type LegendProps = {
+  shown: GraphShown;
+  /** Topics of all of it are nodes; those of a part are not. */
+  addressOf: AddressOf | null;
+};
+
+/** What shapes and colours mean. */
+export function GraphLegend({ shown, addressOf }: LegendProps) {
+  const kinds = [...new Set(shown.nodes.map(({ kind }) => kind))].sort();
+  const topics = shown.topics.slice(0, TONES);
+  const more = shown.topics.length - topics.length;
+  return (
+    <>
+      <ul className="graph-legend" aria-label="Kinds">
+        {kinds.map((kind) => (
+          <li key={kind}>
+            <Sample shape={kindOf(kind).shape} tone={undefined} />
+            {kindOf(kind).word}
+          </li>
+        ))}
+      </ul>
+      {topics.length > 0 && (
+        <ul className="graph-legend" aria-label="Topics">
+          {topics.map(({ number, label, passages }) => {
+            const words = (
+              <>
+                <Sample shape="circle" tone={toneOf(number)} />
+                {label} ({passages.toLocaleString()})
+              </>
+            );
+            return (
+              <li key={number}>
+                {addressOf ? <Link to={addressOf(idOfTopic(number))}>{words}</Link> : words}
+              </li>
+            );
+          })}
+          {more > 0 && <li>{more.toLocaleString()} smaller ones without a colour</li>}
+        </ul>
+      )}
+    </>
+  );
+}

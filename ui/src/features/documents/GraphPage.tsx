@@ -1,0 +1,197 @@
+// What hangs together: all of it by topics, or what is beside one node; drawn, and the same as a list.
+import { Shrink, Waypoints } from "lucide-react";
+import { useCallback, useMemo, useState } from "react";
+import type { Problem } from "../../api/client";
+import { type GraphFocus, type GraphShown, graphApi } from "../../api/documents";
+import { IconButton } from "../../kit/Button";
+import { Graph } from "../../kit/graph/Graph";
+import { drawn } from "../../kit/graph/graphLayout";
+import {
+  Empty,
+  Link,
+  Notice,
+  PHONE,
+  ProblemNotice,
+  Segmented,
+  Skeleton,
+  useMedia,
+} from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { useNews } from "../../services/news";
+import { addressOfDocuments, addressOfNode, type GraphPlace } from "../../services/router";
+import { remember, remembered } from "../../services/store";
+import { useRead } from "../../services/useRead";
+import { count } from "../../services/words";
+import { CollectionNav } from "./CollectionNav";
+import { GraphFinder } from "./GraphFinder";
+import { GraphLegend } from "./GraphLegend";
+import { GraphSide } from "./GraphSide";
+import { ALL, isTopic, netOf, netOfAll } from "./graphNet";
+import { useCollections } from "./useCollections";
+
+const KEY = "bethink.documents.graph";
+const depths = ["1", "2", "3"] as const;
+type Depth = (typeof depths)[number];
+type Look = { all: Depth; near: Depth; isWhole: boolean };
+/** Names of a whole drawing could not be read on a phone. */
+const first = (): Look => ({ all: "2", near: "2", isWhole: !matchMedia(PHONE).matches });
+
+/** The view, and the node in its middle if it is one of the graph's own. */
+type Read = { shown: GraphShown; focus: GraphFocus | null };
+
+async function read(collection: string | null, node: string | null, signal: AbortSignal) {
+  if (!node || isTopic(node)) {
+    return { shown: await graphApi.view({ collection }, signal), focus: null };
+  }
+  const focus = await graphApi.focus({ collection, node }, signal);
+  return { shown: focus, focus };
+}
+
+export function GraphPage({ place }: { place: GraphPlace }) {
+  const { collection, node } = place;
+  const { documentNews } = useApp();
+  const phone = useMedia(PHONE);
+  const { collections, status } = useCollections();
+  // All topics come with all of it.
+  const asked = isTopic(node) ? null : node;
+  const ask = useCallback(
+    (signal: AbortSignal): Promise<Read> => read(collection, asked, signal),
+    [collection, asked],
+  );
+  const { value, problem, read: again, look } = useRead(ask);
+  useNews(documentNews, look);
+  const name = collections.find(({ id }) => id === collection)?.name ?? "Everything";
+  return (
+    <div className="documents">
+      {!phone && (
+        <CollectionNav collections={collections} status={status} current={null} view="graph" />
+      )}
+      <div className="graph-view">
+        {problem && !value && <NoGraph problem={problem} onRetry={() => void again()} />}
+        {problem && value && <ProblemNotice problem={problem} onRetry={() => void again()} />}
+        {!value && !problem && <Skeleton lines={6} label="Loading the graph" />}
+        {value && <Shown place={place} name={name} {...value} />}
+      </div>
+    </div>
+  );
+}
+
+/** Why there is none: mostly since nobody has switched it on. */
+function NoGraph({ problem, onRetry }: { problem: Problem; onRetry: () => void }) {
+  if (problem.status !== 403) {
+    return (
+      <>
+        <h1 className="visually-hidden">Graph</h1>
+        <ProblemNotice problem={problem} onRetry={onRetry} />
+        <p className="graph-note">
+          <Link to={addressOfNode()}>Show all of the graph</Link>
+        </p>
+      </>
+    );
+  }
+  return (
+    <>
+      <h1 className="visually-hidden">Graph</h1>
+      <Empty icon={Waypoints} title="No graph is shown">
+        <p>{problem.detail || problem.title}</p>
+        <p>
+          It shows how documents, memories and pages of the vault hang together: what is alike,
+          names the same, or leads from one to another, and the topics that they make. It is made of
+          what is searched, so that nothing has to be built.
+        </p>
+      </Empty>
+    </>
+  );
+}
+
+type ShownProps = Read & { place: GraphPlace; name: string };
+
+function Shown({ place, name, shown, focus }: ShownProps) {
+  const { router } = useApp();
+  const phone = useMedia(PHONE);
+  const { collection, node, from } = place;
+  const [kept, setKept] = useState(() => remembered(KEY, first()));
+  const which = node && !isTopic(node) ? "near" : "all";
+  const depth = isTopic(node) ? "1" : kept[which];
+  const addressOf = useCallback(
+    (id: string | null) => addressOfNode({ collection, node: id, from }),
+    [collection, from],
+  );
+  const middle = focus?.node.id ?? node ?? ALL;
+  const drawing = useMemo(() => {
+    const net = focus ? netOf(shown, addressOf) : netOfAll(shown, addressOf, name);
+    // A topic may have gone since its address was written down.
+    const here = net.nodes.some(({ id }) => id === middle) ? middle : ALL;
+    return drawn(net, here, Number(depth));
+  }, [shown, focus, middle, depth, addressOf, name]);
+  const choose = (patch: Partial<Look>) => {
+    const next = { ...kept, ...patch };
+    setKept(next);
+    remember(KEY, next);
+  };
+  const [centre] = drawing.spots;
+  const title = focus?.node.label ?? centre?.name ?? name;
+  return (
+    <>
+      <header>
+        <h1>Graph</h1>
+        <GraphFinder shown={shown} collection={collection} addressOf={addressOf} />
+        <div className="graph-tools">
+          {phone && (
+            <Link className="button" to={addressOfDocuments(collection)}>
+              Documents
+            </Link>
+          )}
+          {!isTopic(node) && (
+            <Segmented
+              label="Steps away"
+              value={depth}
+              options={depths.map((value) => ({ value, label: value }))}
+              onChange={(next) => choose({ [which]: next })}
+            />
+          )}
+          <IconButton
+            icon={Shrink}
+            label="Fit to view"
+            aria-pressed={kept.isWhole}
+            onClick={() => choose({ isWhole: !kept.isWhole })}
+          />
+        </div>
+      </header>
+      {drawing.total > drawing.spots.length && (
+        <Notice>
+          {drawing.spots.length.toLocaleString()} of {count(drawing.total, "node")} are drawn: the
+          nearest ones.
+        </Notice>
+      )}
+      {shown.nodes.length ? (
+        <div className="graph-body">
+          <div className="graph-canvas">
+            {drawing.spots.length > 0 && (
+              <Graph
+                drawing={drawing}
+                label={`What hangs together with ${title}`}
+                noun="nodes"
+                isWhole={kept.isWhole}
+                onOpen={(spot) => router.go(spot.address)}
+              />
+            )}
+            <GraphLegend shown={shown} addressOf={focus ? null : addressOf} />
+          </div>
+          <GraphSide
+            key={middle}
+            place={place}
+            shown={shown}
+            focus={focus}
+            spots={drawing.spots}
+            addressOf={addressOf}
+          />
+        </div>
+      ) : (
+        <Empty icon={Waypoints} title="Nothing to show yet">
+          <p>Documents, memories and pages of the vault appear here as soon as there are any.</p>
+        </Empty>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,153 @@
+import { ArrowUpRight, Route, X } from "lucide-react";
+import { useCallback } from "react";
+import { type GraphFocus, type GraphNode, type GraphShown, graphApi } from "../../api/documents";
+import type { Spot } from "../../kit/graph/graphLayout";
+import { Link, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { addressOfNode, addressOfThing, type GraphPlace } from "../../services/router";
+import { useRead } from "../../services/useRead";
+import { count } from "../../services/words";
+import { type AddressOf, betweenOf, kindOf } from "./graphNet";
+
+type SideProps = {
+  place: GraphPlace;
+  shown: GraphShown;
+  focus: GraphFocus | null;
+  spots: readonly Spot[];
+  addressOf: AddressOf;
+};
+
+/** What the middle is and says, the way to it, and what is drawn, as a list. */
+export function GraphSide({ place, shown, focus, spots, addressOf }: SideProps) {
+  const { collection, node, from } = place;
+  const [middle, ...others] = spots;
+  const steps = [...new Set(others.map(({ distance }) => distance))];
+  return (
+    <aside className="graph-side scroll" aria-label="What is in the middle">
+      {focus ? (
+        <Focused focus={focus} place={place} />
+      ) : (
+        <>
+          <h2>{middle?.name}</h2>
+          <p>
+            {count(shown.nodes.length, "node")}
+            {shown.left > 0 && `; ${shown.left.toLocaleString()} older ones are found by a search`}
+          </p>
+        </>
+      )}
+      {node && (
+        <p>
+          <Link to={addressOfNode({ collection, from })}>Show all</Link>
+        </p>
+      )}
+      {from && (
+        <section aria-label="The way">
+          <h3>
+            <Route size={13} aria-hidden /> The way{" "}
+            <Link to={addressOfNode({ collection, node })}>
+              <X size={13} aria-hidden /> Leave it
+            </Link>
+          </h3>
+          {focus && from !== focus.node.id ? (
+            <Way collection={collection} start={from} end={focus.node.id} addressOf={addressOf} />
+          ) : (
+            <p>Choose in the drawing, in the list or by a search where it leads.</p>
+          )}
+        </section>
+      )}
+      {steps.map((distance) => (
+        <section key={distance} aria-label={`${count(distance, "step")} away`}>
+          <h3>{distance === 1 ? "Beside it" : `${count(distance, "step")} away`}</h3>
+          <ul>
+            {others
+              .filter((spot) => spot.distance === distance)
+              .map((spot) => (
+                <SpotRow key={spot.id} spot={spot} shown={shown} middle={middle?.id ?? ""} />
+              ))}
+          </ul>
+        </section>
+      ))}
+    </aside>
+  );
+}
+
+function SpotRow({ spot, shown, middle }: { spot: Spot; shown: GraphShown; middle: string }) {
+  const node = shown.nodes.find(({ id }) => id === spot.id);
+  const words = [node ? kindOf(node.kind).word : "Topic", betweenOf(shown, middle, spot.id)];
+  return (
+    <li>
+      <Link to={spot.address}>
+        {spot.name}
+        <small>{words.filter(Boolean).join(": ")}</small>
+      </Link>
+    </li>
+  );
+}
+
+const openWords: Record<string, string> = {
+  document: "Open the document",
+  passage: "Open at this passage",
+  fact: "Open in memory",
+  page: "Open the page",
+};
+
+function Focused({ focus, place }: { focus: GraphFocus; place: GraphPlace }) {
+  const { node, text } = focus;
+  const address = node.source && addressOfThing(node.source);
+  const begin = { collection: place.collection, node: node.id, from: node.id };
+  return (
+    <>
+      <h2>{node.label}</h2>
+      <p>
+        {kindOf(node.kind).word}
+        {node.page !== null && `, page ${node.page.toLocaleString()}`}
+      </p>
+      {text && (
+        <section
+          className="said"
+          aria-label="What it says"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a long text is scrolled with the keyboard
+          tabIndex={0}
+        >
+          {text}
+        </section>
+      )}
+      <div className="actions">
+        {address && (
+          <Link className="button" to={address}>
+            <ArrowUpRight size={16} aria-hidden /> {openWords[node.kind] ?? "Open"}
+          </Link>
+        )}
+        {!place.from && (
+          <Link className="button" to={addressOfNode(begin)}>
+            <Route size={16} aria-hidden /> A way from here
+          </Link>
+        )}
+      </div>
+    </>
+  );
+}
+
+type WayProps = { collection: string | null; start: string; end: string; addressOf: AddressOf };
+
+function Way({ collection, start, end, addressOf }: WayProps) {
+  const ask = useCallback(
+    (signal: AbortSignal) => graphApi.path({ collection, start, end }, signal),
+    [collection, start, end],
+  );
+  const { value, problem } = useRead(ask);
+  if (problem) return <ProblemNotice problem={problem} />;
+  if (!value) return <Skeleton lines={3} label="Looking for a way" />;
+  if (!value.nodes.length) return <p>They do not hang together.</p>;
+  return (
+    <ol>
+      {value.nodes.map((node: GraphNode) => (
+        <li key={node.id}>
+          <Link to={addressOf(node.id)} aria-current={node.id === end ? "true" : undefined}>
+            {node.label}
+            <small>{kindOf(node.kind).word}</small>
+          </Link>
+        </li>
+      ))}
+    </ol>
+  );
+}
