@@ -166,7 +166,9 @@ class Ambiguous(BadInput):
     def __init__(self, text: str = "", choices: Sequence[str] = (), texts: Sequence[str] = ()) -> None:
         told = "; or ".join(choices)
         super().__init__(
-            f"“{text}” can be read in several ways: {told}. Ask which is meant." if choices else None
+            f"“{text}” can be read in several ways: {told}. Say which is meant, or ask; it is never guessed."
+            if choices
+            else None
         )
         self.choices = tuple(choices)
         self.texts = tuple(texts)

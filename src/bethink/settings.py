@@ -498,6 +498,7 @@ class Settings(BaseModel):
     documents_versions_days: int | None = _setting(
         None, "Days that old versions of documents are kept, for citations of them; for ever if unset.", ge=1
     )
+    tasks_archived_days: int | None = _setting(None, "Days until archived tasks go; never if unset.", ge=1)
     documents_passage_tokens: int = _setting(
         500, "Longest passage that documents are cut into to be searched, in tokens.", ge=50, le=5_000
     )

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bethink.clock import checked_id
 from bethink.errors import BadInput
+from bethink.recurrence import rule_of
 from bethink.tasks.records import (
     LINK_KINDS,
     MAX_DESCRIPTION,
@@ -30,6 +31,7 @@ from bethink.tasks.records import (
 )
 
 _MAX_LINK_ID: Final = 500
+_MAX_RULE: Final = 1_000
 _FIRST_YEAR: Final = 1970
 _LAST_YEAR: Final = 9000
 """Beyond these no zone has rules, and calendars of other programs end."""
@@ -166,10 +168,12 @@ def _reminders(value: object) -> tuple[int, ...]:
 
 
 def _rule(value: object) -> str:
-    text = _line(1_000)(value)
-    if "FREQ=" not in text.upper():
-        raise InvalidField("is no rule that can be read, such as FREQ=WEEKLY;BYDAY=FR")
-    return text.removeprefix("RRULE:")
+    text = _line(_MAX_RULE)(value)
+    try:
+        rule_of(text)
+    except BadInput as error:
+        raise InvalidField(error.message.rstrip(".")) from error
+    return text.upper().removeprefix("RRULE:")
 
 
 _NEEDED: Final = object()

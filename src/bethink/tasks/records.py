@@ -107,6 +107,13 @@ class Task(Record, frozen=True, kw_only=True):
             return to_us(datetime.combine(date.fromisoformat(self.due), _LAST, UTC))
         return to_us(datetime.fromisoformat(self.due).replace(tzinfo=UTC))
 
+    @property
+    def reminds_from(self) -> int | None:
+        """About when an open task reminds first: as `due_key`, less its longest reminder."""
+        if not self.reminders or not self.is_open or self.due_key is None:
+            return None
+        return self.due_key - max(self.reminders) * 60_000_000
+
     def due_at(self, time_zone: str) -> int | None:
         """The moment at which it is due, microseconds UTC; None for a day. `time_zone` is the owner's."""
         if self.due is None or "T" not in self.due:
@@ -133,13 +140,14 @@ class TaskUndo(Record, frozen=True, kw_only=True):
 TASKS: Final = Collection(
     "tasks",
     Task,
-    ("status", "position", "due_key", "parent", "uid", "created_at"),
+    ("status", "position", "due_key", "parent", "uid", "created_at", "reminds_from"),
     scans=(
         ("status", "position"),
         ("status", "due_key"),
         ("parent", "created_at"),
         ("uid",),
         ("created_at",),
+        ("reminds_from",),
     ),
 )
 UNDO: Final = Collection("task_undo", TaskUndo, ("at",), scans=(("at",),), searchable=False)

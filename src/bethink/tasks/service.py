@@ -13,7 +13,9 @@ import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, Conflict, UnknownId
+from bethink.feature import DUE_CHANGED
 from bethink.store import Delete, Expect, Put, Scan, items_of, retry_conflicts
+from bethink.tasks.due import due_day, in_exact_terms, is_overdue, next_due, with_rule
 from bethink.tasks.fields import checked
 from bethink.tasks.records import (
     CLOSED,
@@ -31,6 +33,7 @@ from bethink.tasks.records import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from bethink.bus import Bus
     from bethink.clock import Clock
     from bethink.feature import Search
     from bethink.principal import Principal
@@ -105,7 +108,7 @@ class TaskChange:
     """What became of a task. `undo` is the token that takes the change back.
 
     `next` was made of a recurring one that is done. `count` is how many tasks changed: a deleted one takes
-    its sub-tasks along.
+    its sub-tasks along. `understood` is what words of time were taken for.
     """
 
     task: Task
@@ -113,6 +116,7 @@ class TaskChange:
     undo: str
     next: Task | None = None
     count: int = 1
+    understood: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +124,7 @@ class Tasks:
     """The tasks of all owners."""
 
     store: Store
+    bus: Bus
     clock: Clock
     new_id: Callable[[], str]
     search_index: Search
@@ -142,10 +147,12 @@ class Tasks:
         Raises:
             BadInput: a field is unfit or missing; the sentence names each.
         """
-        values = checked({"title": None, **given}, self.now(principal))
+        now = self.now(principal)
+        exact, words = in_exact_terms(given, now)
+        values = checked({"title": None, **exact}, now)
         id, at = self.new_id(), self.clock.now_us()
         blank = Task(id=id, uid=id, title="", created_at=at, updated_at=at, conversation=conversation)
-        task = msgspec.structs.replace(blank, **values, untrusted=untrusted)
+        task = with_rule(msgspec.structs.replace(blank, **values, untrusted=untrusted), now)
         task = msgspec.structs.replace(
             task,
             position=await self._end_of(principal.owner, task.status),
@@ -153,8 +160,12 @@ class Tasks:
         )
         seen = await self._check_relations(principal.owner, task)
         undo = TaskUndo(id=self.new_id(), at=at, made=(id,))
-        await self.store.commit(principal.owner, [*seen, _put(task, 0), Put(UNDO, undo, 0)])
-        return TaskChange(task=task, version=1, undo=undo.id)
+        await self._commit(principal.owner, [*seen, _put(task, 0), Put(UNDO, undo, 0)])
+        return TaskChange(task=task, version=1, undo=undo.id, understood=words)
+
+    async def _commit(self, owner: str, changes: Sequence[Change]) -> None:
+        await self.store.commit(owner, changes)
+        await self.bus.publish(DUE_CHANGED, owner)
 
     async def get(self, principal: Principal, id: str) -> TaskView:
         """The task with this id.
@@ -265,27 +276,77 @@ class Tasks:
         held = await self._get(principal.owner, id)
         if if_version is not None and held.version != if_version:
             raise TaskChanged
-        before, at = held.record, self.clock.now_us()
-        fields = {name: value for name, value in given.items() if name != "position"}
+        owner, now, at = principal.owner, self.now(principal), self.clock.now_us()
+        exact, words = in_exact_terms(
+            {name: value for name, value in given.items() if name != "position"}, now
+        )
+        before = held.record
+        if exact.get("due_date", "") is None or exact.get("due_at", "") is None:
+            # What is due at no time does not come again.
+            exact = {"recurrence": None, **exact}
         after = msgspec.structs.replace(
-            before,
-            **checked(fields, self.now(principal)),
-            updated_at=at,
-            untrusted=before.untrusted or untrusted,
+            before, **checked(exact, now), updated_at=at, untrusted=before.untrusted or untrusted
         )
         if after.is_open != before.is_open:
             after = msgspec.structs.replace(after, done_at=None if after.is_open else at)
+        if (after.recurrence, after.due, after.zone) != (before.recurrence, before.due, before.zone):
+            after = with_rule(after, now)
         changes: list[Change] = []
         if given.get("position") is not None:
-            place, changes = await self._placed(principal.owner, after, given["position"])
+            place, changes = await self._placed(owner, after, given["position"])
             after = msgspec.structs.replace(after, position=place)
         elif after.status != before.status:
-            after = msgspec.structs.replace(after, position=await self._end_of(principal.owner, after.status))
-        changes += await self._check_relations(principal.owner, after, before)
-        undo = TaskUndo(id=self.new_id(), at=at, before=(before,), versions=(held.version + 1,))
-        changes += [_put(after, held.version), Put(UNDO, undo, 0)]
-        await self.store.commit(principal.owner, changes)
-        return TaskChange(task=after, version=held.version + 1, undo=undo.id)
+            after = msgspec.structs.replace(after, position=await self._end_of(owner, after.status))
+        changes += await self._check_relations(owner, after, before)
+        made = await self._next_of(owner, after, now) if before.is_open and after.status == "done" else []
+        if made:
+            after = msgspec.structs.replace(after, recurrence=None)
+        undo = TaskUndo(
+            id=self.new_id(),
+            at=at,
+            before=(before,),
+            versions=(held.version + 1,),
+            made=tuple(task.id for task in made),
+        )
+        changes += [_put(after, held.version), *(_put(task, 0) for task in made), Put(UNDO, undo, 0)]
+        await self._commit(owner, changes)
+        return TaskChange(
+            task=after,
+            version=held.version + 1,
+            undo=undo.id,
+            next=made[0] if made else None,
+            understood=words,
+        )
+
+    async def _next_of(self, owner: str, task: Task, now: datetime) -> list[Task]:
+        """The next one of a recurring task that is done, with its sub-tasks; nothing of the last one."""
+        found = next_due(task, now)
+        if found is None or task.due is None:
+            return []
+        due, rule = found
+        moved = date.fromisoformat(due[:10]) - date.fromisoformat(task.due[:10])
+        parts = [item.record for item in await self.parts_of(owner, task.id)]
+        ids = {one.id: self.new_id() for one in (task, *parts)}
+        end = await self._end_of(owner, "todo")
+        at = self.clock.now_us()
+        return [
+            msgspec.structs.replace(
+                one,
+                id=ids[one.id],
+                uid=ids[one.id],
+                created_at=at + place,
+                updated_at=at,
+                status="todo",
+                done_at=None,
+                due=due if one is task else _moved(one.due, moved),
+                recurrence=rule if one is task else None,
+                parent=one.parent if one is task else ids.get(one.parent or "", one.parent),
+                depends_on=tuple(ids.get(id, id) for id in one.depends_on),
+                position=end + place * _GAP,
+                extra="",
+            )
+            for place, one in enumerate((task, *parts))
+        ]
 
     @retry_conflicts
     async def delete(self, principal: Principal, id: str, *, if_version: int | None = None) -> TaskChange:
@@ -306,7 +367,7 @@ class Tasks:
             versions=(0,) * len(gone),
         )
         deletions = [Delete(TASKS, item.record.id, item.version) for item in gone]
-        await self.store.commit(principal.owner, [*deletions, Put(UNDO, undo, 0)])
+        await self._commit(principal.owner, [*deletions, Put(UNDO, undo, 0)])
         return TaskChange(task=held.record, version=0, undo=undo.id, count=len(gone))
 
     async def parts_of(self, owner: str, id: str) -> list[Versioned[Task]]:
@@ -345,7 +406,7 @@ class Tasks:
         changes: list[Change] = [Delete(UNDO, token, held.version)]
         changes += [Delete(TASKS, item.record.id, item.version) for item in made if item]
         changes += [_put(task, version) for task, version in zip(step.before, versions, strict=True)]
-        await self.store.commit(owner, changes)
+        await self._commit(owner, changes)
         return step.before
 
     async def restore(self, principal: Principal, id: str) -> TaskView:
@@ -450,6 +511,13 @@ class TaskChanged(Conflict):
     status = 412
 
 
+def _moved(due: str | None, by: timedelta) -> str | None:
+    if due is None:
+        return None
+    moved = datetime.fromisoformat(due) + by
+    return moved.isoformat() if "T" in due else moved.date().isoformat()
+
+
 def _put(task: Task, version: int) -> Put[Task]:
     return Put(TASKS, task, version, index_item(task))
 
@@ -530,23 +598,3 @@ def _due_test(due: str | None, now: datetime) -> Callable[[Task], bool]:
             except ValueError:
                 raise BadInput("due: give overdue, today, week, none or a day, YYYY-MM-DD.") from None
             return lambda task: due_day(task, now) == wanted
-
-
-def due_day(task: Task, now: datetime) -> date | None:
-    """The day on which a task is due, as its owner's calendar has it; `now` is in their zone."""
-    if task.due is None:
-        return None
-    if "T" not in task.due or not task.zone or task.zone == str(now.tzinfo):
-        return date.fromisoformat(task.due[:10])
-    moment = datetime.fromisoformat(task.due).replace(tzinfo=ZoneInfo(task.zone))
-    return moment.astimezone(now.tzinfo).date()
-
-
-def is_overdue(task: Task, now: datetime) -> bool:
-    """Whether it should have been done: a day is over when it ends."""
-    if task.due is None or not task.is_open:
-        return False
-    at = task.due_at(str(now.tzinfo))
-    if at is None:
-        return date.fromisoformat(task.due) < now.date()
-    return to_datetime(at) < now

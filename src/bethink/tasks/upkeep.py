@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times
 from bethink.feature import (
     DocumentForm,
+    DueReminder,
     Feature,
     OpenFeature,
     Recallable,
@@ -20,10 +22,20 @@ from bethink.feature import (
 )
 from bethink.forgettable import Removal
 from bethink.record_texts import RecordTexts
-from bethink.store import Delete, Put, Scan, items_of, pages_of
+from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
+from bethink.tasks.due import due_day, due_words, is_overdue, reminder_moments
 from bethink.tasks.fields import checked
-from bethink.tasks.records import KIND, PRIORITIES, STATUSES, TASKS, UNDO, Task, index_item
-from bethink.tasks.service import Tasks, due_day, is_overdue
+from bethink.tasks.records import (
+    KIND,
+    MAX_REMINDER_MINUTES,
+    PRIORITIES,
+    STATUSES,
+    TASKS,
+    UNDO,
+    Task,
+    index_item,
+)
+from bethink.tasks.service import Tasks
 from bethink.tasks.vtodo import TaskComponents
 
 if TYPE_CHECKING:
@@ -31,7 +43,7 @@ if TYPE_CHECKING:
 
     from bethink.feature import Surroundings
     from bethink.forgettable import TextPlace
-    from bethink.principal import Principal
+    from bethink.principal import OnBehalfOf, Principal
     from bethink.redaction import Redaction
     from bethink.store import Change, Store
 
@@ -107,6 +119,11 @@ class TaskUpkeep:
     tasks: Tasks
     texts: RecordTexts[Task]
     archived_days: int | None
+    acting: OnBehalfOf
+
+    def zone_of(self, owner: str) -> str:
+        """The owner's time zone."""
+        return self.acting(owner, audience="tidying").time_zone
 
     async def cut(self, owner: str, gone: Redaction) -> RecordCuts:
         """The tasks without what is forgotten; changes that could bring it back cannot be undone any more."""
@@ -159,6 +176,44 @@ class TaskUpkeep:
             "due_today": today,
         }
 
+    async def due(self, owner: str, begin: int, end: int) -> list[DueReminder]:
+        """The reminders of open tasks that fall due in a span of time."""
+        zone = self.zone_of(owner)
+        found = [
+            DueReminder(
+                id=f"task:{task.id}:{at}:{minutes}",
+                at=at,
+                title=task.title,
+                text=_reminder_text(task, self.tasks.clock.now_us(), zone),
+                link=f"/tasks/{task.id}",
+                conversation=task.conversation or "",
+                untrusted=task.untrusted,
+            )
+            async for task in self._reminding(owner, begin, end)
+            for at, minutes in reminder_moments(task, zone)
+            if begin <= at < end
+        ]
+        return sorted(found, key=lambda one: (one.at, one.id))
+
+    async def next_due(self, owner: str, after: int) -> int | None:
+        """When the next reminder of an open task falls due, at or after a time."""
+        zone = self.zone_of(owner)
+        best: int | None = None
+        async for task in self._reminding(owner, after, None):
+            if best is not None and (task.reminds_from or 0) > best + _ZONES:
+                break
+            times = [at for at, _ in reminder_moments(task, zone) if at >= after]
+            best = min(times if best is None else [*times, best], default=None)
+        return best
+
+    def _reminding(self, owner: str, begin: int, end: int | None) -> AsyncGenerator[Task]:
+        """Open tasks that may remind in a span, by the first time they do."""
+        low = begin - MAX_REMINDER_MINUTES * 60_000_000 - _ZONES
+        high = None if end is None else end + _ZONES
+        return records_of(
+            self.tasks.store, owner, Scan(TASKS, order="reminds_from", low=low, high=high, limit=_PAGE)
+        )
+
     async def expire_undo(self, principal: Principal) -> int:
         """Changes too long ago to be taken back."""
         high = self.tasks.clock.now_us() - _UNDO_KEPT // timedelta(microseconds=1)
@@ -171,12 +226,37 @@ class TaskUpkeep:
         await self._commit(principal, old)
         return len(old)
 
+    async def drop_archived(self, principal: Principal) -> int:
+        """Archived tasks that nobody has changed for as long as the settings say."""
+        if self.archived_days is None:
+            return 0
+        before = self.tasks.clock.now_us() - timedelta(days=self.archived_days) // timedelta(microseconds=1)
+        scan = Scan(TASKS, {"status": "archived"}, "position", limit=_PAGE)
+        old = [
+            Delete(TASKS, item.record.id, item.version)
+            async for item in items_of(self.tasks.store, principal.owner, scan)
+            if item.record.updated_at < before
+        ]
+        await self._commit(principal, old)
+        return len(old)
+
     async def _commit(self, principal: Principal, changes: Sequence[Change]) -> None:
         if changes:
             await self.tasks.store.commit(principal.owner, changes)
             await self.tasks.store.scrub()
 
 
+_ZONES: Final = 26 * 3_600_000_000
+"""How far apart the clocks of two zones are at most, in microseconds."""
+
+
+def _reminder_text(task: Task, now: int, zone: str) -> str:
+    """What a reminder says: when it is due, and what it is about."""
+    words = due_words(task, to_datetime(now).astimezone(ZoneInfo(zone)))
+    return "\n".join(part for part in (f"Due {words}.", task.description[:_REMINDER_CHARS]) if part)
+
+
+_REMINDER_CHARS: Final = 500
 _NOT_GIVEN: Final = frozenset(
     {"id", "created_at", "updated_at", "done_at", "position", "conversation", "untrusted", "due", "zone"}
 )
@@ -224,8 +304,8 @@ def _parsed(document: Mapping[str, Any]) -> Task:
 
 
 def _open(at: Surroundings) -> OpenFeature:
-    tasks = Tasks(store=at.store, clock=at.clock, new_id=at.new_id, search_index=at.search)
-    upkeep = TaskUpkeep(tasks, _texts(at.store), None)
+    tasks = Tasks(store=at.store, bus=at.bus, clock=at.clock, new_id=at.new_id, search_index=at.search)
+    upkeep = TaskUpkeep(tasks, _texts(at.store), at.settings.tasks_archived_days, at.acting)
     return OpenFeature(
         service=tasks,
         recall=[RecallKind(name=KIND, resolve=upkeep.recallables)],
@@ -234,10 +314,15 @@ def _open(at: Surroundings) -> OpenFeature:
         documents=[_form(at.store)],
         components=[TaskComponents(tasks).form],
         statistics=upkeep.statistics,
+        due=upkeep.due,
+        next_due=upkeep.next_due,
         retention=[
             RetentionRule(
+                of=(TASKS,), log="tasks that were archived long ago are deleted", drop=upkeep.drop_archived
+            ),
+            RetentionRule(
                 of=(UNDO,), log="changes of tasks cannot be undone any more", drop=upkeep.expire_undo
-            )
+            ),
         ],
     )
 
@@ -247,6 +332,8 @@ FEATURE: Final = Feature(
     open=_open,
     collections=(TASKS, UNDO),
     counted={"tasks": ("task", TASKS)},
+    tools="bethink.tools.tasks",
+    commands="bethink.cli.tasks",
     routes=("bethink.web.tasks",),
     mcp_summary="The user's tasks: what is to be done, by when, in parts and in order.",
 )

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Header, Query
 from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
-from bethink.errors import BadInput
+from bethink.errors import Ambiguous, BadInput, UnknownId
 from bethink.tasks import TaskQuery, Tasks
-from bethink.tasks.service import is_overdue
+from bethink.tasks.due import due_words, is_overdue, recurrence_words
+from bethink.tasks.quick_add import MAX_CHARS as MAX_LINE
+from bethink.tasks.quick_add import read_line, signs_of
 from bethink.web.deps import Body, Caller, Cursor, Limit, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from bethink.app import App
+    from bethink.principal import Principal
     from bethink.tasks import TaskChange, TaskView
+    from bethink.tasks.records import Link
 
 router = APIRouter(prefix="/tasks", tags=["tasks"])
 
@@ -102,8 +110,8 @@ class _Fields(Body):
     description: str | None = None
     status: Status | None = None
     priority: Priority | None = None
-    due_date: str | None = Field(default=None, description="YYYY-MM-DD")
-    due_at: str | None = Field(default=None, description="RFC 3339, or a local time")
+    due_date: str | None = Field(default=None, description="YYYY-MM-DD, or a day in words.")
+    due_at: str | None = Field(default=None, description="RFC 3339, a local time, or a time in words.")
     zone: str | None = Field(default=None, description="IANA name of the zone that `due_at` is meant in.")
     tags: list[str] | None = None
     estimated_hours: float | None = None
@@ -111,15 +119,21 @@ class _Fields(Body):
     parent: str | None = None
     depends_on: list[str] | None = None
     links: list[_LinkGiven] | None = None
-    recurrence: str | None = None
-    recurs_from: Literal["due", "done"] | None = None
+    recurrence: str | None = Field(default=None, description="An RRULE, or words such as “every 2nd Friday”.")
+    recurs_from: Literal["due", "done"] | None = Field(
+        default=None, description="From when the next one counts, once this one is done."
+    )
     reminders: list[int] | None = None
 
 
 class TaskDraft(_Fields):
-    """A task to keep."""
+    """A task to keep: by its fields, or in a line as a person writes it, with fields for the rest."""
 
     title: str | None = None
+    words: str | None = Field(
+        default=None,
+        description="Such as “Call Bruna tomorrow at 5 #family !high +garden”: also tags, priority, project.",
+    )
 
 
 class TaskPlace(Body):
@@ -141,6 +155,29 @@ class TaskDeletion(BaseModel):
 
     deleted: int
     undo: str = Field(description="Brings them back.")
+
+
+class TaskReading(BaseModel):
+    """One way to read a line: in words, and the line that means it."""
+
+    words: str
+    text: str
+
+
+class UnderstoodTask(BaseModel):
+    """What a line would be taken for; nothing is kept."""
+
+    title: str
+    due_date: str | None = None
+    due_at: datetime | None = None
+    priority: Priority | None = None
+    tags: list[str] = []
+    project: str | None = None
+    recurrence: str | None = None
+    recurs_from: Literal["due", "done"] | None = None
+    words: str | None = Field(default=None, description="When it is due, and how often.")
+    ambiguous: list[TaskReading] = Field(default=[], description="The ways to read its time, if several.")
+    problem: str | None = Field(default=None, description="Why the line would not be taken.")
 
 
 class UndoneTasks(BaseModel):
@@ -183,18 +220,46 @@ async def list_tasks(
         if cursor is not None:
             raise BadInput("cursor: a search has one page only; narrow the question instead.")
         found = await tasks.search(caller, query, sought, limit=limit)
-        shown = [_shown(app, caller, view) for view in found]
+        shown = await _all_shown(app, caller, found)
         return TaskList(items=shown, cursor=None, counts=await tasks.counts(caller))
     page = await tasks.list(caller, sought, order=order, limit=limit, cursor=cursor)
     return TaskList(
-        items=[_shown(app, caller, view) for view in page.items], cursor=page.cursor, counts=dict(page.counts)
+        items=await _all_shown(app, caller, page.items), cursor=page.cursor, counts=dict(page.counts)
     )
 
 
 @router.post("", status_code=201)
 async def add_task(body: TaskDraft, app: Served, caller: Caller) -> TaskShown:
-    """Keep a task."""
-    return await _changed(app, caller, await app.features.of(Tasks).create(caller, _given(body)))
+    """Keep a task. Its time may be in words; what is ambiguous is asked, and kept only when it is clear."""
+    tasks = app.features.of(Tasks)
+    given = _given(body)
+    words, line = given.pop("words", None), None
+    if words is not None:
+        line = read_line(words, tasks.now(caller))
+        given = {**line.fields, **given}
+    change = await tasks.create(caller, given)
+    return await _changed(app, caller, change, (line and line.words) or change.understood)
+
+
+@router.get("/understand")
+async def understand_task(
+    app: Served, caller: Caller, *, text: Annotated[str, Query(max_length=MAX_LINE)]
+) -> UnderstoodTask:
+    """What a line would be taken for, as it is typed."""
+    try:
+        line = read_line(text, app.features.of(Tasks).now(caller))
+    except Ambiguous as error:
+        signs, title = signs_of(text)
+        readings = [
+            TaskReading(words=words, text=clear)
+            for words, clear in zip(error.choices, error.texts, strict=True)
+        ]
+        return UnderstoodTask(title=title, ambiguous=readings, problem=error.message, **signs)
+    except BadInput as error:
+        signs, title = signs_of(text)
+        return UnderstoodTask(title=title, problem=error.message, **signs)
+    fields = {name: value for name, value in line.fields.items() if name != "zone"}
+    return UnderstoodTask(**fields, words=line.words or None)
 
 
 @router.post("/undo")
@@ -202,13 +267,14 @@ async def undo_task_change(body: UndoToken, app: Served, caller: Caller) -> Undo
     """Take back a change: of a field, of a status, a deletion, or the making of a task."""
     tasks = app.features.of(Tasks)
     back = await tasks.undo(caller, body.token)
-    return UndoneTasks(items=[_shown(app, caller, await tasks.get(caller, task.id)) for task in back])
+    views = [await tasks.get(caller, task.id) for task in back]
+    return UndoneTasks(items=await _all_shown(app, caller, views))
 
 
 @router.get("/{task}", responses=documented(404))
 async def get_task(task: str, app: Served, caller: Caller) -> TaskShown:
     """One task."""
-    return _shown(app, caller, await app.features.of(Tasks).get(caller, task))
+    return (await _all_shown(app, caller, [await app.features.of(Tasks).get(caller, task)]))[0]
 
 
 @router.patch("/{task}", responses=documented(404, 409, 412))
@@ -230,7 +296,7 @@ async def delete_task(task: str, app: Served, caller: Caller, if_match: _IfMatch
 @router.post("/{task}/restore", responses=documented(404))
 async def restore_task(task: str, app: Served, caller: Caller) -> TaskShown:
     """Bring back a task that was deleted, with the sub-tasks that went with it."""
-    return _shown(app, caller, await app.features.of(Tasks).restore(caller, task))
+    return (await _all_shown(app, caller, [await app.features.of(Tasks).restore(caller, task)]))[0]
 
 
 def _given(body: BaseModel) -> dict[str, Any]:
@@ -245,27 +311,64 @@ def _version(if_match: str | None) -> int | None:
     return int(text)
 
 
-async def _changed(app: Served, caller: Caller, change: TaskChange) -> TaskShown:
-    shown = _shown(app, caller, await app.features.of(Tasks).get(caller, change.task.id))
-    return shown.model_copy(update={"undo": change.undo, "next": change.next and change.next.id})
+async def _changed(app: App, caller: Principal, change: TaskChange, words: str = "") -> TaskShown:
+    (shown,) = await _all_shown(app, caller, [await app.features.of(Tasks).get(caller, change.task.id)])
+    return shown.model_copy(
+        update={
+            "undo": change.undo,
+            "next": change.next and change.next.id,
+            "understood": words or change.understood or None,
+        }
+    )
 
 
-def _shown(app: Served, caller: Caller, view: TaskView) -> TaskShown:
+async def _all_shown(app: App, caller: Principal, views: Sequence[TaskView]) -> list[TaskShown]:
+    """Tasks as JSON, with the titles of what they link to."""
+    titles = await _titles(app, caller, {link for view in views for link in view.task.links})
+    return [_shown(app, caller, view, titles) for view in views]
+
+
+async def _titles(app: App, caller: Principal, links: AbstractSet[Link]) -> dict[Link, str]:
+    """What a person calls the things that tasks link to; those that are gone have no title."""
+    kinds = app.recall.kinds
+    titles: dict[Link, str] = {}
+    for kind, name in _RECALL_KINDS.items():
+        of_kind = [link for link in links if link.kind == kind]
+        if not of_kind or name not in kinds:
+            continue
+        found = await kinds[name].resolve(caller, [link.id for link in of_kind])
+        shown = {link: one.title or one.text for link, one in zip(of_kind, found, strict=True) if one}
+        titles |= {link: " ".join(text.split())[:_TITLE_CHARS] for link, text in shown.items()}
+    for link in links:
+        if link.kind == "conversation":
+            try:
+                titles[link] = (await app.conversations.get(caller, link.id)).record.title
+            except UnknownId:
+                continue
+    return titles
+
+
+_RECALL_KINDS: Final = {"fact": "fact", "message": "turn", "event": "event"}
+"""How recall calls what tasks link to, as far as it resolves these by their ids."""
+_TITLE_CHARS: Final = 120
+
+
+def _shown(app: App, caller: Principal, view: TaskView, titles: Mapping[Link, str]) -> TaskShown:
     task, now = view.task, app.features.of(Tasks).now(caller)
     at = task.due_at(caller.time_zone)
     return TaskShown.model_validate(
         {name: getattr(task, name) for name in _SAME}
         | {
             "due_at": None if at is None else to_datetime(at),
-            "due_words": task.due,
+            "due_words": due_words(task, now),
             "overdue": is_overdue(task, now),
             "tags": list(task.tags),
             "children": view.children,
             "children_done": view.children_done,
             "depends_on": [{"id": one.id, "title": one.title, "done": not one.is_open} for one in view.needs],
             "blocked_by": view.blocked_by,
-            "links": [{"kind": link.kind, "id": link.id} for link in task.links],
-            "recurrence_words": task.recurrence,
+            "links": [{"kind": link.kind, "id": link.id, "title": titles.get(link)} for link in task.links],
+            "recurrence_words": recurrence_words(task),
             "reminders": list(task.reminders),
             "created_at": to_datetime(task.created_at),
             "updated_at": to_datetime(task.updated_at),

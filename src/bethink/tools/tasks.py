@@ -1,0 +1,319 @@
+"""The task tools of spec 004 ("Task Management Tools"): same names, with the fields of its create_task."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from bethink.errors import UnknownId
+from bethink.tasks import TaskQuery, Tasks
+from bethink.tasks.due import due_words, is_overdue, recurrence_words
+from bethink.tool import Foretold, ToolContext, ToolOutput, tool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from bethink.feature import Surroundings
+    from bethink.principal import Principal
+    from bethink.tasks import TaskChange, TaskView
+    from bethink.tasks.records import Task
+    from bethink.tool import Tool
+
+_task_tool = partial(tool, family="tasks")
+_LISTED = 30
+
+Status = Literal["backlog", "todo", "in_progress", "blocked", "done", "archived"]
+Priority = Literal["low", "medium", "high", "urgent"]
+_StatusGiven = Annotated[Status | None, Field()]
+_PriorityGiven = Annotated[Priority | None, Field()]
+_Title = Annotated[str, Field(max_length=160, description="What is to be done")]
+_Text = Annotated[str | None, Field(max_length=20_000)]
+_DueDate = Annotated[
+    str | None, Field(max_length=300, description="Day: YYYY-MM-DD, or the user's own words (Friday week)")
+]
+_DueAt = Annotated[
+    str | None, Field(max_length=300, description="Time: RFC 3339, or words (tomorrow at 5), not both")
+]
+_Tags = Annotated[list[str] | None, Field(max_length=30)]
+_Hours = Annotated[float | None, Field(ge=0)]
+_Name = Annotated[str | None, Field(max_length=200)]
+_Parent = Annotated[str | None, Field(max_length=100, description="Id of the task it is a part of")]
+_Rule = Annotated[
+    str | None, Field(max_length=1000, description="Words (every 2nd Friday, 3 days after done) or RRULE")
+]
+_Needs = Annotated[list[str] | None, Field(max_length=50, description="Ids of tasks to be done first")]
+_Minutes = Annotated[list[int] | None, Field(max_length=10, description="Minutes before it is due")]
+_Id = Annotated[str, Field(max_length=100, description="Id, as list_tasks gives it")]
+_Due = Annotated[
+    str | None, Field(max_length=300, description="overdue, today, week, none, or a day in words")
+]
+
+
+class TaskData(BaseModel):
+    """A task."""
+
+    id: str
+    title: str
+    description: str
+    status: Status
+    priority: Priority
+    due_date: str | None
+    due_at: str | None
+    due_words: str | None
+    overdue: bool
+    tags: list[str]
+    estimated_hours: float | None
+    project: str | None
+    parent: str | None
+    depends_on: list[str]
+    recurrence: str | None
+
+
+class ChangedTask(TaskData):
+    """A task after a change; `undo` takes it back."""
+
+    undo: str
+    next: TaskData | None = None
+
+
+class TaskListData(BaseModel):
+    """Some tasks; `more` says that others fit as well."""
+
+    tasks: list[TaskData]
+    more: bool
+
+
+class DeletedTask(BaseModel):
+    """What is gone; `undo` brings it back."""
+
+    deleted: str
+    count: int
+    undo: str
+
+
+def tools_of(at: Surroundings) -> list[Tool]:
+    """`create_task`, `list_tasks`, `update_task`, `search_tasks` and `delete_task`."""
+    tasks = at.features.of(Tasks)
+    return [
+        _create_task_tool(tasks),
+        _list_tasks_tool(tasks),
+        _update_task_tool(tasks),
+        _search_tasks_tool(tasks),
+        _delete_task_tool(tasks),
+    ]
+
+
+def _create_task_tool(tasks: Tasks) -> Tool:
+    @_task_tool(effect="write", label="New task: {title}", output=ChangedTask, echoes_arguments=True)
+    async def create_task(
+        context: ToolContext,
+        title: _Title,
+        description: _Text = None,
+        priority: _PriorityGiven = None,
+        due_date: _DueDate = None,
+        tags: _Tags = None,
+        due_at: _DueAt = None,
+        status: _StatusGiven = None,
+        estimated_hours: _Hours = None,
+        project: _Name = None,
+        parent: _Parent = None,
+        recurrence: _Rule = None,
+    ) -> ToolOutput:
+        """Create a task. Pass times as the user said them; tell the user what was understood."""
+        fields = _given(
+            title=title, description=description, priority=priority, due_date=due_date, tags=tags,
+            due_at=due_at, status=status, estimated_hours=estimated_hours, project=project, parent=parent,
+            recurrence=recurrence,
+        )  # fmt: skip
+        change = await tasks.create(
+            context.principal,
+            fields,
+            conversation=context.conversation or None,
+            untrusted=context.is_untrusted,
+        )
+        return _changed("Task created", change, tasks.now(context.principal))
+
+    return create_task
+
+
+def _update_task_tool(tasks: Tasks) -> Tool:
+    @_task_tool(
+        effect="write", label="Change task {task_id}", output=ChangedTask, rare=True, echoes_arguments=True
+    )
+    async def update_task(
+        context: ToolContext,
+        task_id: _Id,
+        title: Annotated[str | None, Field(max_length=160)] = None,
+        description: _Text = None,
+        status: _StatusGiven = None,
+        priority: _PriorityGiven = None,
+        due_date: _DueDate = None,
+        due_at: _DueAt = None,
+        tags: _Tags = None,
+        estimated_hours: _Hours = None,
+        project: _Name = None,
+        parent: _Parent = None,
+        depends_on: _Needs = None,
+        recurrence: _Rule = None,
+        reminders: _Minutes = None,
+    ) -> ToolOutput:
+        """Change a task: mark it done, plan it. Only what is given changes; "none" empties a field."""
+        fields = _given(
+            title=title, description=description, priority=priority, due_date=due_date, tags=tags,
+            due_at=due_at, status=status, estimated_hours=estimated_hours, project=project, parent=parent,
+            depends_on=depends_on, recurrence=recurrence, reminders=reminders,
+        )  # fmt: skip
+        emptied = {
+            name: None if isinstance(value, str) and value.strip().lower() == "none" else value
+            for name, value in fields.items()
+        }
+        change = await tasks.update(context.principal, task_id, emptied, untrusted=context.is_untrusted)
+        output = _changed("Task changed", change, tasks.now(context.principal))
+        waits = await tasks.get(context.principal, task_id)
+        if change.task.status == "done" and waits.blocked_by:
+            names = ", ".join(f"“{one.title}”" for one in waits.needs if one.is_open)
+            return ToolOutput(
+                f"{output.text}\nIt was to come after what is still open: {names}.",
+                structured=output.structured,
+                untrusted=output.untrusted,
+            )
+        return output
+
+    return update_task
+
+
+def _list_tasks_tool(tasks: Tasks) -> Tool:
+    @_task_tool(effect="read", label="List tasks", output=TaskListData)
+    async def list_tasks(
+        context: ToolContext,
+        status: _StatusGiven = None,
+        priority: _PriorityGiven = None,
+        tag: _Name = None,
+        project: _Name = None,
+        due: _Due = None,
+    ) -> ToolOutput:
+        """List the user's tasks, those due first. Without a status, the open ones."""
+        query = TaskQuery(
+            status=status, priority=priority, tag=tag, project=project, due=due,
+            done=False if status is None else None,
+        )  # fmt: skip
+        page = await tasks.list(context.principal, query, limit=_LISTED)
+        return _listing(page.items, tasks.now(context.principal), more=page.cursor is not None)
+
+    return list_tasks
+
+
+def _search_tasks_tool(tasks: Tasks) -> Tool:
+    @_task_tool(effect="read", label="Search tasks: {query}", output=TaskListData, rare=True)
+    async def search_tasks(
+        context: ToolContext,
+        query: Annotated[str, Field(min_length=1, max_length=500)],
+        status: _StatusGiven = None,
+        priority: _PriorityGiven = None,
+    ) -> ToolOutput:
+        """Find tasks by words or meaning, done ones too."""
+        found = await tasks.search(
+            context.principal, query, TaskQuery(status=status, priority=priority), limit=_LISTED + 1
+        )
+        return _listing(found[:_LISTED], tasks.now(context.principal), more=len(found) > _LISTED)
+
+    return search_tasks
+
+
+def _delete_task_tool(tasks: Tasks) -> Tool:
+    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+        try:
+            view = await tasks.get(principal, arguments["task_id"])
+        except UnknownId:
+            return Foretold(arguments, "")
+        parts = await tasks.parts_of(principal.owner, view.task.id)
+        more = f" and its {len(parts)} sub-tasks" if parts else ""
+        return Foretold(arguments, f"- {view.task.title}{more}")
+
+    @_task_tool(
+        effect="destructive", label="Delete task {task_id}", foretell=foretell, output=DeletedTask, rare=True
+    )
+    async def delete_task(context: ToolContext, task_id: _Id) -> ToolOutput:
+        """Delete a task and its sub-tasks. What is done is better marked done."""
+        change = await tasks.delete(context.principal, task_id)
+        more = f" and {change.count - 1} sub-tasks" if change.count > 1 else ""
+        return ToolOutput(
+            f"Task deleted: {change.task.title}{more}. It can be brought back for 30 days.",
+            structured={"deleted": task_id, "count": change.count, "undo": change.undo},
+            untrusted=change.task.untrusted,
+        )
+
+    return delete_task
+
+
+def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _changed(head: str, change: TaskChange, now: datetime) -> ToolOutput:
+    lines = [f"{head}: {_line(change.task, now)}"]
+    if change.understood:
+        lines.append(f"Understood: {change.understood}.")
+    if change.next is not None:
+        lines.append(f"The next one: {_line(change.next, now)}")
+    structured = _data(change.task, now) | {"undo": change.undo}
+    return ToolOutput(
+        "\n".join(lines),
+        structured=structured | {"next": change.next and _data(change.next, now)},
+        untrusted=change.task.untrusted,
+    )
+
+
+def _listing(views: Sequence[TaskView], now: datetime, *, more: bool) -> ToolOutput:
+    data = {"tasks": [_data(view.task, now) for view in views], "more": more}
+    if not views:
+        return ToolOutput("No tasks.", structured=data)
+    lines = [f"- {_line(view.task, now)}{_state(view)}" for view in views]
+    head = f"{len(views)} task{'s' if len(views) > 1 else ''}{', and more' if more else ''}:"
+    return ToolOutput(
+        "\n".join((head, *lines)), structured=data, untrusted=any(view.task.untrusted for view in views)
+    )
+
+
+def _state(view: TaskView) -> str:
+    told: list[str] = []
+    if view.children:
+        told.append(f"{view.children_done} of {view.children} sub-tasks done")
+    if view.blocked_by:
+        told.append("waits for " + ", ".join(one.title for one in view.needs if one.is_open))
+    return f"; {'; '.join(told)}" if told else ""
+
+
+def _line(task: Task, now: datetime) -> str:
+    told = [task.status.replace("_", " "), *([task.priority] if task.priority != "medium" else [])]
+    if (words := due_words(task, now)) is not None:
+        told.append(f"{'overdue since' if is_overdue(task, now) else 'due'} {words}")
+    if (often := recurrence_words(task)) is not None:
+        told.append(often)
+    told += [f"project {task.project}"] if task.project else []
+    told += [f"#{tag}" for tag in task.tags]
+    return f"{task.title} ({'; '.join(told)}; id {task.id})"
+
+
+def _data(task: Task, now: datetime) -> dict[str, Any]:
+    has_time = task.due is not None and task.due_date is None
+    return {
+        "id": task.id,
+        "title": task.title,
+        "description": task.description,
+        "status": task.status,
+        "priority": task.priority,
+        "due_date": task.due_date,
+        "due_at": task.due if has_time else None,
+        "due_words": due_words(task, now),
+        "overdue": is_overdue(task, now),
+        "tags": list(task.tags),
+        "estimated_hours": task.estimated_hours,
+        "project": task.project,
+        "parent": task.parent,
+        "depends_on": list(task.depends_on),
+        "recurrence": task.recurrence,
+    }
