@@ -32,7 +32,7 @@ from bethink.errors import BadInput, Conflict, JustForgotten, TooLarge, UnknownI
 from bethink.store import Delete, DeleteAll, Put, Scan, items_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from bethink.blobs import Blobs
@@ -160,6 +160,22 @@ class Contents:
         uses = [use.document async for use in records_of(self.store, owner, Scan(USES, {"content": id}))]
         found = await self.store.get(DOCUMENTS, owner, sorted(uses)) if uses else ()
         return [item for item in found if item is not None]
+
+    async def current(self, owner: str, ids: Sequence[str]) -> dict[str, list[Document]]:
+        """The documents that say each of these contents now, the oldest first; of many contents at once."""
+        scans = [Scan(USES, {"content": id}) for id in ids]
+        uses: dict[str, list[str]] = {}
+        for id, page in zip(ids, await self.store.scan(owner, *scans) if scans else (), strict=True):
+            uses[id] = [item.record.document for item in page.items]
+            if page.cursor is not None:
+                uses[id] = [item.record.id for item in await self.documents_with(owner, id)]
+        wanted = sorted({document for those in uses.values() for document in those})
+        found = await self.store.get(DOCUMENTS, owner, wanted) if wanted else ()
+        there = {item.record.id: item.record for item in found if item is not None}
+        return {
+            id: [there[one] for one in sorted(those) if one in there and there[one].content == id]
+            for id, those in uses.items()
+        }
 
     async def use(self, owner: str, document: Document) -> list[Change]:
         """The changes by which a document has its newest content, which is read if it is not searched.

@@ -48,7 +48,7 @@ class PassageGraph:
                 contents[document.content] = None
             if len(contents) == limit:
                 break
-        rows = [await self._ids(owner, content, limit) for content in contents]
+        rows = await self._ids(owner, [*contents], limit)
         longest = max(map(len, rows), default=0)
         ids = [row[turn] for turn in range(longest) for row in rows if turn < len(row)][:limit]
         return [*(await self.of_items(principal, ids)).values()], total
@@ -65,12 +65,15 @@ class PassageGraph:
         for id in ids:
             if id.startswith(_DOCUMENT):
                 (held,) = await store.get(DOCUMENTS, owner, [id.removeprefix(_DOCUMENT)])
-                wanted += [] if held is None else await self._ids(owner, held.record.content, _OF_ONE)
+                if held is not None:
+                    wanted += (await self._ids(owner, [held.record.content], _OF_ONE))[0]
         return [*(await self.of_items(principal, wanted)).values()]
 
-    async def _ids(self, owner: str, content: str, limit: int) -> list[str]:
-        scan = Scan(PASSAGES, {"content": content}, order="number", limit=limit)
-        return [one.record.id for one in (await self.library.store.scan(owner, scan))[0].items]
+    async def _ids(self, owner: str, contents: Sequence[str], limit: int) -> list[list[str]]:
+        """The first passages of each of these contents, in their order."""
+        scans = [Scan(PASSAGES, {"content": one}, order="number", limit=limit) for one in contents]
+        pages = await self.library.store.scan(owner, *scans) if scans else []
+        return [[item.record.id for item in page.items] for page in pages]
 
 
 def _item(hit: PassageHit) -> GraphItem:

@@ -6,7 +6,6 @@ bytes: what is added twice is kept, read and embedded once.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -525,11 +524,7 @@ class Library:
         contents = await self.contents.of(owner, {passage.content for passage in passages})
         wanted = [*dict.fromkeys(page_id(one.content, one.page) for one in passages)]
         pages = {item.record.id: item.record for item in await self.store.get(PAGES, owner, wanted) if item}
-        documents: dict[str, list[Document]] = defaultdict(list)
-        for content in contents:
-            documents[content] = [
-                one for one in await self.documents_with(owner, content) if one.content == content
-            ]
+        documents = await self.contents.current(owner, [*contents])
         return {
             one.id: _ShownPassage(one, page, contents[one.content], documents[one.content])
             for one in passages
