@@ -304,7 +304,7 @@ class Tool:
     `critical` says why a call with such arguments asks first, "" where it need not; `may_ask` that a call
     may find out so only while it runs.
     One that `needs_files` is of use only in a conversation that has some; a `rare` one is offered once
-    it was found.
+    it was found, or the user says one of its `cues`: a word, or how it begins (of several, each).
     Tools of one `family` are offered together; `aliases` are other names that the source documents have.
     One that `needs_memory` is left out of runs without it. What one that `filters_itself` answers is what
     its reader may see; one that `echoes_arguments` repeats its call, which must not answer guesses at
@@ -333,6 +333,7 @@ class Tool:
     unreviewed: bool = False
     needs_files: bool = False
     rare: bool = False
+    cues: tuple[str, ...] = ()
     may_ask: bool = False
     family: str = ""
     aliases: tuple[str, ...] = ()
@@ -383,6 +384,7 @@ class _More(TypedDict, total=False):
     source: str
     needs_files: bool
     rare: bool
+    cues: tuple[str, ...]
     family: str
     aliases: tuple[str, ...]
     needs_memory: bool

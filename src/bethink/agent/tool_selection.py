@@ -24,6 +24,7 @@ from bethink.tool import OF_CLIENT, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from bethink.messages import Message
     from bethink.tool import Tool
@@ -75,8 +76,9 @@ def select_tools(
 
     All without `search_tools` if they are at most `most`, fit, and none is rare. Else, while they fit:
     the client's, which it must see; those that were found or called in `messages`, the latest first;
-    Bethink's own in their order, those for files only if it `has_files`, or their owner documents; the
-    others if all fit.
+    Bethink's own in their order, those for files only if it `has_files`, or their owner documents; rare
+    ones that fit what the user says; the others if all fit. What fits stands behind the usual ones, so that
+    a provider's cache of these holds on.
     """
     search = [one for one in tools if one.name == SEARCH_TOOLS]
     others = [one for one in tools if one.name != SEARCH_TOOLS]
@@ -99,12 +101,49 @@ def select_tools(
                 taken += size(one)
 
     take([by_name[name] for name in _found(messages) if name in by_name], room.all)
+    before = taken
+    fitting = [one for one in _fitting(own, messages) if one.name not in chosen]
+    take(fitting, min(before + room.own, room.all))
     usual = [one for one in own if not one.rare and (has_files or not one.needs_files)]
-    take(usual, min(room.own, room.all))
+    take(usual, min(room.own + taken - before, room.all))
     foreign = [one for one in others if one.source and one.name not in chosen]
     if len(others) <= most and taken + sum(map(size, foreign)) <= room.all:
         chosen |= {one.name: one for one in foreign}
-    return [one for one in (*others, *search) if one.name in chosen]
+    last = [one for one in fitting if one.name in chosen]
+    return [one for one in (*others, *search) if one.name in chosen and one not in last] + last
+
+
+_MOST_FITTING = 8
+_MESSAGES = 6
+"""How many of the user's messages say what a tool is wanted for: what was offered stays for a while."""
+_CHARS = 2_000
+_SAID = re.compile(r"\w+")
+_LONG_CUE = 6
+"""German puts words together: a long one may end another."""
+
+
+def _fitting(tools: Sequence[Tool], messages: Sequence[Message]) -> list[Tool]:
+    """The rare tools that the user's last messages have a cue of, in the order in which they came to fit."""
+    said = [message.content for message in messages if isinstance(message, UserMessage)][-_MESSAGES:]
+    found: dict[str, tuple[int, int, Tool]] = {}
+    for age, text in enumerate(reversed(said)):
+        words = {word.casefold() for word in _SAID.findall(text[:_CHARS])}
+        points = [(_cues_in(one.cues, words), one) for one in tools if one.rare and one.cues]
+        best = sorted(((count, one) for count, one in points if count), key=lambda entry: -entry[0])
+        for place, (_, one) in enumerate(best):
+            known = found.get(one.name)
+            if known is not None or len(found) < _MOST_FITTING:
+                found[one.name] = (-age, place if known is None else known[1], one)
+    return [one for _, _, one in sorted(found.values(), key=lambda entry: entry[:2])]
+
+
+def _cues_in(cues: Sequence[str], words: AbstractSet[str]) -> int:
+    """How many of the cues are said."""
+    return sum(all(any(_says(word, part) for word in words) for part in cue.split()) for cue in cues)
+
+
+def _says(word: str, cue: str) -> bool:
+    return word.startswith(cue) or (len(cue) >= _LONG_CUE and word.endswith(cue))
 
 
 def holds_files(messages: Sequence[Message]) -> bool:

@@ -160,10 +160,11 @@ class Tasks:
         )
         seen = await self._check_relations(principal.owner, task)
         undo = TaskUndo(id=self.new_id(), at=at, made=(id,))
-        await self._commit(principal.owner, [*seen, _put(task, 0), Put(UNDO, undo, 0)])
+        await self.commit(principal.owner, [*seen, _put(task, 0), Put(UNDO, undo, 0)])
         return TaskChange(task=task, version=1, undo=undo.id, understood=words)
 
-    async def _commit(self, owner: str, changes: Sequence[Change]) -> None:
+    async def commit(self, owner: str, changes: Sequence[Change]) -> None:
+        """Keep the changes, and have reminders looked at again."""
         await self.store.commit(owner, changes)
         await self.bus.publish(DUE_CHANGED, owner)
 
@@ -309,7 +310,7 @@ class Tasks:
             made=tuple(task.id for task in made),
         )
         changes += [_put(after, held.version), *(_put(task, 0) for task in made), Put(UNDO, undo, 0)]
-        await self._commit(owner, changes)
+        await self.commit(owner, changes)
         return TaskChange(
             task=after,
             version=held.version + 1,
@@ -367,7 +368,7 @@ class Tasks:
             versions=(0,) * len(gone),
         )
         deletions = [Delete(TASKS, item.record.id, item.version) for item in gone]
-        await self._commit(principal.owner, [*deletions, Put(UNDO, undo, 0)])
+        await self.commit(principal.owner, [*deletions, Put(UNDO, undo, 0)])
         return TaskChange(task=held.record, version=0, undo=undo.id, count=len(gone))
 
     async def parts_of(self, owner: str, id: str) -> list[Versioned[Task]]:
@@ -406,7 +407,7 @@ class Tasks:
         changes: list[Change] = [Delete(UNDO, token, held.version)]
         changes += [Delete(TASKS, item.record.id, item.version) for item in made if item]
         changes += [_put(task, version) for task, version in zip(step.before, versions, strict=True)]
-        await self._commit(owner, changes)
+        await self.commit(owner, changes)
         return step.before
 
     async def restore(self, principal: Principal, id: str) -> TaskView:

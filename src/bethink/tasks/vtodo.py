@@ -291,7 +291,7 @@ class TaskComponents:
         )
         freed = [_put(msgspec.structs.replace(part.record, parent=None), part.version) for part in parts]
         changes: list[Change] = [Delete(TASKS, held.record.id, held.version), *freed, Put(UNDO, undo, 0)]
-        await self.tasks.store.commit(principal.owner, changes)
+        await self.tasks.commit(principal.owner, changes)
         return True
 
     async def within(self, principal: Principal, begin: int, end: int) -> frozenset[str]:
@@ -342,7 +342,7 @@ class TaskComponents:
             changes.append(_put(task, version))
             outcomes.append(ComponentOutcome("changed" if before else "new", _etag_of(task.id, version + 1)))
         if changes:
-            await self.tasks.store.commit(principal.owner, changes)
+            await self.tasks.commit(principal.owner, changes)
         return outcomes
 
     def _read(

@@ -22,8 +22,22 @@ if TYPE_CHECKING:
     from bethink.tasks.records import Task
     from bethink.tool import Tool
 
-_task_tool = partial(tool, family="tasks")
+_task_tool = partial(tool, family="tasks", rare=True)
 _LISTED = 30
+_ABOUT = ("task", "todo", "aufgabe")
+_WHEN = (
+    "today", "tomorrow", "tonight", "week", "deadline", "due", "overdue", "agenda", "plan",
+    "heute", "morgen", "übermorgen", "woche", "fällig", "frist", "anstehen", "steht an",
+)  # fmt: skip
+_NEW = (
+    *_ABOUT, "remind", "forget", "plan", "deadline", "due", "tomorrow",
+    "erinner", "merk", "vergiss", "vergess", "plane", "frist", "fällig", "morgen", "übermorgen",
+)  # fmt: skip
+_CHANGED = (
+    *_ABOUT, "done", "finished", "completed", "postpone", "reschedule", "put off",
+    "erledigt", "fertig", "abgehakt", "verschieb",
+)  # fmt: skip
+"""What people say who want a tool."""
 
 Status = Literal["backlog", "todo", "in_progress", "blocked", "done", "archived"]
 Priority = Literal["low", "medium", "high", "urgent"]
@@ -107,7 +121,9 @@ def tools_of(at: Surroundings) -> list[Tool]:
 
 
 def _create_task_tool(tasks: Tasks) -> Tool:
-    @_task_tool(effect="write", label="New task: {title}", output=ChangedTask, echoes_arguments=True)
+    @_task_tool(
+        effect="write", label="New task: {title}", output=ChangedTask, echoes_arguments=True, cues=_NEW
+    )
     async def create_task(
         context: ToolContext,
         title: _Title,
@@ -141,7 +157,11 @@ def _create_task_tool(tasks: Tasks) -> Tool:
 
 def _update_task_tool(tasks: Tasks) -> Tool:
     @_task_tool(
-        effect="write", label="Change task {task_id}", output=ChangedTask, rare=True, echoes_arguments=True
+        effect="write",
+        label="Change task {task_id}",
+        output=ChangedTask,
+        cues=_CHANGED,
+        echoes_arguments=True,
     )
     async def update_task(
         context: ToolContext,
@@ -186,7 +206,7 @@ def _update_task_tool(tasks: Tasks) -> Tool:
 
 
 def _list_tasks_tool(tasks: Tasks) -> Tool:
-    @_task_tool(effect="read", label="List tasks", output=TaskListData)
+    @_task_tool(effect="read", label="List tasks", output=TaskListData, cues=(*_ABOUT, *_WHEN))
     async def list_tasks(
         context: ToolContext,
         status: _StatusGiven = None,
@@ -207,7 +227,7 @@ def _list_tasks_tool(tasks: Tasks) -> Tool:
 
 
 def _search_tasks_tool(tasks: Tasks) -> Tool:
-    @_task_tool(effect="read", label="Search tasks: {query}", output=TaskListData, rare=True)
+    @_task_tool(effect="read", label="Search tasks: {query}", output=TaskListData, cues=_ABOUT)
     async def search_tasks(
         context: ToolContext,
         query: Annotated[str, Field(min_length=1, max_length=500)],
@@ -234,7 +254,11 @@ def _delete_task_tool(tasks: Tasks) -> Tool:
         return Foretold(arguments, f"- {view.task.title}{more}")
 
     @_task_tool(
-        effect="destructive", label="Delete task {task_id}", foretell=foretell, output=DeletedTask, rare=True
+        effect="destructive",
+        label="Delete task {task_id}",
+        foretell=foretell,
+        output=DeletedTask,
+        cues=("delete task", "remove task", "lösch aufgabe"),
     )
     async def delete_task(context: ToolContext, task_id: _Id) -> ToolOutput:
         """Delete a task and its sub-tasks. What is done is better marked done."""
