@@ -330,6 +330,8 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         find_user=accounts.find_user,
         acting=accounts.on_behalf_of,
         unattended=ScheduledRuns(partial(features.of, Runs)),
+        secrets=shared.secret_box,
+        internet=ports.internet,
     )
     _open_features(surroundings, visibility, recall)
     return _Base(

@@ -28,6 +28,7 @@ BethinkError
 │   └── Unreachable
 ├── WebError                     a page or a search gave nothing
 │   └── AddressRefused
+├── DeliveryError                a notice did not reach its owner
 ├── DocumentError
 ├── NotInstalled
 ├── McpError                     a server of tools did not do as it should
@@ -297,6 +298,20 @@ class AddressRefused(WebError):
 
     code = "address_refused"
     status = 403
+
+
+class DeliveryError(BethinkError):
+    """This notice could not be delivered.
+
+    `is_final` says that trying again is of no use.
+    """
+
+    code = "not_delivered"
+    status = 502
+
+    def __init__(self, message: str = "", *, is_final: bool = False) -> None:
+        super().__init__(message)
+        self.is_final = is_final
 
 
 class DocumentError(BethinkError):

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from bethink.forgettable import Forgettable
     from bethink.ical.lines import Component
     from bethink.index import Index
+    from bethink.internet import Internet
     from bethink.principal import AccountHolder, OnBehalfOf, Principal
     from bethink.redaction import Redaction
+    from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
     from bethink.store import Change, Collection, Store
 
@@ -364,7 +366,15 @@ class RunEnd:
 
 
 class UnattendedRuns(Protocol):
-    """Runs that nobody watches; what would ask the owner waits for them."""
+    """What a feature does in conversations while nobody watches; what would ask the owner waits for them."""
+
+    async def open(self, principal: Principal, title: str, *, untrusted: bool = False) -> str:
+        """A new conversation, by its id; in one that is `untrusted`, words from outside stand from the start.
+
+        Raises:
+            BadInput: the title is empty or too long.
+        """
+        ...
 
     async def start(
         self, principal: Principal, conversation: str, content: str, *, budget_tokens: int | None = None
@@ -373,7 +383,7 @@ class UnattendedRuns(Protocol):
 
         Raises:
             UnknownId: this owner has no such conversation.
-            Busy: it is being answered now.
+            Busy: it is being answered now, or a call in it waits for an approval.
             TooManyRequests: so many of this owner may not run at once.
         """
         ...
@@ -382,7 +392,25 @@ class UnattendedRuns(Protocol):
         """How the run ended, once it did; the reason `awaiting_approval` if it waits for its owner.
 
         Raises:
-            UnknownId: this owner has no such run.
+            UnknownId: this owner has no such run, or its events are dropped by now.
+        """
+        ...
+
+    async def say(
+        self,
+        principal: Principal,
+        conversation: str,
+        text: str,
+        *,
+        changes: Sequence[Change] = (),
+        untrusted: bool = False,
+    ) -> None:
+        """Add a message of the assistant's that no model wrote, in one batch with `changes`.
+
+        Raises:
+            UnknownId: this owner has no such conversation.
+            Busy: it is being answered now, or a call in it waits for an approval.
+            Conflict: the conversation, or what `changes` expect, is not as it was.
         """
         ...
 
@@ -394,7 +422,8 @@ class Surroundings:
     `features` are those that stand before it in the list. `widen` adds what the graph leads to. `forget`
     takes facts out for good, once all are open. `ask_vectors` has an owner's items embedded that lack a
     vector, soon. `digest` gives what only this Bethink can make of a text. `find_user` knows users by name or
-    id, and `acting` gives who acts for an owner by itself.
+    id, and `acting` gives who acts for an owner by itself. `unattended` starts runs that nobody watches, once
+    all are open. `secrets` seals what only this Bethink may read; `internet` is None if the web is off.
     """
 
     settings: Settings
@@ -415,6 +444,8 @@ class Surroundings:
     find_user: Callable[[str], Awaitable[AccountHolder | None]]
     acting: OnBehalfOf
     unattended: UnattendedRuns
+    secrets: SecretBox
+    internet: Internet | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

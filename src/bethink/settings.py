@@ -525,6 +525,11 @@ class Settings(BaseModel):
     images_api_key: SecretStr | None = _setting(None, "Key of `images_model`, instead of its provider's own.")
     images_timeout_s: float = _setting(120, "Longest wait for an image, in seconds.", gt=0)
     images_price_usd: float | None = _setting(None, "Price of one image in dollars, if known.", ge=0)
+    quiet_hours: str = _setting("", "Hours without notices, such as `22:00-07:00`, in the owner's time zone.")
+    smtp_url: SecretStr | None = _setting(
+        None, "Server of e-mail: `smtps://user:password@host` or `smtp://…`."
+    )
+    smtp_from: str = _setting("", "Sender of e-mails; by default the user of `smtp_url`.")
 
     vault: Annotated[VaultSettings, BeforeValidator(as_object)] = _setting(
         VaultSettings(),

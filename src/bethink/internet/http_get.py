@@ -3,6 +3,7 @@
 Nothing is sent but the address: no cookies, no credentials, no referrer, and
 over no proxy of the environment, which would connect to addresses that nobody
 judged. A connection ends with its request, so nothing carries over to another.
+`http_post` sends what its caller gives, to an address that passes the same gate.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from http import HTTPStatus
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import anyio
 import anyio.to_thread
 
 from bethink import __version__
@@ -22,7 +24,7 @@ from bethink.errors import WebError
 from bethink.internet.addresses import port_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     import httpcore2
     import httpx2
@@ -36,6 +38,7 @@ _MODULES = ("httpx2", "bethink.internet.connections")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CONNECT_S = 5.0
 _SILENCE_S = 10.0
+_POST_S = 20.0
 _MEGABYTE = 1_000_000
 _WAIT = (429, 503)
 _ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
@@ -53,6 +56,10 @@ _TEXTS = frozenset(
         "application/xml",
         "application/yaml",
     }
+)
+_ACCEPTED = (
+    ("Accept", "text/html, text/*;q=0.9, application/json;q=0.9, application/pdf;q=0.9, */*;q=0.1"),
+    ("Accept-Encoding", "gzip, deflate"),
 )
 _UNSAID = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 
@@ -88,7 +95,7 @@ async def http_get(gate: Gate, url: httpx2.URL, max_bytes: int, *, of_any_kind: 
     import httpcore2
 
     try:
-        async with _asked(gate, url) as response:
+        async with _asked(gate, url, _ACCEPTED) as response:
             headers = {name.lower(): value.decode("latin-1").strip() for name, value in response.headers}
             if response.status in _REDIRECTS and b"location" in headers:
                 return HttpAnswer(url, location=headers[b"location"])
@@ -114,8 +121,34 @@ async def http_get(gate: Gate, url: httpx2.URL, max_bytes: int, *, of_any_kind: 
         ) from error
 
 
+async def http_post(gate: Gate, url: httpx2.URL, content: bytes, *, headers: Mapping[str, str]) -> int:
+    """The status of the answer to a POST; redirects are not followed, and the answer is not read.
+
+    Raises:
+        AddressRefused: the address may not be connected to.
+        WebError: it did not answer in time.
+    """
+    import httpcore2
+
+    await ready()
+    sent = [("Content-Length", str(len(content))), *headers.items()]
+    try:
+        with anyio.fail_after(_POST_S):
+            async with _asked(gate, url, sent, content=content) as response:
+                return response.status
+    except (httpcore2.TimeoutException, TimeoutError) as error:
+        raise WebError(f"{url.host} did not answer in time.") from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+        raise WebError(
+            f"{url.host} cannot be reached, or does not speak HTTP: {str(error) or type(error).__name__}"
+        ) from error
+
+
 @asynccontextmanager
-async def _asked(gate: Gate, url: httpx2.URL) -> AsyncGenerator[httpcore2.Response]:
+async def _asked(
+    gate: Gate, url: httpx2.URL, more: Sequence[tuple[str, str]], *, content: bytes | None = None
+) -> AsyncGenerator[httpcore2.Response]:
+    """The answer to a GET, or to a POST of the content, with these headers."""
     import httpcore2
 
     from bethink.internet.connections import GatedBackend
@@ -123,17 +156,16 @@ async def _asked(gate: Gate, url: httpx2.URL) -> AsyncGenerator[httpcore2.Respon
     target = httpcore2.URL(
         scheme=url.raw_scheme, host=url.raw_host, port=port_of(url), target=url.raw_path or b"/"
     )
-    headers = [
-        ("User-Agent", user_agent()),
-        ("Accept", "text/html, text/*;q=0.9, application/json;q=0.9, application/pdf;q=0.9, */*;q=0.1"),
-        ("Accept-Encoding", "gzip, deflate"),
-    ]
+    headers = [("User-Agent", user_agent()), *more]
+    method = "GET" if content is None else "POST"
     timeouts = {"connect": _CONNECT_S, "read": _SILENCE_S, "write": _SILENCE_S, "pool": _CONNECT_S}
     # Read anew: certificates change, and it takes some ten milliseconds.
     trust = await anyio.to_thread.run_sync(gate.trust) if url.scheme == "https" else None
     async with (
         httpcore2.AsyncConnectionPool(ssl_context=trust, network_backend=GatedBackend(gate)) as connections,
-        connections.stream("GET", target, headers=headers, extensions={"timeout": timeouts}) as response,
+        connections.stream(
+            method, target, headers=headers, content=content, extensions={"timeout": timeouts}
+        ) as response,
     ):
         yield response
 

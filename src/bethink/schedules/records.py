@@ -17,11 +17,9 @@ from bethink.store import Collection, Record
 Action = Literal["remind", "run", "watch"]
 Missed = Literal["once", "skip"]
 Channel = Literal["page", "push", "email", "webhook"]
+Way = Literal["page", "push", "email", "webhook", "conversation"]
 Outcome = Literal["running", "done", "failed", "missed", "skipped", "waiting_for_approval", "unknown"]
 DeliveryState = Literal["waiting", "sent", "failed"]
-
-OUTSIDE_CHANNELS: Final[tuple[Channel, ...]] = ("push", "email", "webhook")
-"""Those by which a notice leaves the page."""
 
 
 class LastRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,13 +112,15 @@ class Notice(Record, frozen=True, kw_only=True):
 
 
 class Delivery(Record, frozen=True, kw_only=True):
-    """A notice on its way by one channel. Its id is what the receiver knows a repetition by.
+    """A notice on its `way`: by a channel, or into its conversation while that is busy.
 
+    Its id is what the receiver knows a repetition by. `to` is the browser's subscription that it is for.
     `next_at` is when it is tried next, None once it is over. `tries` counts those that began.
     """
 
     notice: str
-    channel: Channel
+    way: Way
+    to: str = ""
     created_at: int
     next_at: int | None
     state: DeliveryState = "waiting"
@@ -207,9 +207,9 @@ def run_id(of: str, due_at: int) -> str:
     return hashed_id(due_at, f"{of}\0{due_at}".encode())
 
 
-def delivery_id(notice: str, channel: Channel, at: int) -> str:
-    """The id of a notice's delivery by a channel: the same in every process."""
-    return hashed_id(at, f"{notice}\0{channel}".encode())
+def delivery_id(notice: Notice, way: Way, to: str = "") -> str:
+    """The id of a notice's delivery: the same at each try."""
+    return hashed_id(notice.at, f"{notice.id}\0{way}\0{to}".encode())
 
 
 def push_id(endpoint: str) -> str:
