@@ -358,11 +358,15 @@ NextDue: TypeAlias = "Callable[[str, int], Awaitable[int | None]]"
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended: why, what it answered, and the sentence that says what failed."""
+    """How a run ended: why, what it answered, and the sentence that says what failed.
+
+    An answer is `untrusted` for which something from outside was read.
+    """
 
     reason: StopReason
     text: str = ""
     error: str = ""
+    untrusted: bool = False
 
 
 class UnattendedRuns(Protocol):

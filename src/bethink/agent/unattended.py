@@ -61,7 +61,7 @@ class ScheduledRuns:
                 for numbered in batch:
                     transcript.take(numbered.event)
         ended = transcript.outcome()
-        return RunEnd(ended.reason, ended.reply, ended.failure)
+        return RunEnd(ended.reason, ended.reply, ended.failure, ended.untrusted)
 
     async def say(
         self,

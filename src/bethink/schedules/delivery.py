@@ -1,14 +1,14 @@
-"""What owners are told, and how it reaches them. `firing` writes notices by it, and asks it what is on its way.
+"""What owners are told, and how it reaches them. `firing` writes notices by it, and asks it what is due.
 
-A notice and its deliveries are kept in one batch with what they tell of. A delivery that fails is tried again,
-later each time, and then given up: its owner reads so on the page.
+A notice and its deliveries are kept in one batch with what they tell of. A delivery that fails is tried
+again, later each time, and then given up: its owner reads so on the page.
 """
 
 from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -45,7 +45,7 @@ from bethink.store import Delete, Put, Scan, Versioned, items_of, records_of, re
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Collection, Sequence
 
     from bethink.bus import Bus
     from bethink.clock import Clock
@@ -113,14 +113,13 @@ class Outbox:
         conversation later, if that is `busy` now.
         """
         settings, now = await self.settings(principal), self.clock.now_us()
-        notice = msgspec.structs.replace(
-            notice, at=self._quiet(settings).over(now, principal.time_zone) if self._quiet(settings) else now
-        )
-        ways: list[tuple[Way, str]] = [("page", "")] if notice.at > now else []
-        ways += [("conversation", "")] if busy else []
-        ways += [
-            (way, to) async for way, to in self._ways(principal, settings) if not wanted or way in wanted
-        ]
+        quiet = self._quiet(settings)
+        notice = msgspec.structs.replace(notice, at=quiet.over(now, principal.time_zone) if quiet else now)
+        ways = [one async for one in self._ways(principal, settings) if not wanted or one[0] in wanted]
+        if notice.at > now:
+            ways.append(("page", ""))
+        if busy:
+            ways.append(("conversation", ""))
         deliveries = [
             Delivery(
                 id=delivery_id(notice, way, to),
@@ -136,7 +135,8 @@ class Outbox:
 
     async def _ways(
         self, principal: Principal, settings: DeliverySettings
-    ) -> AsyncGenerator[tuple[Way, str]]:
+    ) -> AsyncGenerator[tuple[Way, str], None]:
+        """The ways out that are set up, and to whom."""
         if settings.email and self.mail is not None:
             yield "email", ""
         if settings.webhook_url:
@@ -153,7 +153,7 @@ class Outbox:
         """Have the owner's page look for notices."""
         await self.bus.publish(NOTICED, owner)
 
-    async def next_at(self, owner: str, leave: frozenset[str] = frozenset()) -> int | None:
+    async def next_at(self, owner: str, leave: Collection[str] = ()) -> int | None:
         """When the next delivery is to be tried, those that are left aside."""
         scan = Scan(DELIVERIES, order="next_at", low=0, limit=len(leave) + 1)
         (page,) = await self.store.scan(owner, scan)
@@ -205,7 +205,8 @@ class Outbox:
         settings, now = await self.settings(principal), self.clock.now_us()
         letter = Letter(delivery.id, notice, f"{self.site}{notice.link}" if self.site and notice.link else "")
         match delivery.way:
-            case "page":
+            case "page" | "conversation":
+                # What goes into a conversation is said there (`_say`), and shown on the page as all is.
                 await self.announce(principal.owner)
             case "email":
                 if self.mail is None or not settings.email:
@@ -218,11 +219,6 @@ class Outbox:
                 await send_webhook(self.gate, settings.webhook_url, letter, secret=secret, now_us=now)
             case "push":
                 await self._push(principal, delivery, letter=letter, settings=settings)
-            case "conversation":
-                # `deliver` says it.
-                pass
-            case way:
-                assert_never(way)
 
     async def _push(
         self, principal: Principal, delivery: Delivery, *, letter: Letter, settings: DeliverySettings
@@ -359,13 +355,15 @@ class Outbox:
 
 def said(notice: Notice) -> str:
     """A notice as a message of its conversation."""
-    return notice.text if notice.title in notice.text else f"**{notice.title}**\n\n{notice.text}".strip()
+    text = notice.text if notice.title in notice.text else f"**{notice.title}**\n\n{notice.text}"
+    return f"Reminder: {text}" if notice.kind == "reminder" else text
 
 
 def _trouble(delivery: Delivery, notice: Notice, error: str, *, now: int) -> Notice:
     day = now - now % _DAY_US
     return Notice(
         id=hashed_id(day, f"{delivery.way}\0{day}".encode()),
+        kind="trouble",
         at=now,
         title=f"Not delivered {_WAYS[delivery.way]}",
         text=f"“{notice.title}” was not delivered {_WAYS[delivery.way]}: {error}",

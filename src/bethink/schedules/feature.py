@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bethink.clock import checked_id, rfc3339, time_of, with_times
-from bethink.feature import DocumentForm, Feature, OpenFeature, Recallable, RecallKind
+from bethink.feature import (
+    BackgroundTask,
+    DocumentForm,
+    Feature,
+    HealthFinding,
+    OpenFeature,
+    Recallable,
+    RecallKind,
+    RetentionRule,
+)
+from bethink.internet.addresses import Gate, exceptions
 from bethink.record_texts import RecordTexts
+from bethink.schedules.channels import Mail
+from bethink.schedules.delivery import Outbox
+from bethink.schedules.firing import Firing
 from bethink.schedules.records import (
     DELIVERIES,
     DELIVERY_SETTINGS,
+    KIND,
     NOTICES,
     PUSH_SUBSCRIPTIONS,
     REMINDER_MARKS,
@@ -19,17 +35,25 @@ from bethink.schedules.records import (
     SCHEDULES,
     WATCHED_PAGES,
     Schedule,
+    item_of,
 )
-from bethink.schedules.service import KIND, Schedules, checked, item_of
-from bethink.store import Put, Scan, pages_of
+from bethink.schedules.service import Schedules, checked
+from bethink.schedules.timing import QuietHours
+from bethink.schedules.work import Work
+from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from bethink.feature import Surroundings
     from bethink.principal import Principal
-    from bethink.store import Store
+    from bethink.store import Change, Store
 
+_DAY_US = 86_400_000_000
+HISTORY_US = 90 * _DAY_US
+"""How long what came of schedules is kept, and what their owners were told."""
+_TOLD_US = 7 * _DAY_US
+_EXAMPLES = 3
 _IMPORTANCE = 0.5
 _PAGE = 500
 
@@ -76,8 +100,103 @@ def _form(store: Store) -> DocumentForm:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Upkeep:
+    """What goes by itself, what needs a look, and the numbers."""
+
+    schedules: Schedules
+
+    async def drop(self, principal: Principal) -> int:
+        """Remove a part of what came of schedules, and was told, before `HISTORY_US`; of how much."""
+        schedules, owner = self.schedules, principal.owner
+        until = schedules.clock.now_us() - HISTORY_US
+        runs = Scan(SCHEDULE_RUNS, {"is_open": 0}, order="due_at", high=until, limit=_PAGE)
+        notices = Scan(NOTICES, order="at", high=until, limit=_PAGE)
+        sent = Scan(DELIVERIES, order="created_at", high=until, limit=_PAGE)
+        scans: list[Scan[Any]] = [runs, notices, sent]
+        dropped: list[Change] = [
+            Delete(scan.collection, item.record.id)
+            for scan in scans
+            for item in (await schedules.store.scan(owner, scan))[0].items
+        ]
+        if dropped:
+            await schedules.store.commit(owner, dropped)
+        return len(dropped)
+
+    async def check(self, principal: Principal) -> list[HealthFinding]:
+        """Deliveries that were given up, and schedules whose last run did not go well."""
+        schedules, owner = self.schedules, principal.owner
+        low = schedules.clock.now_us() - _TOLD_US
+        failed = Scan(DELIVERIES, {"state": "failed"}, order="created_at", low=low, limit=_PAGE)
+        lost = [item.record async for item in items_of(schedules.store, owner, failed)]
+        bad = [
+            schedule
+            async for schedule in records_of(schedules.store, owner, Scan(SCHEDULES, limit=_PAGE))
+            if schedule.last is not None and schedule.last.outcome in ("failed", "unknown")
+        ]
+        found: list[HealthFinding] = []
+        if lost:
+            found.append(
+                HealthFinding(
+                    trouble="notice not delivered",
+                    count=len(lost),
+                    about=f"They were given up within a week: {lost[-1].error}",
+                    mend="Look at the notices, and at where you are told: `bethink schedules delivery`.",
+                    examples=tuple(one.notice for one in lost[:_EXAMPLES]),
+                )
+            )
+        if bad:
+            found.append(
+                HealthFinding(
+                    trouble="schedule failed",
+                    count=len(bad),
+                    about="Their last run failed, or broke off.",
+                    mend="`bethink schedules history ID` says why.",
+                    examples=tuple(one.id for one in bad[:_EXAMPLES]),
+                )
+            )
+        return found
+
+    async def statistics(self, principal: Principal) -> dict[str, Any]:
+        """How many schedules there are, of which kind, and how many are paused or over."""
+        scan = Scan(SCHEDULES, limit=_PAGE)
+        kinds: Counter[str] = Counter()
+        async for schedule in records_of(self.schedules.store, principal.owner, scan):
+            kinds[schedule.action] += 1
+            kinds["paused"] += schedule.paused
+            kinds["over"] += schedule.next_at is None and not schedule.paused
+        return dict(sorted(kinds.items()))
+
+
+def _outbox(at: Surroundings) -> Outbox:
+    settings = at.settings
+    url = settings.smtp_url
+    return Outbox(
+        store=at.store,
+        bus=at.bus,
+        clock=at.clock,
+        unattended=at.unattended,
+        secret_box=at.secrets,
+        gate=Gate(ports=frozenset(settings.web_ports), opened=exceptions(settings.web_allow_private)),
+        mail=Mail.of(url.get_secret_value(), settings.smtp_from) if url else None,
+        quiet_hours=QuietHours.parse(settings.quiet_hours),
+        site=settings.public_urls[0].rstrip("/") if settings.public_urls else "",
+    )
+
+
 def _open(at: Surroundings) -> OpenFeature:
-    schedules = Schedules(at.store, at.bus, at.clock, at.new_id)
+    outbox = _outbox(at)
+    firing = Firing(
+        store=at.store,
+        bus=at.bus,
+        clock=at.clock,
+        acting=at.acting,
+        features=at.features,
+        outbox=outbox,
+        work=Work(store=at.store, clock=at.clock, unattended=at.unattended, internet=at.internet),
+    )
+    schedules = Schedules(at.store, at.bus, at.clock, at.new_id, outbox, firing)
+    upkeep = _Upkeep(schedules)
 
     async def resolve(principal: Principal, ids: Sequence[str]) -> list[Recallable | None]:
         found = await at.store.get(SCHEDULES, principal.owner, ids)
@@ -90,6 +209,16 @@ def _open(at: Surroundings) -> OpenFeature:
         forgettable=texts.forgettable,
         cut=texts.cut,
         documents=[_form(at.store)],
+        tasks=[BackgroundTask(name="schedules", run=firing.run, served=True)],
+        retention=[
+            RetentionRule(
+                of=(SCHEDULE_RUNS, NOTICES, DELIVERIES),
+                log="records of what schedules did are removed",
+                drop=upkeep.drop,
+            )
+        ],
+        check=upkeep.check,
+        statistics=upkeep.statistics,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from bethink.clock import hashed_id
+from bethink.index import IndexItem
 from bethink.store import Collection, Record
 
 Action = Literal["remind", "run", "watch"]
@@ -19,6 +20,7 @@ Missed = Literal["once", "skip"]
 Channel = Literal["page", "push", "email", "webhook"]
 Way = Literal["page", "push", "email", "webhook", "conversation"]
 Outcome = Literal["running", "done", "failed", "missed", "skipped", "waiting_for_approval", "unknown"]
+NoticeKind = Literal["reminder", "result", "trouble"]
 DeliveryState = Literal["waiting", "sent", "failed"]
 
 
@@ -95,14 +97,16 @@ class ScheduleRun(Record, frozen=True, kw_only=True):
 
 
 class Notice(Record, frozen=True, kw_only=True):
-    """What the owner is told. `at` is when: at the end of quiet hours, if it came in them.
+    """What the owner is told: a reminder, what came of a schedule, or what did not reach them.
 
+    `at` is when: at the end of quiet hours, if it came in them.
     `link` is an address of the page, `seen_at` None until they have seen it (`is_unseen` is 1 until then).
     """
 
     at: int
     title: str
     text: str
+    kind: NoticeKind = "result"
     conversation: str = ""
     link: str = ""
     schedule: str = ""
@@ -167,6 +171,8 @@ class ReminderMark(Record, frozen=True, kw_only=True):
     until: int
 
 
+KIND: Final = "schedule"
+"""Of schedules, in the index, in recall and in export files."""
 DELIVERY: Final = "delivery"
 MARK: Final = "reminders"
 
@@ -200,6 +206,12 @@ PUSH_SUBSCRIPTIONS: Final = Collection(
     "push_subscriptions", PushSubscription, ("created_at",), scans=(("created_at",),), searchable=False
 )
 REMINDER_MARKS: Final = Collection("reminder_marks", ReminderMark, searchable=False)
+
+
+def item_of(schedule: Schedule) -> IndexItem:
+    """What a schedule is found by."""
+    said = "\n".join(part for part in (schedule.title, schedule.text, schedule.url) if part)
+    return IndexItem(KIND, said, schedule.created_at)
 
 
 def run_id(of: str, due_at: int) -> str:

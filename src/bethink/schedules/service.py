@@ -13,7 +13,6 @@ import msgspec
 from bethink.clock import check_time_zone
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import DUE_CHANGED
-from bethink.index import IndexItem
 from bethink.internet.addresses import checked_url
 from bethink.schedules.records import (
     NOTICES,
@@ -26,6 +25,7 @@ from bethink.schedules.records import (
     Notice,
     Schedule,
     ScheduleRun,
+    item_of,
 )
 from bethink.schedules.timing import Timing, next_due, understood
 from bethink.store import Delete, DeleteAll, Page, Put, Scan, Versioned, retry_conflicts
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.clock import Clock
     from bethink.principal import Principal
+    from bethink.schedules.delivery import Outbox
+    from bethink.schedules.firing import Firing
     from bethink.store import Change, Store
 
-KIND = "schedule"
 MAX_TITLE_CHARS = 160
 MAX_TEXT_CHARS = 4_000
 MAX_URL_CHARS = 2_000
@@ -73,6 +74,8 @@ class Schedules:
     bus: Bus
     clock: Clock
     new_id: Callable[[], str] = field(repr=False)
+    outbox: Outbox
+    firing: Firing
 
     async def create(self, principal: Principal, draft: ScheduleDraft) -> Versioned[Schedule]:
         """Keep a new schedule.
@@ -323,12 +326,6 @@ def checked(schedule: Schedule) -> Schedule:
     )
 
 
-def item_of(schedule: Schedule) -> IndexItem:
-    """What a schedule is found by."""
-    said = "\n".join(part for part in (schedule.title, schedule.text, schedule.url) if part)
-    return IndexItem(KIND, said, schedule.created_at)
-
-
 def _title_of(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _TITLE_CHARS else line[:_TITLE_CHARS].rsplit(" ", 1)[0].rstrip(",.;:") + "…"
@@ -340,7 +337,7 @@ def _timed(schedule: Schedule, timing: Timing, zone: str) -> Schedule:
         at=timing.at,
         start=timing.start,
         recurrence=timing.recurrence,
-        zone=timing.zone or zone,
+        zone=zone,
         snoozed_until=None,
     )
 

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, time, timedelta
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from bethink.clock import shown_in, to_datetime, to_us
 from bethink.errors import BadInput
+from bethink.recurrence import kept_rule, moment_of, next_start, rule_of, words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bethink.schedules.records import Schedule
+
+
+MAX_MISSED: Final = 1_000
+"""Due times that are counted of those that were missed."""
+_OVERLAP: Final = timedelta(hours=2)
+_RULE: Final = re.compile(r"(?i)(?:RRULE:)?(FREQ=\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +32,6 @@ class Timing:
     at: int | None = None
     start: str = ""
     recurrence: str = ""
-    zone: str = ""
 
 
 def understood(when: str, now_us: int, zone: str) -> Timing:
@@ -31,6 +40,9 @@ def understood(when: str, now_us: int, zone: str) -> Timing:
     Raises:
         BadInput: it is not understood, or in the past; the sentence says what to write.
     """
+    now = to_datetime(now_us).astimezone(ZoneInfo(zone))
+    if rule := _RULE.fullmatch(when.strip()):
+        return _recurring(rule[1], now.replace(second=0, microsecond=0, tzinfo=None), now)
     try:
         moment = datetime.fromisoformat(when.strip())
     except ValueError:
@@ -43,10 +55,41 @@ def understood(when: str, now_us: int, zone: str) -> Timing:
     return Timing(at=at)
 
 
+def _recurring(rule: str, start: datetime, now: datetime) -> Timing:
+    zone = now.tzinfo or UTC
+    kept = kept_rule(rule, start, zone)
+    first = next_start(rule_of(kept), start, now.replace(tzinfo=None))
+    if first is None:
+        raise BadInput(f"This recurrence is over: {words(kept)}.")
+    return Timing(start=start.isoformat(timespec="minutes"), recurrence=kept)
+
+
 def next_due(schedule: Schedule, after: int, owner_zone: str) -> int | None:
     """When the schedule is due next behind `after`, snoozing left aside; None if it is over."""
-    del owner_zone
-    return schedule.at if schedule.at is not None and schedule.at > after else None
+    if not schedule.recurrence:
+        return schedule.at if schedule.at is not None and schedule.at > after else None
+    return next(_following(schedule, after, owner_zone), None)
+
+
+def missed_between(schedule: Schedule, first: int, now: int, *, owner_zone: str) -> int:
+    """How often the schedule was due from `first` (due itself) until now, at most `MAX_MISSED`."""
+    if not schedule.recurrence:
+        return 1
+    later = takewhile(lambda at: at <= now, _following(schedule, first, owner_zone))
+    return 1 + sum(1 for _ in islice(later, MAX_MISSED - 1))
+
+
+def _following(schedule: Schedule, after: int, owner_zone: str) -> Iterator[int]:
+    """The due times of a recurring schedule behind a moment, in order."""
+    zone = ZoneInfo(schedule.zone or owner_zone)
+    rule, start = rule_of(schedule.recurrence), datetime.fromisoformat(schedule.start)
+    # A local time that the clocks show twice is due once, the first time: looked for from before it.
+    low = (to_datetime(after).astimezone(zone) - _OVERLAP).replace(tzinfo=None)
+    while (local := next_start(rule, start, low)) is not None:
+        if (at := moment_of(local, zone)) > after:
+            after = at
+            yield at
+        low = local + timedelta(microseconds=1)
 
 
 def words_for(at: int, zone: str) -> str:

@@ -136,6 +136,7 @@ class NoticeShown(ResponseModel):
 
     id: str
     at: Timestamp
+    kind: Literal["reminder", "result", "trouble"]
     title: str
     text: str
     conversation: str
