@@ -60,6 +60,8 @@ BOUNDED = {
     ("documents/ingest.py", "self._read_each"): "ends with the supervised task that it is part of",
     ("documents/ingest.py", "self._renew"): "ends with the supervised task that it is part of",
     ("importing/jobs.py", "partial"): "one import, whose outcome is recorded",
+    ("schedules/firing.py", "self._listen"): "ends with the supervised task that it is part of",
+    ("schedules/firing.py", "self._in_turn"): "one thing that is due, recorded",
     ("recall/passages.py", "one"): "one file of a request",
     ("redis_mirror/service.py", "listen"): "ends with the supervised task that it is part of",
     ("agent/post_turn.py", "self._work"): "the turns of one owner, each recorded",

@@ -246,5 +246,8 @@ FEATURE = Feature(
         REMINDER_MARKS,
     ),
     counted={"schedules": ("schedule", SCHEDULES)},
+    tools="bethink.tools.schedules",
     routes=("bethink.web.schedules",),
+    commands="bethink.cli.schedules",
+    mcp_summary="What happens by itself: reminders, runs of the agent, and pages that are watched.",
 )

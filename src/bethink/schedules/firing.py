@@ -106,9 +106,10 @@ class Firing:
 
     async def _listen(self, changes: AsyncIterator[BusNotice]) -> None:
         async for notice in changes:
-            self._wake(notice.payload)
+            self.wake(notice.payload)
 
-    def _wake(self, owner: str) -> None:
+    def wake(self, owner: str) -> None:
+        """Have what is due of an owner looked at anew."""
         self._stale.add(owner)
         self._news.set()
 
@@ -272,7 +273,7 @@ class Firing:
                 await anyio.sleep(LOOK_S)
         finally:
             self._taken.discard(id)
-            self._wake(owner)
+            self.wake(owner)
 
     # --- reminders
 

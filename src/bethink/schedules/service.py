@@ -14,6 +14,8 @@ from bethink.clock import check_time_zone
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import DUE_CHANGED
 from bethink.internet.addresses import checked_url
+from bethink.recurrence import rule_of
+from bethink.schedules.delivery import NOTICED
 from bethink.schedules.records import (
     NOTICES,
     SCHEDULE_RUNS,
@@ -28,10 +30,10 @@ from bethink.schedules.records import (
     item_of,
 )
 from bethink.schedules.timing import Timing, next_due, understood
-from bethink.store import Delete, DeleteAll, Page, Put, Scan, Versioned, retry_conflicts
+from bethink.store import Delete, DeleteAll, Page, Put, Scan, Versioned, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from bethink.bus import Bus
     from bethink.clock import Clock
@@ -45,6 +47,9 @@ MAX_TEXT_CHARS = 4_000
 MAX_URL_CHARS = 2_000
 MAX_SCHEDULES = 10_000
 _LEAST_BUDGET = 1_000
+_LEAST_MINUTES = 5
+"""Between two runs or looks: a reminder may come each minute."""
+_PAGE = 200
 _TITLE_CHARS = 60
 
 
@@ -278,6 +283,45 @@ class Schedules:
         await self.store.commit(principal.owner, [Put(NOTICES, now, if_version=held.version)])
         return now
 
+    async def follow(
+        self, principal: Principal, since: int | None = None
+    ) -> AsyncGenerator[list[Notice], None]:
+        """Notices as they come, from those `since` a time on, in microseconds UTC; for ever.
+
+        Those of that very time may come again.
+        """
+        at, last = self.clock.now_us() if since is None else since, frozenset[str]()
+        async with self.bus.subscribe(NOTICED) as news:
+            if since is not None and (found := await self._told(principal, at)):
+                at, last = found[-1].at, frozenset(one.id for one in found)
+                yield found
+            async for one in news:
+                if one.payload != principal.owner:
+                    continue
+                found = await self._told(principal, at)
+                if new := [notice for notice in found if notice.id not in last]:
+                    at, last = new[-1].at, frozenset(notice.id for notice in found)
+                    yield new
+
+    async def _told(self, principal: Principal, since: int) -> list[Notice]:
+        """The notices from a time on, in order."""
+        scan = Scan(NOTICES, order="at", low=since, high=self.clock.now_us() + 1, limit=_PAGE)
+        return [notice async for notice in records_of(self.store, principal.owner, scan)]
+
+    async def try_delivery(self, principal: Principal) -> Notice:
+        """Send a notice by all that is set up, to see that it comes."""
+        notice = Notice(
+            id=self.new_id(),
+            at=self.clock.now_us(),
+            title="A notice from Bethink",
+            text="You asked for it, to see that notices reach you.",
+            link="/schedules",
+        )
+        changes = await self.outbox.told(principal, notice)
+        await self._commit(principal, changes)
+        await self.outbox.announce(principal.owner)
+        return notice
+
     async def _put(self, principal: Principal, schedule: Schedule, version: int) -> Versioned[Schedule]:
         await self._commit(principal, [Put(SCHEDULES, schedule, version, item_of(schedule))])
         return Versioned(schedule, version + 1)
@@ -332,12 +376,16 @@ def _title_of(text: str) -> str:
 
 
 def _timed(schedule: Schedule, timing: Timing, zone: str) -> Schedule:
+    if timing.recurrence and schedule.action != "remind":
+        rule = rule_of(timing.recurrence)
+        if rule.frequency == "MINUTELY" and rule.interval < _LEAST_MINUTES:
+            raise BadInput(f"Only reminders may come more often than every {_LEAST_MINUTES} minutes.")
     return msgspec.structs.replace(
         schedule,
         at=timing.at,
         start=timing.start,
         recurrence=timing.recurrence,
-        zone=zone,
+        zone=timing.zone or zone,
         snoozed_until=None,
     )
 

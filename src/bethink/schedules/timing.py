@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo
 from bethink.clock import shown_in, to_datetime, to_us
 from bethink.errors import BadInput
 from bethink.recurrence import kept_rule, moment_of, next_start, rule_of, words
+from bethink.when.meanings import Day, Moment, Range, Recurrence
+from bethink.when.moments import understood as read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,46 +24,67 @@ if TYPE_CHECKING:
 MAX_MISSED: Final = 1_000
 """Due times that are counted of those that were missed."""
 _OVERLAP: Final = timedelta(hours=2)
-_RULE: Final = re.compile(r"(?i)(?:RRULE:)?(FREQ=\S+)")
+DAY_TIME: Final = time(9)
+"""When something is due of which only the day was said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When something is due: once, `at` (microseconds UTC); or by a `recurrence` from a local `start` on."""
+    """When something is due: once, `at` (microseconds UTC); or by a `recurrence` from a local `start` on.
+
+    `zone` is an IANA name if one was named, "" for the owner's own.
+    """
 
     at: int | None = None
     start: str = ""
     recurrence: str = ""
+    zone: str = ""
 
 
 def understood(when: str, now_us: int, zone: str) -> Timing:
-    """The timing that `when` asks for, for an owner in `zone`.
+    """The timing that words, ISO 8601 or an RRULE ask for; what names a day alone is due at `DAY_TIME`.
 
     Raises:
-        BadInput: it is not understood, or in the past; the sentence says what to write.
+        Ambiguous: it can be read in several ways.
+        NotUnderstood: it is no time.
+        BadInput: it is over, or no time at which something can be due.
     """
     now = to_datetime(now_us).astimezone(ZoneInfo(zone))
-    if rule := _RULE.fullmatch(when.strip()):
-        return _recurring(rule[1], now.replace(second=0, microsecond=0, tzinfo=None), now)
-    try:
-        moment = datetime.fromisoformat(when.strip())
-    except ValueError:
-        raise BadInput(
-            f"{when[:60]!r} is not a time: write it like 2026-12-04T09:00 or 2026-12-04T09:00:00Z."
-        ) from None
-    at = to_us(moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone)))
-    if at <= now_us:
-        raise BadInput(f"{words_for(at, zone)} is in the past: give a time to come.")
+    match read(when, now):
+        case Moment(at=at):
+            return _once(at, now)
+        case Day(date=day):
+            return _once(datetime.combine(day, DAY_TIME, now.tzinfo), now)
+        case Range() as span:
+            raise BadInput(f"{span.words} is a stretch of time: say at what moment in it.")
+        case Recurrence(after_done=True):
+            raise BadInput("A schedule cannot count from when something was done: make it a recurring task.")
+        case Recurrence(rule=rule, start=start):
+            return _recurring(rule, start, now)
+
+
+def _once(moment: datetime, now: datetime) -> Timing:
+    at = to_us(moment)
+    if at <= to_us(now):
+        raise BadInput(f"{words_for(at, str(now.tzinfo))} is over: give a time to come.")
     return Timing(at=at)
 
 
-def _recurring(rule: str, start: datetime, now: datetime) -> Timing:
-    zone = now.tzinfo or UTC
-    kept = kept_rule(rule, start, zone)
-    first = next_start(rule_of(kept), start, now.replace(tzinfo=None))
-    if first is None:
-        raise BadInput(f"This recurrence is over: {words(kept)}.")
-    return Timing(start=start.isoformat(timespec="minutes"), recurrence=kept)
+def _recurring(rule: str, first: datetime | date | None, now: datetime) -> Timing:
+    match first:
+        case datetime():
+            start = first
+        case date():
+            start = datetime.combine(first, DAY_TIME, now.tzinfo)
+        case None:
+            start = now.replace(second=0, microsecond=0)
+    zone = start.tzinfo or UTC
+    local = start.replace(tzinfo=None)
+    kept = kept_rule(rule, local, zone)
+    if next_start(rule_of(kept), local, now.astimezone(zone).replace(tzinfo=None)) is None:
+        raise BadInput(f"This is over: {words(kept)}.")
+    named = "" if str(zone) == str(now.tzinfo) else str(zone)
+    return Timing(start=local.isoformat(timespec="minutes"), recurrence=kept, zone=named)
 
 
 def next_due(schedule: Schedule, after: int, owner_zone: str) -> int | None:
@@ -90,6 +113,31 @@ def _following(schedule: Schedule, after: int, owner_zone: str) -> Iterator[int]
             after = at
             yield at
         low = local + timedelta(microseconds=1)
+
+
+def timing_words(schedule: Schedule, owner_zone: str) -> str:
+    """When a schedule is due, in words: "every weekday at 08:00, next on Monday, …"."""
+    zone = schedule.zone or owner_zone
+    if schedule.paused:
+        following = "paused"
+    elif schedule.next_at is None:
+        following = "over"
+    else:
+        following = words_for(schedule.next_at, zone)
+    if not schedule.recurrence:
+        return following
+    return f"{recurrence_words(schedule)}, {'next on ' * (schedule.next_at is not None)}{following}"
+
+
+def recurrence_words(schedule: Schedule) -> str:
+    """How a schedule recurs, in words: "every weekday at 08:00"; "" if it does not."""
+    if not schedule.recurrence:
+        return ""
+    rule = rule_of(schedule.recurrence)
+    is_by_clock = rule.hours or rule.frequency in ("HOURLY", "MINUTELY")
+    at = "" if is_by_clock else f" at {datetime.fromisoformat(schedule.start):%H:%M}"
+    said, comma, end = words(schedule.recurrence).partition(", ")
+    return f"{said}{at}{comma}{end}"
 
 
 def words_for(at: int, zone: str) -> str:

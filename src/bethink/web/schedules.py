@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
 
 from bethink.clock import to_us
 from bethink.errors import BadInput
-from bethink.schedules import Schedule, ScheduleDraft, ScheduleRun, Schedules
-from bethink.schedules.timing import words_for
+from bethink.schedules import Notice, Schedule, ScheduleDraft, ScheduleRun, Schedules
+from bethink.schedules.delivery import DeliveryChange
+from bethink.schedules.timing import recurrence_words, words_for
+from bethink.schedules.web_push import Browser
 from bethink.web.deps import Body, Caller, Cursor, Limit, Moment, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
+from bethink.web.sse import EventStream, event_stream
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.errors import BethinkError
     from bethink.principal import Principal
     from bethink.store import Versioned
 
@@ -169,6 +175,140 @@ async def add_schedule(body: NewSchedule, app: Served, caller: Caller) -> Schedu
     return shown(await app.features.of(Schedules).create(caller, draft), caller)
 
 
+class NoticeFrames:
+    """Notices as server-sent events; a frame's id is where a reader goes on."""
+
+    def written(self, batch: Sequence[Notice]) -> bytes:
+        """A frame a notice."""
+        return b"".join(
+            f"id: {notice.at}\ndata: {NoticeShown.of(notice).model_dump_json()}\n\n".encode()
+            for notice in batch
+        )
+
+    def broken(self, error: BethinkError) -> bytes:
+        """A comment: the reader comes back by itself."""
+        del error
+        return b": the server ended this stream\n\n"
+
+
+class DeliveryShown(ResponseModel):
+    """Where the owner is told, beside the page."""
+
+    email: str = Field(description="Empty: no e-mail.")
+    has_mail_server: bool = Field(description="Whether e-mail can be sent: BETHINK_SMTP_URL is set.")
+    webhook_url: str = Field(description="Empty: no webhook.")
+    webhook_secret: str | None = Field(
+        description="Of Standard Webhooks (`whsec_…`), shown once: when it was made."
+    )
+    quiet_hours: str | None = Field(description="`22:00-07:00`; null: those of the settings; empty: none.")
+    quiet_hours_default: str
+    browsers: int = Field(description="How many browsers take push messages.")
+    failing: int = Field(description="Deliveries that were given up within a day.")
+
+
+class DeliveryPatch(Body):
+    """Where to be told; what is left out stays."""
+
+    email: str | None = None
+    webhook_url: str | None = None
+    quiet_hours: str | None = Field(default=None, description="null: as the settings have it; empty: none.")
+    new_webhook_secret: bool = False
+
+
+class PushKeys(Body):
+    """The keys of a browser's subscription."""
+
+    p256dh: str = Field(max_length=200)
+    auth: str = Field(max_length=100)
+
+
+class NewPushSubscription(Body):
+    """A browser's subscription, as `PushSubscription.toJSON()` gives it."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    endpoint: str = Field(max_length=2000)
+    keys: PushKeys
+
+
+class PushBrowser(ResponseModel):
+    """A browser that takes notices."""
+
+    id: str
+    host: str = Field(description="Of the browser's push service.")
+    created_at: Timestamp
+
+
+class PushShown(BaseModel):
+    """What a browser needs to subscribe, and those that have."""
+
+    public_key: str = Field(description="`applicationServerKey` for `pushManager.subscribe`.")
+    browsers: list[PushBrowser]
+
+
+@router.get("/delivery")
+async def get_delivery(app: Served, caller: Caller) -> DeliveryShown:
+    """Where the owner is told, beside the page."""
+    return await _delivery_shown(app, caller, None)
+
+
+@router.put("/delivery")
+async def set_delivery(body: DeliveryPatch, app: Served, caller: Caller) -> DeliveryShown:
+    """Say where to be told; a secret for a new webhook is shown once."""
+    given: dict[str, Any] = body.model_dump(exclude_unset=True)
+    given = {name: value for name, value in given.items() if value is not None or name == "quiet_hours"}
+    _, secret = await app.features.of(Schedules).outbox.change(caller, DeliveryChange(**given))
+    return await _delivery_shown(app, caller, secret or None)
+
+
+@router.post("/delivery/try", status_code=201)
+async def try_delivery(app: Served, caller: Caller) -> NoticeShown:
+    """Send a notice by all that is set up."""
+    return NoticeShown.of(await app.features.of(Schedules).try_delivery(caller))
+
+
+@router.get("/push")
+async def get_push(app: Served, caller: Caller) -> PushShown:
+    """What a browser needs to take notices while the page is closed, and which do."""
+    outbox = app.features.of(Schedules).outbox
+    vapid = await outbox.vapid(caller)
+    browsers = [PushBrowser.of(one) for one in await outbox.subscriptions(caller)]
+    return PushShown(public_key=vapid.public, browsers=browsers)
+
+
+@router.post("/push", status_code=201)
+async def add_push(body: NewPushSubscription, app: Served, caller: Caller) -> PushBrowser:
+    """Send notices to a browser from now on."""
+    browser = Browser(body.endpoint, body.keys.p256dh, body.keys.auth)
+    return PushBrowser.of(await app.features.of(Schedules).outbox.subscribe(caller, browser))
+
+
+@router.delete("/push", status_code=204)
+async def delete_push(
+    app: Served, caller: Caller, endpoint: Annotated[str, Query(max_length=2000)]
+) -> Response:
+    """Send nothing to a browser any more."""
+    await app.features.of(Schedules).outbox.unsubscribe(caller, endpoint)
+    return Response(status_code=204)
+
+
+@router.get(
+    "/notices/events",
+    response_class=EventStream,
+    responses={200: event_stream("Notices as they come, each as in `GET /schedules/notices`.")},
+)
+async def follow_notices(
+    app: Served,
+    caller: Caller,
+    last_event_id: Annotated[
+        str | None, Header(description="Where the reader was: the last frame's id.")
+    ] = None,
+) -> Response:
+    """Notices as they come, for ever."""
+    since = int(last_event_id) if last_event_id and last_event_id.isdecimal() else None
+    return EventStream(app.features.of(Schedules).follow(caller.lasting, since), NoticeFrames())
+
+
 @router.get("/notices")
 async def list_notices(
     app: Served,
@@ -257,9 +397,22 @@ def shown(item: Versioned[Schedule], caller: Principal) -> ScheduleShown:
     zone = schedule.zone or caller.time_zone
     return ScheduleShown.of(
         schedule,
-        recurrence_words="",
+        recurrence_words=recurrence_words(schedule),
         next_words=words_for(schedule.next_at, zone) if schedule.next_at is not None else "",
         version=item.version,
+    )
+
+
+async def _delivery_shown(app: Served, caller: Principal, secret: str | None) -> DeliveryShown:
+    outbox = app.features.of(Schedules).outbox
+    settings = await outbox.settings(caller)
+    return DeliveryShown.of(
+        settings,
+        has_mail_server=outbox.mail is not None,
+        webhook_secret=secret,
+        quiet_hours_default=str(outbox.quiet_hours or ""),
+        browsers=len(await outbox.subscriptions(caller)),
+        failing=await outbox.failing(caller),
     )
 
 

@@ -1,0 +1,175 @@
+"""`bethink schedules`: reminders, runs and watched pages that happen by themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bethink.cli.commands import YES, Commands, arg
+from bethink.cli.exits import Exit
+from bethink.cli.terminal import one_line
+from bethink.errors import BadInput
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from bethink.cli.session import Session
+    from bethink.schedules import Schedule, Schedules
+    from bethink.store import Versioned
+
+_EPILOG = """\
+examples:
+  bethink schedules add "Call Bruna" "in 20 minutes"
+  bethink schedules add "Give me my day" "every weekday at 8" --action run
+  bethink schedules add "" "every Monday at 9" --action watch --url https://example.org/news
+  bethink schedules snooze ID "in 10 minutes"
+
+Schedules happen while `bethink serve` runs; what was due while it was off is told at its start."""
+COMMANDS = Commands(_EPILOG)
+_ID = arg("id ID", "the schedule's id, as `list` shows it")
+
+
+def _schedules(session: Session) -> Schedules:
+    from bethink.schedules import Schedules
+
+    return session.app.features.of(Schedules)
+
+
+@COMMANDS.add(
+    "add",
+    arg("text TEXT", "what to remind of, or what the agent is to do"),
+    arg("when WHEN", "in words or as ISO 8601: `tomorrow at 9`, `every weekday at 8`"),
+    arg("--action remind|run|watch", "what happens (remind)", default="remind"),
+    arg("--url URL", "page to watch"),
+    arg("--title TITLE", "what it is called"),
+    arg("--budget TOKENS", "tokens that one run may use at most", type=int),
+    arg("--missed once|skip", "what becomes of what was due while Bethink was off (once)", default="once"),
+    json="the schedule",
+)
+def _add(session: Session, options: Namespace) -> None:
+    """Have something happen later or regularly."""
+    from bethink.schedules import ScheduleDraft
+
+    draft = ScheduleDraft(
+        text=options.text,
+        when=options.when,
+        action=options.action,
+        url=options.url or "",
+        title=options.title or "",
+        budget_tokens=options.budget,
+        missed=options.missed,
+    )
+    _tell(session, session.mine(_schedules(session).create, draft))
+
+
+@COMMANDS.add("list", json="each schedule")
+def _list(session: Session, _: Namespace) -> None:
+    """List schedules, the newest first."""
+    cursor: str | None = None
+    is_empty = True
+    while True:
+        page = session.mine(_schedules(session).list, limit=200, cursor=cursor)
+        for item in page.items:
+            is_empty = False
+            _tell(session, item)
+        if (cursor := page.cursor) is None:
+            break
+    if is_empty:
+        session.screen.remark("Nothing is scheduled.")
+
+
+@COMMANDS.add("show", _ID, json="the schedule")
+def _show(session: Session, options: Namespace) -> None:
+    """Show a schedule in full."""
+    held = session.mine(_schedules(session).get, options.id)
+    _tell(session, held)
+    schedule = held.record
+    for name, value in (("text", schedule.text), ("url", schedule.url), ("results", schedule.results)):
+        if value:
+            session.screen.remark(f"{name}: {value}")
+    if schedule.last is not None:
+        session.screen.remark(f"last: {schedule.last.outcome} {schedule.last.error}".strip())
+
+
+@COMMANDS.add("pause", _ID, json="the schedule")
+def _pause(session: Session, options: Namespace) -> None:
+    """Have a schedule wait until it is resumed."""
+    _tell(session, session.mine(_schedules(session).pause, options.id))
+
+
+@COMMANDS.add("resume", _ID, json="the schedule")
+def _resume(session: Session, options: Namespace) -> None:
+    """Have a paused schedule go on."""
+    _tell(session, session.mine(_schedules(session).resume, options.id))
+
+
+@COMMANDS.add("run", _ID, json="the schedule")
+def _run(session: Session, options: Namespace) -> None:
+    """Have a schedule happen now; `bethink serve` does it."""
+    _tell(session, session.mine(_schedules(session).run_now, options.id))
+
+
+@COMMANDS.add(
+    "snooze", _ID, arg("when WHEN", "until when: `in 10 minutes`, `tomorrow at 9`"), json="the schedule"
+)
+def _snooze(session: Session, options: Namespace) -> None:
+    """Have a schedule happen at another time, once; then it goes on as usual."""
+    from bethink.schedules.timing import understood
+
+    schedules = _schedules(session)
+    timing = understood(options.when, schedules.clock.now_us(), session.principal.time_zone)
+    if timing.at is None:
+        raise BadInput("Say one moment until which it is to wait, such as: in 10 minutes.")
+    _tell(session, session.mine(schedules.snooze, options.id, timing.at))
+
+
+@COMMANDS.add("history", _ID, arg("--limit N", "how many (20)", type=int, default=20), json="each run")
+def _history(session: Session, options: Namespace) -> None:
+    """Show what came of a schedule, the newest first."""
+    from bethink.clock import rfc3339
+
+    page = session.mine(_schedules(session).history, options.id, limit=max(options.limit, 1))
+    for item in page.items:
+        run = item.record
+        told = run.error or run.message
+        line = f"{rfc3339(run.due_at)}  {run.outcome}  {one_line(told)}".rstrip()
+        session.screen.result({**_times(run.due_at, "due_at"), "outcome": run.outcome, "told": told}, line)
+    if not page.items:
+        session.screen.remark("It has not happened yet.")
+
+
+@COMMANDS.add("delete", _ID, YES, json="the id")
+def _delete(session: Session, options: Namespace) -> Exit | None:
+    """Delete a schedule with its history."""
+    screen, schedules = session.screen, _schedules(session)
+    title = one_line(session.mine(schedules.get, options.id).record.title)
+    if not options.yes:
+        if not screen.can_ask:
+            raise BadInput("There is no terminal to ask: --yes deletes without asking.")
+        if not screen.agrees(f"Delete “{title}” with its history? [y/N] "):
+            return Exit.FAILED
+    session.mine(schedules.delete, options.id)
+    screen.result({"deleted": options.id}, f"Deleted: {title}")
+    return None
+
+
+def _tell(session: Session, held: Versioned[Schedule]) -> None:
+    from bethink.schedules.timing import timing_words
+
+    schedule = held.record
+    when = timing_words(schedule, session.principal.time_zone)
+    result: dict[str, Any] = {
+        "id": schedule.id,
+        "title": schedule.title,
+        "action": schedule.action,
+        "when": when,
+        **_times(schedule.next_at, "next_at"),
+        "paused": schedule.paused,
+        "last": schedule.last and schedule.last.outcome,
+    }
+    session.screen.result(result, f"{schedule.id}  {schedule.action}  {one_line(schedule.title)}  {when}")
+
+
+def _times(at: int | None, name: str) -> dict[str, str | None]:
+    from bethink.clock import rfc3339
+
+    return {name: None if at is None else rfc3339(at)}

@@ -1,0 +1,205 @@
+"""The tools over schedules: what is to happen by itself, and when."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from bethink.errors import UnknownId
+from bethink.schedules import ScheduleDraft, Schedules
+from bethink.schedules.service import MAX_TEXT_CHARS, MAX_TITLE_CHARS, MAX_URL_CHARS
+from bethink.schedules.timing import timing_words
+from bethink.tool import Foretold, ToolContext, ToolOutput, tool
+
+if TYPE_CHECKING:
+    from bethink.feature import Surroundings
+    from bethink.principal import Principal
+    from bethink.schedules import Schedule
+    from bethink.tool import Tool
+
+_schedule_tool = partial(tool, rare=True, family="schedules")
+_LISTED = 50
+_DONE_BY: dict[str, str] = {
+    "remind": "Reminder",
+    "run": "Run of the agent",
+    "watch": "Watched page",
+}
+_LASTING = "what it asks for is done later without anybody watching, and words from outside stand here"
+
+Text = Annotated[
+    str, Field(max_length=MAX_TEXT_CHARS, description='What to remind of, or the agent\'s task; "" for watch')
+]
+When = Annotated[
+    str, Field(max_length=300, description="The user's words: in 20 minutes, every weekday at 8; or ISO 8601")
+]
+ScheduleId = Annotated[str, Field(max_length=100, description="Id from list_schedules")]
+
+
+class ScheduleOut(BaseModel):
+    """A schedule; `when` says how the time was understood."""
+
+    id: str
+    title: str
+    action: Literal["remind", "run", "watch"]
+    when: str
+    next_at: int | None
+    paused: bool
+    last: str | None
+
+
+class SchedulesOut(BaseModel):
+    """Some schedules."""
+
+    schedules: list[ScheduleOut]
+
+
+class ScheduleDeleted(BaseModel):
+    """The id of what is gone."""
+
+    deleted: str
+
+
+def tools_of(at: Surroundings) -> list[Tool]:
+    """`create_schedule`, `list_schedules`, `update_schedule` and `delete_schedule`."""
+    schedules = at.features.of(Schedules)
+    return [
+        _create_tool(schedules),
+        _list_tool(schedules),
+        _update_tool(schedules),
+        _delete_tool(schedules),
+    ]
+
+
+def _create_tool(schedules: Schedules) -> Tool:
+    @_schedule_tool(effect="write", label="Schedule “{text}”: {when}", may_ask=True, output=ScheduleOut)
+    async def create_schedule(
+        context: ToolContext,
+        text: Text,
+        when: When,
+        action: Literal["remind", "run", "watch"] = "remind",
+        url: Annotated[str, Field(max_length=MAX_URL_CHARS, description="Page to watch")] = "",
+        title: Annotated[str, Field(max_length=MAX_TITLE_CHARS)] = "",
+    ) -> ToolOutput | Foretold:
+        """Have something happen later or regularly: remind the user, run the agent, or watch a page.
+
+        If the time is ambiguous, ask the user.
+        """
+        if (asked := _asked(context, action, text or url)) is not None:
+            return Foretold(_given(text=text, when=when, action=action, url=url, title=title), asked)
+        draft = ScheduleDraft(
+            text=text,
+            when=when,
+            action=action,
+            url=url,
+            title=title,
+            conversation=context.conversation,
+            untrusted=context.is_untrusted and not context.approved,
+        )
+        made = (await schedules.create(context.principal, draft)).record
+        return _output("Scheduled", made, context.principal)
+
+    return create_schedule
+
+
+def _list_tool(schedules: Schedules) -> Tool:
+    @_schedule_tool(effect="read", label="List schedules", output=SchedulesOut)
+    async def list_schedules(context: ToolContext) -> ToolOutput:
+        """List reminders, scheduled runs and watched pages, with when they are due and how they last went."""
+        page = await schedules.list(context.principal, limit=_LISTED)
+        found = [item.record for item in page.items]
+        structured = {"schedules": [_shown(one, context.principal) for one in found]}
+        if not found:
+            return ToolOutput("Nothing is scheduled.", structured=structured)
+        more = "\nThere are more; the page of schedules shows all." if page.cursor else ""
+        lines = "\n".join(_line(one, context.principal) for one in found)
+        untrusted = any(one.untrusted for one in found)
+        return ToolOutput(f"{lines}{more}", structured=structured, untrusted=untrusted)
+
+    return list_schedules
+
+
+def _update_tool(schedules: Schedules) -> Tool:
+    @_schedule_tool(effect="write", label="Change schedule {schedule_id}", may_ask=True, output=ScheduleOut)
+    async def update_schedule(
+        context: ToolContext,
+        schedule_id: ScheduleId,
+        when: When | None = None,
+        text: Annotated[str | None, Field(max_length=MAX_TEXT_CHARS, description="New text or task")] = None,
+        title: Annotated[str | None, Field(max_length=MAX_TITLE_CHARS)] = None,
+        url: Annotated[str | None, Field(max_length=MAX_URL_CHARS)] = None,
+        paused: Annotated[bool | None, Field(description="true pauses it, false resumes it")] = None,
+    ) -> ToolOutput | Foretold:
+        """Change, pause or resume a schedule; what is left out stays."""
+        given = _given(when=when, text=text, title=title, url=url, paused=paused)
+        was = (await schedules.get(context.principal, schedule_id)).record
+        if text is not None or url is not None:
+            asked = _asked(context, was.action, text or url or "")
+            if asked is not None:
+                return Foretold({"schedule_id": schedule_id, **given}, asked)
+        untrusted = context.is_untrusted and not context.approved
+        held = await schedules.update(context.principal, schedule_id, given, untrusted=untrusted)
+        return _output("Changed", held.record, context.principal)
+
+    return update_schedule
+
+
+def _delete_tool(schedules: Schedules) -> Tool:
+    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+        try:
+            schedule = (await schedules.get(principal, arguments["schedule_id"])).record
+        except UnknownId:
+            return Foretold(arguments, "")
+        return Foretold(arguments, _line(schedule, principal))
+
+    @_schedule_tool(
+        effect="destructive",
+        label="Delete schedule {schedule_id}",
+        foretell=foretell,
+        output=ScheduleDeleted,
+    )
+    async def delete_schedule(context: ToolContext, schedule_id: ScheduleId) -> ToolOutput:
+        """Delete a schedule with its history. To stop it for a while, pause it instead."""
+        gone = await schedules.delete(context.principal, schedule_id)
+        text = f"Deleted: {gone.title}"
+        return ToolOutput(text, structured={"deleted": gone.id}, untrusted=gone.untrusted)
+
+    return delete_schedule
+
+
+def _asked(context: ToolContext, action: str, what: str) -> str | None:
+    """What the owner has to agree to first: none but they decide what is done later in their name."""
+    if action == "remind" or context.approved or not context.is_untrusted:
+        return None
+    return f"{_DONE_BY[action]}: {what}\nIt needs your agreement: {_LASTING}."
+
+
+def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _output(head: str, schedule: Schedule, principal: Principal) -> ToolOutput:
+    return ToolOutput(
+        f"{head}: {_line(schedule, principal)}",
+        structured=_shown(schedule, principal),
+        untrusted=schedule.untrusted,
+    )
+
+
+def _line(schedule: Schedule, principal: Principal) -> str:
+    last = f"; last: {schedule.last.outcome}" if schedule.last else ""
+    when = timing_words(schedule, principal.time_zone)
+    return f"{_DONE_BY[schedule.action]} “{schedule.title}”: {when}{last} (id {schedule.id})"
+
+
+def _shown(schedule: Schedule, principal: Principal) -> dict[str, Any]:
+    return {
+        "id": schedule.id,
+        "title": schedule.title,
+        "action": schedule.action,
+        "when": timing_words(schedule, principal.time_zone),
+        "next_at": schedule.next_at,
+        "paused": schedule.paused,
+        "last": schedule.last and schedule.last.outcome,
+    }
