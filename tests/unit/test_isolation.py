@@ -51,6 +51,13 @@ UNLISTED = {
 }
 """Routes that the OpenAPI document leaves out: MCP is walked below, DIAL's callers are no users of
 this Bethink and have owners of their own, the others know no owner."""
+ENDLESS = {"GET /schedules/notices/events"}
+"""Streams that never end; a test of their own shows whose they are."""
+PUSH_KEYS = {
+    "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+    "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+}
+"""Of RFC 8291, section 5."""
 OPEN = {"GET /health", "GET /session", "POST /session"}
 """What strangers may ask."""
 MADE_UP = {
@@ -96,6 +103,9 @@ class Walk:
                 "/documents/collections",
                 f"/documents/uploads/{self.ids['upload']}",
                 f"/calendar/events/{self.ids['event']}",
+                f"/schedules/{self.ids['schedule']}",
+                "/schedules/notices",
+                "/schedules/delivery",
             )
         ]
         return re.sub(r'"last_used_at":"[^"]*"', "", "\n".join(told))
@@ -138,6 +148,8 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
         house.app.accounts.on_behalf_of(ann.id, audience="test"), [document["content"]]
     )
     event = await made("/calendar/events", json={"title": HERS, "start": "2026-12-04T09:00"})
+    schedule = await made("/schedules", json={"text": HERS, "when": "tomorrow at 9"})
+    notice = await made("/schedules/delivery/try")
     part = await made("/documents/uploads", json={"name": f"{SECRET}.md", "size": 9})
     ids = {
         "path": path,
@@ -148,6 +160,8 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
         "upload": part["id"],
         "event": event["event"],
         "event_undo": event["undo"],
+        "schedule": schedule["id"],
+        "notice": notice["id"],
         "page_undo": page["undo"],
         "version": page["undo"].removeprefix("page:"),
         "import_id": imported["id"],
@@ -223,6 +237,11 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /calendar/events": {"json": {"title": "Bob's", "start": "2026-12-04T09:00"}},
         "PATCH /calendar/events/{event}": {"json": {"title": "Bob was here"}},
         "POST /calendar/undo": {"json": {"token": ids["event_undo"]}},
+        "POST /schedules": {"json": {"text": "Bob's", "when": "tomorrow at 9"}},
+        "PATCH /schedules/{schedule}": {"json": {"text": "Bob was here"}},
+        "POST /schedules/{schedule}/snooze": {"json": {"minutes": 5}},
+        "PUT /schedules/delivery": {"json": {"quiet_hours": ""}},
+        "POST /schedules/push": {"json": {"endpoint": "https://push.example.org/x", "keys": PUSH_KEYS}},
         "POST /people": {"json": {"name": "B", "surname": "B", "email": "b@example.org", "about_me": "b"}},
         "PATCH /people/{person}": {"json": {"name": "Bob was here"}},
         "PUT /vault/pages/{path}": {"json": {"text": "Bob was here", "if_version": "hers"}},
@@ -246,6 +265,7 @@ QUERIES = {
     "GET /calendar/free": {"start": "2026-12-01", "end": "2027-01-01"},
     "GET /conversations/search": {"query": "quetzal"},
     "GET /documents/search": {"query": "quetzal"},
+    "DELETE /schedules/push": {"endpoint": "https://push.example.org/x"},
     "DELETE /memories": {"confirm": "true"},
     "GET /vault/search": {"query": "quetzal"},
     "GET /documents/graph/path": {"start": "document:{document}", "end": "fact:{memory}"},
@@ -306,6 +326,8 @@ async def test_with_another_key_no_route_gives_or_changes_anything_of_an_owner()
         assert before.count(SECRET) >= 5
         for method, path, operation in operations(document):
             name = f"{method} {path}"
+            if name in ENDLESS:
+                continue
             answer = await walked(walk, name, operation)
             told = f"{name}: {answer.status_code} {answer.text[:300]}"
             assert not FOUND.search(answer.text), told
@@ -354,6 +376,10 @@ def arguments(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "forget_memory": {"query_or_id": ids["memory"]},
         "delete_all_memories": {},
         "search_tools": {"query": "quetzal"},
+        "create_schedule": {"text": "Bob's", "when": "tomorrow at 9"},
+        "list_schedules": {},
+        "update_schedule": {"schedule_id": ids["schedule"], "text": "Bob was here"},
+        "delete_schedule": {"schedule_id": ids["schedule"]},
         "create_user": {"name": "B", "surname": "B", "email": "b2@example.org", "about_me": "b"},
         "get_user": {"id": ids["person"]},
         "search_users": {"name": SECRET},

@@ -71,7 +71,7 @@ def _iso(us: int) -> str:
 
 
 @asynccontextmanager
-async def planned(llm: Llm | None = None, **settings: Any) -> AsyncGenerator[Planned]:
+async def planned(llm: Llm | None = None, **settings: Any) -> AsyncGenerator[Planned]:  # noqa: ANN401 - by name
     async with open_house(llm, **settings) as house:
         yield Planned(house)
 

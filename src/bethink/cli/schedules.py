@@ -43,7 +43,6 @@ def _schedules(session: Session) -> Schedules:
     arg("--title TITLE", "what it is called"),
     arg("--budget TOKENS", "tokens that one run may use at most", type=int),
     arg("--missed once|skip", "what becomes of what was due while Bethink was off (once)", default="once"),
-    json="the schedule",
 )
 def _add(session: Session, options: Namespace) -> None:
     """Have something happen later or regularly."""
@@ -61,7 +60,7 @@ def _add(session: Session, options: Namespace) -> None:
     _tell(session, session.mine(_schedules(session).create, draft))
 
 
-@COMMANDS.add("list", json="each schedule")
+@COMMANDS.add("list")
 def _list(session: Session, _: Namespace) -> None:
     """List schedules, the newest first."""
     cursor: str | None = None
@@ -77,7 +76,7 @@ def _list(session: Session, _: Namespace) -> None:
         session.screen.remark("Nothing is scheduled.")
 
 
-@COMMANDS.add("show", _ID, json="the schedule")
+@COMMANDS.add("show", _ID)
 def _show(session: Session, options: Namespace) -> None:
     """Show a schedule in full."""
     held = session.mine(_schedules(session).get, options.id)
@@ -90,27 +89,25 @@ def _show(session: Session, options: Namespace) -> None:
         session.screen.remark(f"last: {schedule.last.outcome} {schedule.last.error}".strip())
 
 
-@COMMANDS.add("pause", _ID, json="the schedule")
+@COMMANDS.add("pause", _ID)
 def _pause(session: Session, options: Namespace) -> None:
     """Have a schedule wait until it is resumed."""
     _tell(session, session.mine(_schedules(session).pause, options.id))
 
 
-@COMMANDS.add("resume", _ID, json="the schedule")
+@COMMANDS.add("resume", _ID)
 def _resume(session: Session, options: Namespace) -> None:
     """Have a paused schedule go on."""
     _tell(session, session.mine(_schedules(session).resume, options.id))
 
 
-@COMMANDS.add("run", _ID, json="the schedule")
+@COMMANDS.add("run", _ID)
 def _run(session: Session, options: Namespace) -> None:
     """Have a schedule happen now; `bethink serve` does it."""
     _tell(session, session.mine(_schedules(session).run_now, options.id))
 
 
-@COMMANDS.add(
-    "snooze", _ID, arg("when WHEN", "until when: `in 10 minutes`, `tomorrow at 9`"), json="the schedule"
-)
+@COMMANDS.add("snooze", _ID, arg("when WHEN", "until when: `in 10 minutes`, `tomorrow at 9`"))
 def _snooze(session: Session, options: Namespace) -> None:
     """Have a schedule happen at another time, once; then it goes on as usual."""
     from bethink.schedules.timing import understood
@@ -122,7 +119,7 @@ def _snooze(session: Session, options: Namespace) -> None:
     _tell(session, session.mine(schedules.snooze, options.id, timing.at))
 
 
-@COMMANDS.add("history", _ID, arg("--limit N", "how many (20)", type=int, default=20), json="each run")
+@COMMANDS.add("history", _ID, arg("--limit N", "how many (20)", type=int, default=20))
 def _history(session: Session, options: Namespace) -> None:
     """Show what came of a schedule, the newest first."""
     from bethink.clock import rfc3339
@@ -137,7 +134,7 @@ def _history(session: Session, options: Namespace) -> None:
         session.screen.remark("It has not happened yet.")
 
 
-@COMMANDS.add("delete", _ID, YES, json="the id")
+@COMMANDS.add("delete", _ID, YES)
 def _delete(session: Session, options: Namespace) -> Exit | None:
     """Delete a schedule with its history."""
     screen, schedules = session.screen, _schedules(session)

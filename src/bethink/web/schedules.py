@@ -294,7 +294,7 @@ async def delete_push(
 
 @router.get(
     "/notices/events",
-    response_class=EventStream,
+    response_class=Response,
     responses={200: event_stream("Notices as they come, each as in `GET /schedules/notices`.")},
 )
 async def follow_notices(
