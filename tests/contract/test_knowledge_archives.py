@@ -128,7 +128,7 @@ async def test_what_could_not_be_read_is_left_out_and_said(tmp_path: Path) -> No
     async with open_library("memory", tmp_path) as house:
         base = await house.app.library.create_collection(house.me, "Contracts")
         await added(house, {"acme.md": ACME, "bad.pdf": UNREADABLE}, collection=base.id)
-        (summary,) = await documents_of(house.app).bases.list(house.me)
+        summary = await documents_of(house.app).bases.get(house.me, "Contracts")
         assert (summary.documents, summary.failed, summary.waiting) == (2, 1, 0)
         with (tmp_path / "kb.tar.gz").open("wb") as file:
             report = await documents_of(house.app).bases.export(house.me, "Contracts", file)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from bethink.documents.reading.messages import Extracted
 from bethink.documents.records import CONTENTS, DOCUMENTS, PAGES, PASSAGES, USES
 from bethink.errors import BadInput, Busy, DiskFull, TooLarge, UnknownId
 from bethink.principal import Principal
+from bethink.store import Change, Page, Put, R, Scan, Store
 from tests.reading import FakeExtraction, Reading, open_reading, until
 
 pytestmark = pytest.mark.anyio
@@ -281,6 +284,88 @@ async def test_too_large_too_many_and_empty_are_refused_and_leave_nothing(tmp_pa
             await add(me, NewDocument(name="d", content=tmp_path / "gone.txt"))
         assert await reading.count(CONTENTS) == 1
         assert len(await blobs_of(reading)) == 1
+
+
+async def test_the_same_bytes_added_and_removed_at_once_leave_whole_documents() -> None:
+    async with open_reading() as reading:
+        added: list[str] = []
+
+        async def one(number: int) -> None:
+            new = NewDocument(name=f"{number % 3}.txt", content=ROOF.encode())
+            document = await reading.library.add(reading.me, new)
+            added.append(document.content)
+            if number % 5 == 4:
+                with suppress(UnknownId):  # somebody else removed it
+                    await reading.library.remove(reading.me, document.id)
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(60):
+                tasks.start_soon(one, number)
+        documents = (await reading.library.list(reading.me)).items
+        assert len({state.document.name for state in documents}) == len(documents)
+        assert await reading.count(USES) == len(documents)
+        assert await reading.count(CONTENTS) == len(await blobs_of(reading)) == 1
+        await reading.settled(added[0])
+        assert len(await reading.library.search(reading.me, "Which beam leaks?")) == 1
+
+
+class RemovingStore:
+    """A store in which a document is removed just before it is taken for the one to add."""
+
+    def __init__(self, inner: Store, remove: Callable[[], Awaitable[object]]) -> None:
+        self._inner, self._remove = inner, remove
+        self.get, self.scan, self.scrub = inner.get, inner.scan, inner.scrub
+        self.count, self.owners = inner.count, inner.owners
+        self._removed = False
+
+    async def commit(self, owner: str, changes: Sequence[Change]) -> None:
+        kept = {one.collection.name for one in changes if isinstance(one, Put)}
+        if not self._removed and USES.name in kept and DOCUMENTS.name not in kept:
+            self._removed = True
+            await self._remove()
+        await self._inner.commit(owner, changes)
+
+
+async def test_a_document_that_is_removed_while_it_is_added_again_is_a_new_one() -> None:
+    async with open_reading() as reading:
+        (old, _) = [await reading.add(name, ROOF) for name in ("a.txt", "b.txt")]
+        library = reading.library
+        store = RemovingStore(library.store, lambda: library.remove(reading.me, old.id))
+        racing = replace(library, contents=replace(library.contents, store=store))
+        again = await racing.add(reading.me, NewDocument(name="a.txt", content=ROOF.encode()))
+        assert (await library.get(reading.me, again.id)).name == "a.txt"
+        assert await reading.count(USES) == await reading.count(DOCUMENTS) == 2
+
+
+class CountingScans:
+    """A store that counts how often all contents are read."""
+
+    def __init__(self, inner: Store) -> None:
+        self._inner = inner
+        self.scans = 0
+        self.commit, self.get, self.scrub = inner.commit, inner.get, inner.scrub
+        self.count, self.owners = inner.count, inner.owners
+
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+        self.scans += sum(one.collection is CONTENTS and not one.where for one in scans)
+        return await self._inner.scan(owner, *scans)
+
+
+async def test_a_quota_does_not_count_all_contents_for_each_that_is_added() -> None:
+    async with open_reading(documents_quota_mb=1) as reading:
+        store = CountingScans(reading.library.store)
+        contents = replace(reading.library.contents, store=store)
+        for number in range(30):
+            text = f"{number:06}".encode() * 5_000
+            await contents.keep(reading.me.owner, text, name="a", media_type="text/plain")
+        assert store.scans == 1
+        big = b"x" * 200_000
+        with pytest.raises(TooLarge, match="no room"):
+            await contents.keep(reading.me.owner, big, name="b", media_type="text/plain")
+        # What was removed meanwhile makes room at once.
+        kept = [item.record.id for item in await contents.all_of(reading.me.owner)]
+        await reading.library.contents.drop_unused(reading.me.owner, kept[:10])
+        await contents.keep(reading.me.owner, big, name="b", media_type="text/plain")
 
 
 async def test_a_full_disk_leaves_no_record(monkeypatch: pytest.MonkeyPatch) -> None:

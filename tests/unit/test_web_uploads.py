@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -19,7 +20,7 @@ from bethink.memory import NewFact
 from tests.door import Door, open_door
 from tests.fake_search import FakeSearch
 from tests.house import ports_of
-from tests.library import finished, plain_reading, read
+from tests.library import UNREADABLE, finished, plain_reading, read
 from tests.pages import page, redirect, served
 
 assert plain_reading
@@ -56,6 +57,30 @@ async def test_a_file_in_parts_becomes_a_document() -> None:
         assert (await door.http.get(url)).json()["document"]["id"] == document["id"]
         again = await door.http.patch(url, content=b"", headers={"Upload-Offset": "0"})
         assert again.json()["document"]["id"] == document["id"]
+
+
+async def test_a_newer_version_comes_in_parts() -> None:
+    async with open_door() as door:
+        old = await read(
+            door, (await door.http.post("/documents/text", json={"name": "g.md", "text": "Ice."})).json()
+        )
+        url = f"/documents/uploads/{await begun(door, version_of=old['id'])}"
+        await door.http.patch(url, content=TEXT[:9], headers={"Upload-Offset": "0"})
+        last = (await door.http.patch(url, content=TEXT[9:], headers={"Upload-Offset": "9"})).json()
+        new = await read(door, last["document"])
+        assert (new["id"], len(new["versions"])) == (old["id"], 2)
+        assert new["content"] == hashlib.sha256(TEXT).hexdigest()
+        lost = await begun(door, version_of=old["id"])
+        assert (await door.http.delete(f"/documents/{old['id']}")).status_code == 204
+        answer = await door.http.patch(
+            f"/documents/uploads/{lost}", content=TEXT, headers={"Upload-Offset": "0"}
+        )
+        assert (answer.status_code, "removed" in answer.json()["detail"]) == (404, True)
+        assert staged(door) == []
+        refused = await door.http.post(
+            "/documents/uploads", json={"name": "x", "size": 1, "version_of": old["id"]}
+        )
+        assert refused.status_code == 404
 
 
 async def test_what_came_of_a_part_that_is_cut_off_is_kept() -> None:
@@ -166,7 +191,7 @@ async def test_a_file_of_the_web_is_kept_with_its_address() -> None:
             assert added.status_code == 202, added.text
             shown = await read(door, added.json())
             assert (shown["name"], shown["stage"], shown["tags"]) == ("report.txt", "ready", ["web"])
-            assert shown["origin"] == {"kind": "url", "place": web.url("/report.txt")}
+            assert shown["origin"] == {"kind": "url", "place": web.url("/moved")}
             assert (await door.http.get(f"/documents/{shown['id']}/file")).content == TEXT
             latin = (await door.http.post("/documents/url", json={"url": web.url("/latin")})).json()
             await finished(door.house, latin["content"])
@@ -174,6 +199,46 @@ async def test_a_file_of_the_web_is_kept_with_its_address() -> None:
             assert pages["items"][0]["text"] == "Größe"
             gone = await door.http.post("/documents/url", json={"url": web.url("/gone")})
             assert (gone.status_code, "404" in gone.json()["detail"]) == (502, True)
+
+
+async def test_an_address_that_is_added_again_gives_a_newer_version_or_nothing() -> None:
+    site = {"/report.txt": page(TEXT, "text/plain"), "/moved": redirect("/report.txt")}
+    async with served(site) as web:
+        internet = Internet(FakeSearch([]), Pages(Gate(opened=exceptions(["127.0.0.0/8"]))))
+        async with open_door(ports=ports_of(internet=internet)) as door:
+
+            async def add(**more: object) -> dict[str, Any]:
+                answer = await door.http.post("/documents/url", json={"url": web.url("/moved")} | more)
+                assert answer.status_code == 202, answer.text
+                return await read(door, answer.json())
+
+            await door.http.post("/documents/collections", json={"name": "Ice"})
+            first = await add(collection="ice")
+            await door.http.patch(f"/documents/{first['id']}", json={"name": "Mine.txt"})
+            same = await add()
+            assert (same["id"], same["name"], len(same["versions"])) == (first["id"], "Mine.txt", 1)
+            web.answers["/report.txt"] = page(b"# Glaciers\n\nThey are gone.", "text/plain")
+            second = await add(collection="Ice")
+            assert (second["id"], len(second["versions"])) == (first["id"], 2)
+            web.answers |= {"/moved": redirect("/2027.txt"), "/2027.txt": page(b"Ice.", "text/plain")}
+            assert (await add())["id"] == first["id"]
+            assert (await add(name="Ours.txt"))["name"] == "Ours.txt"
+            assert len((await door.http.get("/documents")).json()["items"]) == 1
+
+
+async def test_what_could_not_be_read_at_an_address_is_tried_once_more() -> None:
+    site = {"/a.bin": page(UNREADABLE, "application/octet-stream")}
+    async with served(site) as web:
+        internet = Internet(FakeSearch([]), Pages(Gate(opened=exceptions(["127.0.0.0/8"]))))
+        async with open_door(ports=ports_of(internet=internet)) as door:
+            ingest = door.house.app.features.of(Documents).ingest
+            id = ""
+            for _ in range(2):
+                shown = (await door.http.post("/documents/url", json={"url": web.url("/a.bin")})).json()
+                assert shown["stage"] == "waiting"
+                await ingest.finish(door.house.me, [shown["content"]])
+                id = shown["id"]
+            assert (await door.http.get(f"/documents/{id}")).json()["stage"] == "failed"
 
 
 async def test_an_address_that_may_not_be_opened_is_refused() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bethink.app import App
     from bethink.cli.session import Session
     from bethink.documents.building import BuildProgress
-    from bethink.documents.knowledge_bases import BaseSummary, KnowledgeBases
+    from bethink.documents.knowledge_bases import BaseSummary, KnowledgeBases, ListedBase
     from bethink.documents.library import PassageHit
 
 _EPILOG = """\
@@ -207,23 +207,18 @@ def _list(session: Session, _: Namespace) -> None:
     """List the bases."""
     found = session.mine(_bases(session).list)
     for one in found:
-        waiting = f", {one.waiting:,} being read" if one.waiting else ""
-        failed = f", {one.failed:,} not readable" if one.failed else ""
-        session.screen.result(_base(one), f"{one_line(one.base.name)}  {_size(one)}{waiting}{failed}")
+        size = counted(one.documents, "document")
+        session.screen.result(_base(one), f"{one_line(one.base.name)}  {size}")
     if not found:
         session.screen.remark("There is no knowledge base: `bethink kb build` makes one.")
 
 
-def _base(one: BaseSummary) -> dict[str, Any]:
+def _base(one: ListedBase) -> dict[str, Any]:
     return {
         "id": one.base.id,
         "name": one.base.name,
         "description": one.base.description,
         "documents": one.documents,
-        "waiting": one.waiting,
-        "failed": one.failed,
-        "pages": one.pages,
-        "passages": one.passages,
     }
 
 

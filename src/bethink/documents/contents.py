@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -29,6 +29,7 @@ from bethink.documents.records import (
     use_id,
 )
 from bethink.errors import BadInput, Conflict, JustForgotten, TooLarge, UnknownId
+from bethink.principal import Recent
 from bethink.store import Delete, DeleteAll, Put, Scan, items_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
@@ -41,8 +42,19 @@ if TYPE_CHECKING:
 
 _PAGE: Final = 500
 _STILL_SAYS: Final = "Not read again: what was forgotten stands in this file. Change it, or add it by hand."
+_OWNERS: Final = 1_000
+_COUNTED_US: Final = 10_000_000
+"""How long the count of an owner's bytes holds for a quota: what other processes add meanwhile comes late."""
 _LEFT_US: Final = 3_600_000_000
 """A content that no document has for so long was left behind by a process that ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """How many bytes an owner's contents took when they were counted, microseconds UTC."""
+
+    at: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +70,7 @@ class Contents:
     digest: Callable[[str], Awaitable[str]]
     max_bytes: int
     quota_bytes: int | None = None
+    _used: Recent[str, _Used] = field(default_factory=lambda: Recent(_OWNERS), repr=False)
 
     async def keep(
         self, owner: str, source: bytes | Path, *, name: str, media_type: str, by_itself: bool = False
@@ -102,6 +115,7 @@ class Contents:
         if held is None:
             await self.check_room(owner, new.size, new.name)
             await self.store.commit(owner, [Put(CONTENTS, new, 0)])
+            self._added(owner, new.size)
             return False
         if held.record.is_whole:
             return await self.has_bytes(owner, new.id)
@@ -127,7 +141,9 @@ class Contents:
             raise TooLarge(self.too_large(name))
         if self.quota_bytes is None:
             return
-        used = await self.used_bytes(owner)
+        used = await self._about_used(owner)
+        if used + size > self.quota_bytes:
+            used = await self.used_bytes(owner)
         if used + size > self.quota_bytes:
             raise TooLarge(
                 f"There is no room for {name}: your documents take {used / 1e6:,.0f} of "
@@ -135,9 +151,23 @@ class Contents:
             )
 
     async def used_bytes(self, owner: str) -> int:
-        """How much all contents of an owner take, each once."""
+        """How much all contents of an owner take, each once. Reads all of them."""
+        at = self.clock.now_us()
         contents = records_of(self.store, owner, Scan(CONTENTS, limit=_PAGE))
-        return sum([content.size async for content in contents if content.original])
+        used = sum([content.size async for content in contents if content.original])
+        self._used[owner] = _Used(at, used)
+        return used
+
+    async def _about_used(self, owner: str) -> int:
+        """The same as it was counted lately, with what was added here since; too much if some was removed."""
+        known = self._used.get(owner)
+        if known is not None and self.clock.now_us() - known.at < _COUNTED_US:
+            return known.bytes
+        return await self.used_bytes(owner)
+
+    def _added(self, owner: str, size: int) -> None:
+        if (known := self._used.get(owner)) is not None:
+            self._used[owner] = replace(known, bytes=known.bytes + size)
 
     async def held(self, owner: str, id: str) -> Versioned[Content]:
         """A content.

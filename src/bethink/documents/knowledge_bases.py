@@ -98,6 +98,14 @@ ARCHIVE_IMPORTS: Final = Collection("document_imports", ArchiveImport, searchabl
 
 
 @dataclass(frozen=True, slots=True)
+class ListedBase:
+    """A knowledge base, and how many documents it has."""
+
+    base: DocumentCollection
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
 class BaseSummary:
     """A knowledge base, and how much it holds; `waiting` of its documents are still being read."""
 
@@ -140,15 +148,17 @@ class KnowledgeBases:
 
     # --- what there is
 
-    async def list(self, principal: Principal) -> list[BaseSummary]:
-        """All bases, in the order in which they were made."""
-        return [await self._summary(principal, one) for one in await self.library.collections(principal)]
+    async def list(self, principal: Principal) -> list[ListedBase]:
+        """All bases, in the order in which they were made. Reads none of their documents."""
+        store, owner = self.library.store, principal.owner
+        return [
+            ListedBase(one, await store.count(owner, DOCUMENTS, {"collection": one.id}))
+            for one in await self.library.collections(principal)
+        ]
 
     async def get(self, principal: Principal, name: str) -> BaseSummary:
         """The base with this name or id."""
-        return await self._summary(principal, await self.library.collection(principal, name))
-
-    async def _summary(self, principal: Principal, base: DocumentCollection) -> BaseSummary:
+        base = await self.library.collection(principal, name)
         documents = await self.library.in_scope(principal, Scope(collection=base.id))
         contents = await self._contents(principal.owner, {one.content for one in documents})
         stages = [contents[one.content].stage for one in documents if one.content in contents]

@@ -53,6 +53,7 @@ from bethink.feature import Recallable
 from bethink.store import (
     Delete,
     DeleteAll,
+    Expect,
     Position,
     Put,
     Scan,
@@ -223,7 +224,8 @@ class Library:
                 is_here = is_here and document.origin.place == new.origin.place
             if is_here and document.name == new.name and document.newest == content:
                 # Its content is used again: one that could not be read is tried once more.
-                await self.store.commit(owner, await self.contents.use(owner, document))
+                is_there = Expect(DOCUMENTS, document.id, item.version)
+                await self.store.commit(owner, [is_there, *await self.contents.use(owner, document)])
                 return document
         now = self.clock.now_us()
         document = Document(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
@@ -17,6 +18,7 @@ from bethink.documents.graph_passages import PassageGraph
 from bethink.documents.ingest import Ingest
 from bethink.documents.knowledge_bases import ARCHIVE_IMPORTS, KnowledgeBases
 from bethink.documents.library import Library, Signal
+from bethink.documents.model import DocumentQuery
 from bethink.documents.passages import PassageLimits
 from bethink.documents.reading.extraction import Extraction, fault_of
 from bethink.documents.records import (
@@ -37,7 +39,7 @@ from bethink.documents.records import (
 from bethink.documents.sharing import Sharing
 from bethink.documents.upkeep import LibraryUpkeep
 from bethink.documents.uploads import UPLOADS, Uploads
-from bethink.errors import NotAllowed
+from bethink.errors import Busy, NotAllowed, UnknownId
 from bethink.feature import BackgroundTask, Feature, OpenFeature, RecallKind, RetentionRule
 from bethink.index import IndexQuery
 from bethink.internet.decoding import decoded
@@ -94,6 +96,8 @@ class Documents:
     ) -> Document:
         """Keep what stands at an address of the web, in the collection and with the tags of `place`.
 
+        An address that is there already gets a newer version, or nothing if it says what it said.
+
         Raises:
             NotAllowed: the web is switched off.
             WebError: nothing came from there, or it is not opened.
@@ -102,7 +106,8 @@ class Documents:
         if internet is None:
             raise NotAllowed("The web is switched off: BETHINK_WEB_ENABLED.")
         internet.check()
-        came = await internet.pages.download(address if "://" in address else f"https://{address}")
+        address = address if "://" in address else f"https://{address}"
+        came = await internet.pages.download(address)
         content = came.content
         if came.charset and came.media_type.startswith("text/"):
             # Only its server knows how it is written.
@@ -113,9 +118,26 @@ class Documents:
             name=place.name or unquote(parts.path.rstrip("/").rpartition("/")[2]) or parts.netloc,
             content=content,
             media_type=came.media_type or place.media_type,
-            origin=Origin(kind="url", place=came.url),
+            origin=Origin(kind="url", place=address),
         )
-        return await self.library.add(principal, new)
+        held = await self._of_address(principal, address, place.collection)
+        if held is None:
+            return await self.library.add(principal, new)
+        document = await self.library.replace(principal, held, replace(new, name=place.name))
+        with suppress(Busy, UnknownId):  # only what could not be read is tried once more
+            await self.ingest.retry(principal, document.newest)
+        return document
+
+    async def _of_address(self, principal: Principal, address: str, collection: str | None) -> str | None:
+        """The id of the document that came from an address, in this collection or in any."""
+        wanted, cursor = DocumentQuery(collection=collection), None
+        while True:
+            page = await self.library.list(principal, wanted, limit=_PAGE, cursor=cursor)
+            for state in page.items:
+                if state.document.origin == Origin(kind="url", place=address):
+                    return state.document.id
+            if (cursor := page.cursor) is None:
+                return None
 
     async def stages(self, owner: str) -> dict[Stage, int]:
         """How many contents of an owner are at each stage."""

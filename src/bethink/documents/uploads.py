@@ -46,7 +46,10 @@ _SHA256: Final = re.compile(r"[0-9a-fA-F]{64}")
 
 
 class Upload(Record, frozen=True, kw_only=True):
-    """A file that comes in parts, and what it becomes; `document` is its id once it has come."""
+    """A file that comes in parts, and what it becomes; `document` is its id once it has come.
+
+    With `version_of`, a document's id, it becomes the newer version of that one, and stays where it is.
+    """
 
     name: str
     size: int
@@ -56,6 +59,7 @@ class Upload(Record, frozen=True, kw_only=True):
     project: str | None = None
     tags: tuple[str, ...] = ()
     document: str | None = None
+    version_of: str | None = None
     at: int
 
     @property
@@ -105,7 +109,8 @@ class Uploads:
         Raises:
             BadInput: its name, tags, size or hash are not fit.
             TooLarge: it is longer than a file may be, or there is no room.
-            UnknownId: there is no such collection.
+            UnknownId: there is no such collection or document.
+            NotAllowed: it is somebody else's, and may not be changed.
             Busy: too many are under way.
         """
         library, owner = self.library, principal.owner
@@ -116,6 +121,8 @@ class Uploads:
         await library.contents.check_room(principal.owner, upload.size, fit_name(upload.name))
         if await library.store.count(owner, UPLOADS, {}) >= _MOST:
             raise Busy(f"{_MOST:,} uploads are under way: end or delete some first.")
+        if upload.version_of is not None:
+            await library.seen(principal, upload.version_of, to_write=True)
         inside = upload.collection and (await library.collection(principal, upload.collection)).id
         upload = msgspec.structs.replace(
             upload,
@@ -187,7 +194,15 @@ class Uploads:
             tags=upload.tags,
             taken=True,
         )
-        document = await self.library.add(principal, new)
+        if upload.version_of is None:
+            document = await self.library.add(principal, new)
+        else:
+            try:
+                document = await self.library.replace(principal, upload.version_of, new)
+            except UnknownId:
+                # It was removed meanwhile: nobody asks for these bytes any more.
+                await self.discard(principal, upload.id)
+                raise
         done = msgspec.structs.replace(upload, document=document.id)
         await self.library.store.commit(principal.owner, [Put(UPLOADS, done)])
         return document

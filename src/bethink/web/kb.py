@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import IO, TYPE_CHECKING, Annotated, Final
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import quote
 
 import anyio.to_thread
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from bethink.app import App
-    from bethink.documents.knowledge_bases import BaseSummary, KnowledgeBases
+    from bethink.documents.knowledge_bases import BaseSummary, KnowledgeBases, ListedBase
     from bethink.visibility.reader_filter import ReaderFilter
 
 router = APIRouter(prefix="/kb", tags=["knowledge bases"], responses=documented(404))
@@ -32,24 +32,29 @@ _NOTHING: Final = "Nothing in this knowledge base answers this."
 _NEW_NAME: Final = "What to call the base here; its own name by default."
 
 
-class KnowledgeBase(BaseModel):
-    """A base, and how much it holds; `waiting` of its documents are being read, `failed` cannot be."""
+class ListedKnowledgeBase(BaseModel):
+    """A base, and how many documents it has."""
 
     id: str
     name: str
     description: str
     documents: int
+    created_at: Timestamp
+
+
+class KnowledgeBase(ListedKnowledgeBase):
+    """A base, and how much it holds; `waiting` of its documents are being read, `failed` cannot be."""
+
     waiting: int
     failed: int
     pages: int
     passages: int
-    created_at: Timestamp
 
 
 class KnowledgeBaseList(BaseModel):
     """Knowledge bases, in the order in which they were made."""
 
-    items: list[KnowledgeBase]
+    items: list[ListedKnowledgeBase]
 
 
 class KnowledgeBaseQuestion(Body):
@@ -110,7 +115,7 @@ class ImportedBase(ResponseModel):
 async def list_bases(app: Served, caller: Caller, hidden: CallerFilter) -> KnowledgeBaseList:
     """The knowledge bases."""
     found = await _bases(app).list(caller)
-    return KnowledgeBaseList(items=[_shown(one, hidden) for one in found])
+    return KnowledgeBaseList(items=[ListedKnowledgeBase(**_listed(one, hidden)) for one in found])
 
 
 @router.post(
@@ -140,7 +145,14 @@ async def import_base(
 @router.get("/{base}")
 async def get_base(base: str, app: Served, caller: Caller, hidden: CallerFilter) -> KnowledgeBase:
     """A base by its name or id."""
-    return _shown(await _bases(app).get(caller, base), hidden)
+    one = await _bases(app).get(caller, base)
+    return KnowledgeBase(
+        **_listed(one, hidden),
+        waiting=one.waiting,
+        failed=one.failed,
+        pages=one.pages,
+        passages=one.passages,
+    )
 
 
 @router.delete("/{base}", status_code=204)
@@ -222,18 +234,14 @@ def _bases(app: App) -> KnowledgeBases:
     return app.features.of(Documents).bases
 
 
-def _shown(one: BaseSummary, hidden: ReaderFilter | None) -> KnowledgeBase:
-    return KnowledgeBase(
-        id=one.base.id,
-        name=_seen(one.base.name, hidden),
-        description=_seen(one.base.description, hidden),
-        documents=one.documents,
-        waiting=one.waiting,
-        failed=one.failed,
-        pages=one.pages,
-        passages=one.passages,
-        created_at=to_datetime(one.base.created_at),
-    )
+def _listed(one: ListedBase | BaseSummary, hidden: ReaderFilter | None) -> dict[str, Any]:
+    return {
+        "id": one.base.id,
+        "name": _seen(one.base.name, hidden),
+        "description": _seen(one.base.description, hidden),
+        "documents": one.documents,
+        "created_at": to_datetime(one.base.created_at),
+    }
 
 
 def _seen(text: str, hidden: ReaderFilter | None) -> str:

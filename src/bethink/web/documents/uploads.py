@@ -32,6 +32,7 @@ class UploadDraft(Body):
     collection: str | None = Field(default=None, description="Its id or name.")
     project: str | None = None
     tags: list[str] = Field(default=[], max_length=100)
+    version_of: str | None = Field(default=None, description="The document whose newer version it is.")
 
 
 class UploadShown(BaseModel):
@@ -55,6 +56,7 @@ async def begin_upload(body: UploadDraft, app: Served, caller: Caller, hidden: C
         collection=body.collection,
         project=body.project,
         tags=tuple(body.tags),
+        version_of=body.version_of,
         at=0,
     )
     begun = await app.features.of(Documents).uploads.begin(caller, draft)
