@@ -5,15 +5,18 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.papers import pdf
 from tests.ui.acts import composer, faults, say
 from tests.ui.conftest import NewPage
-from tests.ui.running import PICTURES, Served
+from tests.ui.running import PICTURES, Served, bethink
+from tests.ui.test_login import command
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -250,6 +253,81 @@ def test_an_older_version_says_so_and_a_failed_one_why(library: Served, page: Pa
     assert faults(page) == []
     page.get_by_role("link", name="Open the current version").click()
     expect(page.get_by_text("New words")).to_be_visible()
+
+
+def test_a_dropped_version_that_a_reload_cuts_short_goes_on_by_itself(library: Served, page: Page) -> None:
+    made = _text(library, "Plan.md", "Old words")
+    held: list[Route] = []
+    page.route(
+        "**/documents/uploads/*",
+        lambda route: held.append(route) if route.request.method == "PATCH" else route.continue_(),
+    )
+    page.goto(f"{library.url}/documents/{made['id']}")
+    expect(page.get_by_text("Old words")).to_be_visible()
+    _drop(page, ("Plan.md", "text/markdown", b"New words"))
+    expect(page.get_by_role("progressbar", name="Uploading Plan.md")).to_be_visible()
+    assert faults(page) == []
+    page.unroute("**/documents/uploads/*")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    expect(page.get_by_text("New words")).to_be_visible()
+    assert len(library.get(f"/documents/{made['id']}")["versions"]) == 2
+
+
+def test_a_folder_is_watched_and_looked_through_at_once(library: Served, page: Page, tmp_path: Path) -> None:
+    (tmp_path / "boat.md").write_text("The boat is blue.")
+    page.goto(f"{library.url}/documents/folders")
+    page.get_by_role("button", name="Watch a folder").click()
+    page.get_by_role("textbox", name="Path on the machine").fill(str(tmp_path))
+    page.get_by_role("dialog").get_by_role("button", name="Watch", exact=True).click()
+    row = page.get_by_role("list", name="Watched folders").get_by_role("listitem")
+    expect(row).to_contain_text("1 file")
+    page.get_by_role("button", name=f"Pause: {tmp_path}").click()
+    expect(row).to_contain_text("Paused")
+    (tmp_path / "sail.md").write_text("The sail is red.")
+    page.get_by_role("button", name=f"Look through {tmp_path} now").click()
+    expect(row).to_contain_text("2 files")
+    assert faults(page) == []
+    page.get_by_role("button", name=f"Stop watching {tmp_path}").click()
+    page.get_by_role("dialog").get_by_role("checkbox").check()
+    page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("heading", name="No folder is watched")).to_be_visible()
+
+
+def test_a_collection_is_shared_changed_and_taken_back(page: Page, tmp_path: Path) -> None:
+    with bethink(tmp_path, None) as served:
+        made = served.post("/documents/collections", {"name": "Papers"})
+        keys = []
+        for name in ("ann", "bob"):
+            command(tmp_path, "users", "add", name)
+            keys.append(command(tmp_path, "users", "key", "add", name).strip())
+        page.goto(f"{served.url}/documents")
+        page.get_by_label("Key", exact=True).fill(keys[0])
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="More for Papers").click()
+        page.get_by_role("menuitem", name="Share").click()
+        dialog = page.get_by_role("dialog", name="Share “Papers”")
+        dialog.get_by_role("textbox", name="Name of the user").fill("nobody")
+        page.keyboard.press("Enter")
+        expect(dialog.get_by_role("alert")).to_contain_text("nobody")
+        dialog.get_by_role("textbox", name="Name of the user").fill("bob")
+        page.keyboard.press("Enter")
+        may = dialog.get_by_role("checkbox", name="bob may add documents")
+        expect(may).not_to_be_checked()
+        assert faults(page) == []
+        may.click()
+        expect(may).to_be_checked()
+        seen = _seen_by(served, keys[1])
+        assert [(one["id"], one["owner"], one["writes"]) for one in seen] == [(made["id"], "ann", True)]
+        dialog.get_by_role("button", name="Stop sharing with bob").click()
+        expect(dialog.get_by_role("list", name="Shared with")).to_have_count(0)
+        assert _seen_by(served, keys[1]) == []
+
+
+def _seen_by(served: Served, key: str) -> list[dict[str, Any]]:
+    """The collections that a user sees."""
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx2.get(f"{served.url}/documents/collections", headers=headers).json()["items"]
 
 
 def test_on_a_phone_the_library_fits_and_is_large_enough_to_touch(library: Served, new_page: NewPage) -> None:

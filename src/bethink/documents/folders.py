@@ -46,6 +46,8 @@ _MAX_FOLDERS: Final = 50
 _MAX_DEPTH: Final = 64
 _SETTLED_S: Final = 1.0
 """A file that was changed less long ago may still be written."""
+_LOOKS: Final = 4
+"""Of one `sync`, while a file is being written."""
 _PAGE: Final = 1_000
 _TOGETHER: Final = 50
 """Files that are put down in one commit: of so many it is found out again after a kill."""
@@ -230,8 +232,12 @@ class Folders:
         return await self._held(principal.owner, id)
 
     async def sync(self, principal: Principal, id: str) -> FolderState:
-        """Look at a folder now, whether or not it is watched."""
-        await self.look(principal.owner, await self._held(principal.owner, id))
+        """Look at a folder now, whether or not it is watched; what is being written is waited for a while."""
+        for _ in range(_LOOKS):
+            changes = await self.look(principal.owner, await self._held(principal.owner, id))
+            if changes.is_settled:
+                break
+            await anyio.sleep(_SETTLED_S)
         return await self._state(principal.owner, await self._held(principal.owner, id))
 
     # --- one look

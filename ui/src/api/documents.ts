@@ -20,7 +20,7 @@ import type {
   UploadShown,
 } from "../contract/openapi";
 import { json, withQuery } from "./client";
-import { sentFile, sentPart } from "./upload";
+import { sentPart } from "./upload";
 
 export type {
   CollectionShare as Share,
@@ -74,8 +74,6 @@ export const documentsApi = {
   retry: (id: string) => json<DocumentShown>("POST", `${one(id)}/retry`),
   addText: (body: DocumentText) => json<DocumentShown>("POST", "/documents/text", body),
   addAddress: (body: DocumentAddress) => json<DocumentShown>("POST", "/documents/url", body),
-  replace: (id: string, file: File, onProgress: (fraction: number) => void, signal: AbortSignal) =>
-    sentFile<DocumentShown>("PUT", `${one(id)}/file`, file, { onProgress, signal }),
   pages: (
     id: string,
     query: { content?: string | null; first: number; last: number },

@@ -18,6 +18,10 @@ export type Asking = { background?: boolean | null; conversation?: string | Name
 
 export type Attachment = { media_type: string; name: string; url: string };
 
+export type Attendee = { email: string; name: string; status: "needs-action" | "accepted" | "declined" | "tentative" };
+
+export type AttendeeGiven = { email?: string | null; name?: string | null; status?: "needs-action" | "accepted" | "declined" | "tentative" | null };
+
 export type BadImportLine = { line: number; reason: string };
 
 export type Body_upload_file = { file: string };
@@ -76,6 +80,10 @@ export type Decided = { goes_on: boolean; run: string };
 
 export type DecisionBody = { always?: boolean; arguments?: Record<string, unknown> | null; decision: "approve" | "reject" | "edit" };
 
+export type DeliveryPatch = { email?: string | null; new_webhook_secret?: boolean; quiet_hours?: string | null; webhook_url?: string | null };
+
+export type DeliveryShown = { browsers: number; email: string; failing: number; has_mail_server: boolean; quiet_hours: string | null; quiet_hours_default: string; webhook_secret: string | null; webhook_url: string };
+
 export type DocumentAddress = { collection?: string | null; name?: string | null; project?: string | null; tags?: readonly string[]; url: string };
 
 export type DocumentGraphEdge = { a: string; b: string; kind: "alike" | "names" | "next" | "holds" | "links"; weight: number };
@@ -114,6 +122,22 @@ export type EmbeddingsBody = { dimensions?: number | null; encoding_format?: "fl
 
 export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | ContextFilled | Warned | MessageSaved | RunFailed | RunDone;
 
+export type EventConflictProblem = { conflicts: readonly EventShown[]; detail: string; free: readonly FreeTimeShown[]; status: number; title: string; type: string };
+
+export type EventDeletion = { undo: string };
+
+export type EventDraft = { all_day?: boolean | null; allow_conflict?: boolean; attendees?: readonly AttendeeGiven[] | null; busy?: boolean | null; categories?: readonly string[] | null; color?: string | null; conversation?: string | null; description?: string | null; duration_minutes?: number | null; end?: string | null; event_type?: string | null; links?: readonly bethink__web__calendar___LinkGiven[] | null; location?: string | null; recurrence?: string | null; reminders?: readonly number[] | null; start?: string | null; status?: "confirmed" | "tentative" | "cancelled" | null; title?: string | null; zone?: string | null };
+
+export type EventLink = { id: string; kind: "conversation" | "message" | "fact" | "page" | "document" | "task"; title?: string | null };
+
+export type EventList = { items: readonly EventShown[]; more: boolean };
+
+export type EventPatch = { all_day?: boolean | null; allow_conflict?: boolean; attendees?: readonly AttendeeGiven[] | null; busy?: boolean | null; categories?: readonly string[] | null; color?: string | null; description?: string | null; duration_minutes?: number | null; end?: string | null; event_type?: string | null; links?: readonly bethink__web__calendar___LinkGiven[] | null; location?: string | null; recurrence?: string | null; reminders?: readonly number[] | null; start?: string | null; status?: "confirmed" | "tentative" | "cancelled" | null; title?: string | null; zone?: string | null };
+
+export type EventShown = { account?: null; all_day: boolean; attendees: readonly Attendee[]; busy: boolean; categories: readonly string[]; color: string; conflicts: readonly string[]; conversation: string | null; created_at: string; description: string; end: string; ends_at: string; event: string; event_type: string; id: string; is_changed: boolean; is_series: boolean; links: readonly EventLink[]; location: string; recurrence: string | null; recurrence_words: string | null; reminders: readonly number[]; start: string; starts_at: string; status: "confirmed" | "tentative" | "cancelled"; title: string; understood?: string | null; undo?: string | null; untrusted: boolean; updated_at: string; version: number; zone: string };
+
+export type EventUndo = { token: string };
+
 export type Fault = { parameter: string; reason: string };
 
 export type FileList = { items: readonly ConversationFile[] };
@@ -149,6 +173,10 @@ export type FoundMemory = { category: string; content: string; created_at: strin
 export type FoundMessage = { active: boolean; at: string; branch: number; conversation: string; marks: readonly FoundMark[]; message: string; position: number; role: "user" | "assistant" | "tool"; snippet: string; title: string };
 
 export type FoundMessages = { cursor: string | null; items: readonly FoundMessage[] };
+
+export type FreeTimeShown = { end: string; start: string };
+
+export type FreeTimes = { items: readonly FreeTimeShown[] };
 
 export type Function = { description?: string | null; name: string; parameters?: Record<string, unknown> | null };
 
@@ -188,13 +216,17 @@ export type KnowledgeBase = { created_at: string; description: string; documents
 
 export type KnowledgeBaseAnswer = { items: readonly KnowledgeBasePassage[]; note: string };
 
-export type KnowledgeBaseList = { items: readonly KnowledgeBase[] };
+export type KnowledgeBaseList = { items: readonly ListedKnowledgeBase[] };
 
 export type KnowledgeBasePassage = { begin: number; content: string; document: string; end: number; heading: string; id: string; label: string; name: string; page: number; score: number; source: string; text: string };
 
 export type KnowledgeBaseQuestion = { graph?: boolean; limit?: number; min_similarity?: number; query: string };
 
+export type LastRunShown = { at: string; conversation: string; error: string; outcome: "running" | "done" | "failed" | "missed" | "skipped" | "waiting_for_approval" | "unknown" };
+
 export type LibraryStatus = { bytes: number; failed: number; indexing: number; passages: number; quota_bytes: number | null; reader: string; reading: number; ready: number; waiting: number; without_vector: number };
+
+export type ListedKnowledgeBase = { created_at: string; description: string; documents: number; id: string; name: string };
 
 export type Mark = { after: number; id: string };
 
@@ -266,7 +298,17 @@ export type MoveBody = { path: string; relink?: boolean; to: string };
 
 export type Named = { id: string };
 
+export type NeededTask = { done: boolean; id: string; title: string };
+
 export type NewConversation = { model?: string | null; project?: string | null; system?: string; temporary?: boolean; title?: string | null };
+
+export type NewPushSubscription = { endpoint: string; keys: PushKeys };
+
+export type NewSchedule = { action?: "remind" | "run" | "watch" | null; budget_tokens?: number | null; channels?: readonly ("page" | "push" | "email" | "webhook")[] | null; conversation?: string; missed?: "once" | "skip" | null; paused?: boolean | null; text?: string; title?: string | null; url?: string | null; when: string; zone?: string | null };
+
+export type NoticeList = { cursor: string | null; items: readonly NoticeShown[] };
+
+export type NoticeShown = { at: string; conversation: string; id: string; kind: "reminder" | "result" | "trouble"; link: string; schedule: string; seen_at: string | null; text: string; title: string; untrusted: boolean };
 
 export type Offered = { description?: string | null; function?: Function | null; name?: string | null; parameters?: Record<string, unknown> | null; type?: string };
 
@@ -302,6 +344,12 @@ export type PersonPatch = { about_me?: string | null; address?: AddressParts | n
 
 export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
 
+export type PushBrowser = { created_at: string; host: string; id: string };
+
+export type PushKeys = { auth: string; p256dh: string };
+
+export type PushShown = { browsers: readonly PushBrowser[]; public_key: string };
+
 export type Question = { filters?: readonly string[]; question: string; stream?: boolean };
 
 export type Reasoning = { effort?: string | null };
@@ -332,6 +380,16 @@ export type RunStarted = { at: number; conversation: string; kind: "run_started"
 
 export type Said = { attachments?: readonly string[] | null; content: string; role?: "user" };
 
+export type ScheduleHistory = { cursor: string | null; items: readonly ScheduleRunShown[] };
+
+export type ScheduleList = { cursor: string | null; items: readonly ScheduleShown[] };
+
+export type SchedulePatch = { action?: "remind" | "run" | "watch" | null; budget_tokens?: number | null; channels?: readonly ("page" | "push" | "email" | "webhook")[] | null; missed?: "once" | "skip" | null; paused?: boolean | null; text?: string | null; title?: string | null; url?: string | null; version?: number | null; when?: string | null; zone?: string | null };
+
+export type ScheduleRunShown = { conversation: string; due_at: string; ended_at: string | null; error: string; id: string; late_s: number; message: string; notice: string; outcome: "running" | "done" | "failed" | "missed" | "skipped" | "waiting_for_approval" | "unknown"; run: string; started_at: string };
+
+export type ScheduleShown = { action: "remind" | "run" | "watch"; at: string | null; budget_tokens: number | null; channels: readonly ("page" | "push" | "email" | "webhook")[]; conversation: string; created_at: string; id: string; last: LastRunShown | null; missed: "once" | "skip"; next_at: string | null; next_words: string; paused: boolean; recurrence: string; recurrence_words: string; results: string; snoozed_until: string | null; text: string; title: string; untrusted: boolean; updated_at: string; url: string; version: number; zone: string };
+
 export type SessionShown = { by_key: boolean; needed: boolean; rights: readonly string[]; user: Person | null };
 
 export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; memory_agent: string; model: string | null; model_help: string; models: readonly string[]; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
@@ -340,9 +398,27 @@ export type ShareDraft = { writes?: boolean };
 
 export type SignInBody = { key?: string | null; name?: string | null; password?: string | null };
 
+export type Snooze = { minutes?: number | null; until?: string | null };
+
 export type StreamOptions = { include_usage?: boolean };
 
 export type SummaryShown = { at: string; covered_messages: number; text: string };
+
+export type TaskDeletion = { deleted: number; undo: string };
+
+export type TaskDraft = { depends_on?: readonly string[] | null; description?: string | null; due_at?: string | null; due_date?: string | null; estimated_hours?: number | null; links?: readonly bethink__web__tasks___LinkGiven[] | null; parent?: string | null; priority?: "low" | "medium" | "high" | "urgent" | null; project?: string | null; recurrence?: string | null; recurs_from?: "due" | "done" | null; reminders?: readonly number[] | null; status?: "backlog" | "todo" | "in_progress" | "blocked" | "done" | "archived" | null; tags?: readonly string[] | null; title?: string | null; words?: string | null; zone?: string | null };
+
+export type TaskLink = { id: string; kind: "conversation" | "message" | "fact" | "page" | "document" | "event"; title?: string | null };
+
+export type TaskList = { counts: Record<string, number>; cursor: string | null; items: readonly TaskShown[] };
+
+export type TaskPatch = { depends_on?: readonly string[] | null; description?: string | null; due_at?: string | null; due_date?: string | null; estimated_hours?: number | null; links?: readonly bethink__web__tasks___LinkGiven[] | null; parent?: string | null; position?: TaskPlace | null; priority?: "low" | "medium" | "high" | "urgent" | null; project?: string | null; recurrence?: string | null; recurs_from?: "due" | "done" | null; reminders?: readonly number[] | null; status?: "backlog" | "todo" | "in_progress" | "blocked" | "done" | "archived" | null; tags?: readonly string[] | null; title?: string | null; zone?: string | null };
+
+export type TaskPlace = { after?: string | null; before?: string | null };
+
+export type TaskReading = { text: string; words: string };
+
+export type TaskShown = { blocked_by: number; children: number; children_done: number; conversation: string | null; created_at: string; depends_on: readonly NeededTask[]; description: string; done_at: string | null; due_at: string | null; due_date: string | null; due_words: string | null; estimated_hours: number | null; id: string; links: readonly TaskLink[]; next?: string | null; overdue: boolean; parent: string | null; position: number; priority: "low" | "medium" | "high" | "urgent"; project: string | null; recurrence: string | null; recurrence_words: string | null; recurs_from: "due" | "done"; reminders: readonly number[]; status: "backlog" | "todo" | "in_progress" | "blocked" | "done" | "archived"; tags: readonly string[]; title: string; understood?: string | null; undo?: string | null; untrusted: boolean; updated_at: string; version: number; zone: string };
 
 export type TextConfig = { format?: TextFormat | null };
 
@@ -366,9 +442,17 @@ export type ToolRun = { arguments: string; attachments: readonly MessageAttachme
 
 export type ToolShown = { description: string; effect: "read" | "write" | "destructive" | "egress"; name: string; parameters: Record<string, unknown>; rule: "auto" | "ask" | "deny" | null; source: string; trust: "owner" | "untrusted" };
 
+export type UnderstoodTask = { ambiguous?: readonly TaskReading[]; due_at?: string | null; due_date?: string | null; priority?: "low" | "medium" | "high" | "urgent" | null; problem?: string | null; project?: string | null; recurrence?: string | null; recurs_from?: "due" | "done" | null; tags?: readonly string[]; title: string; words?: string | null };
+
 export type UndoBody = { token: string };
 
-export type UploadDraft = { collection?: string | null; media_type?: string; name: string; project?: string | null; sha256?: string; size: number; tags?: readonly string[] };
+export type UndoToken = { token: string };
+
+export type UndoneEvents = { items: readonly EventShown[] };
+
+export type UndoneTasks = { items: readonly TaskShown[] };
+
+export type UploadDraft = { collection?: string | null; media_type?: string; name: string; project?: string | null; sha256?: string; size: number; tags?: readonly string[]; version_of?: string | null };
 
 export type UploadShown = { document: DocumentShown | null; expires_at: string; id: string; offset: number };
 
@@ -465,3 +549,7 @@ export type WaitingTool = { change: "new" | "changed"; description: string; name
 export type Warned = { kind: "warning"; message: string; part: string };
 
 export type WindowFilled = { history: number; memory: number; summary: number; system: number; tools: number; window: number };
+
+export type bethink__web__calendar___LinkGiven = { id: string; kind: "conversation" | "message" | "fact" | "page" | "document" | "task" };
+
+export type bethink__web__tasks___LinkGiven = { id: string; kind: "conversation" | "message" | "fact" | "page" | "document" | "event" };

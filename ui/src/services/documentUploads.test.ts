@@ -144,3 +144,16 @@ test("what another tab sends is not sent twice", async () => {
   await vi.waitFor(() => expect(all.uploads.store.get()).toEqual([]));
   expect([all.server.got.size, kept.held.size]).toEqual([0, 1]);
 });
+
+test("a newer version says whose it is, also after a reload", async () => {
+  const { uploads, server, kept } = set();
+  server.refuse = () => new Problem("bad", "Refused", "", 422);
+  uploads.add([{ file: file("b.pdf"), versionOf: "d1" }]);
+  await vi.waitFor(() => expect(uploads.store.get()[0]?.state).toBe("failed"));
+  expect([...server.got.values()][0]?.version_of).toBe("d1");
+  const later = set(kept, server);
+  server.refuse = null;
+  await later.uploads.takeUp();
+  expect(later.uploads.store.get()[0]?.versionOf).toBe("d1");
+  await vi.waitFor(() => expect(later.uploads.store.get()[0]?.state).toBe("done"));
+});

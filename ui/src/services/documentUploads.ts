@@ -11,6 +11,8 @@ export type DocumentUpload = {
   name: string;
   size: number;
   collection: string | null;
+  /** The document whose newer version it is. */
+  versionOf: string | null;
   /** Bytes that the server has. */
   gone: number;
   state: "waiting" | "going" | "lost" | "failed" | "done";
@@ -24,7 +26,7 @@ const AGAIN_MS = [1000, 2000, 5000, 15_000] as const;
 const OUT_OF_STEP = [404, 409, 410];
 
 type Opened = { upload: string; offset: number; isThere: boolean };
-type Given = { file: File; collection?: string | null | undefined };
+type Given = { file: File; collection?: string | null | undefined; versionOf?: string };
 type Hooks = {
   api: () => Promise<UploadsApi>;
   kept: KeptFiles;
@@ -52,9 +54,9 @@ export class DocumentUploads {
   };
 
   add = (given: readonly Given[]): void => {
-    for (const { file, collection = null } of given) {
+    for (const { file, collection = null, versionOf = null } of given) {
       const key = this.#hooks.newKey?.() ?? crypto.getRandomValues(new Uint32Array(3)).join("-");
-      const kept = { key, file, collection, upload: null };
+      const kept = { key, file, collection, versionOf, upload: null };
       this.#enqueue(kept);
       void this.#hooks.kept.put(kept);
     }
@@ -93,10 +95,10 @@ export class DocumentUploads {
   #enqueue(kept: KeptFile): void {
     this.#files.set(kept.key, kept);
     const { name, size } = kept.file;
-    const { key, collection } = kept;
+    const { key, collection, versionOf = null } = kept;
     this.store.set([
       ...this.store.get(),
-      { key, name, size, collection, gone: 0, state: "waiting", problem: null },
+      { key, name, size, collection, versionOf, gone: 0, state: "waiting", problem: null },
     ]);
   }
 
@@ -182,9 +184,13 @@ export class DocumentUploads {
     if (known) {
       return { upload: known.id, offset: known.offset, isThere: Boolean(known.document) };
     }
-    const { file, collection } = kept;
+    const { file, collection, versionOf } = kept;
     const { name, size, type } = file;
-    const more = { ...(type ? { media_type: type } : {}), ...(collection ? { collection } : {}) };
+    const more = {
+      ...(type ? { media_type: type } : {}),
+      ...(collection ? { collection } : {}),
+      ...(versionOf ? { version_of: versionOf } : {}),
+    };
     const begun = await api.begin({ name, size, ...more });
     const now = { ...kept, upload: begun.id };
     this.#files.set(kept.key, now);

@@ -5,6 +5,8 @@ export type KeptFile = {
   key: string;
   file: File;
   collection: string | null;
+  /** The document whose newer version it is. */
+  versionOf?: string | null;
   /** The upload's id at the server, once it has begun. */
   upload: string | null;
 };

@@ -20,9 +20,10 @@ const OVER_MS = 6000;
 const SHOWN = 6;
 
 type Left = DocumentUpload & { state: keyof typeof faces };
-const isLeft = (one: DocumentUpload): one is Left => one.state !== "done";
+export const isLeft = (one: DocumentUpload): one is Left => one.state !== "done";
 
-function UploadLine({ one }: { one: Left }) {
+/** A file on its way: how far it is, and what can be done about it. */
+export function UploadLine({ one }: { one: Left }) {
   const { documentUploads: uploads } = useApp();
   const { icon: Icon, said } = faces[one.state];
   const going = one.state === "going" || one.state === "lost";

@@ -9,6 +9,7 @@ import { useFileDrop } from "../../kit/useFileDrop";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
 import { addressOfDocument, type DocumentPlace } from "../../services/router";
+import { useStore } from "../../services/store";
 import { useKey } from "../../services/useKey";
 import { useRead } from "../../services/useRead";
 import { useAgain } from "../../services/useReturn";
@@ -17,6 +18,7 @@ import { Details } from "./Details";
 import { type Asked, DocumentDialogs } from "./DocumentDialogs";
 import { Progress } from "./DocumentRow";
 import { FindBar } from "./FindBar";
+import { isLeft, UploadLine } from "./UploadQueue";
 import { useAsk } from "./useAsk";
 import { useCollections } from "./useCollections";
 import { useDocumentActions } from "./useDocumentActions";
@@ -88,21 +90,13 @@ function useTargets({ page, at }: DocumentPlace) {
   return [target, setTarget] as const;
 }
 
-function useNewVersion({ id, name }: Document) {
-  const { toasts, documentNews } = useApp();
-  const [gone, setGone] = useState<number | null>(null);
-  const replace = async (file: File) => {
-    setGone(0);
-    try {
-      await documentsApi.replace(id, file, setGone, new AbortController().signal);
-      toasts.show(`A new version of “${name}” is being read`);
-      await documentNews.tell();
-    } catch (error) {
-      toasts.fault(error);
-    }
-    setGone(null);
-  };
-  return { gone, replace };
+/** The newer version that is on its way: it goes on over lost connections and reloads, like any upload. */
+function useNewVersion({ id }: Document) {
+  const { documentUploads: uploads } = useApp();
+  const list = useStore(uploads.store);
+  const upload = list.filter(isLeft).find((each) => each.versionOf === id);
+  const replace = (file: File) => uploads.add([{ file, versionOf: id }]);
+  return { upload, replace };
 }
 
 function OpenDocument({ document, place }: { document: Document; place: DocumentPlace }) {
@@ -125,11 +119,11 @@ function OpenDocument({ document, place }: { document: Document; place: Document
   const { collections } = useCollections();
   const actions = useDocumentActions();
   const chat = useAsk();
-  const { gone, replace } = useNewVersion(document);
+  const { upload, replace } = useNewVersion(document);
   const { over, handlers } = useFileDrop(({ files }) => {
     const [file, ...others] = files;
     if (others.length) toasts.show("Drop one file to make it the new version");
-    else if (file) void replace(file);
+    else if (file) replace(file);
   });
   useKey("find", () => setFinding(true));
   // biome-ignore lint/correctness/useExhaustiveDependencies: another place is looked for anew
@@ -147,12 +141,7 @@ function OpenDocument({ document, place }: { document: Document; place: Document
     [toasts],
   );
   const details = (
-    <Details
-      document={document}
-      content={content}
-      actions={actions}
-      onVersion={(file) => void replace(file)}
-    />
+    <Details document={document} content={content} actions={actions} onVersion={replace} />
   );
   const version = useMemo(
     () => document.versions.find((each) => each.content === content),
@@ -211,11 +200,12 @@ function OpenDocument({ document, place }: { document: Document; place: Document
             </Notice>
           )}
           {!panel && !isOlder && <Progress document={document} actions={actions} />}
-          {gone !== null && (
-            <p role="status">
-              Uploading the new version{" "}
-              <progress max={1} value={gone} aria-label="Uploading the new version" />
-            </p>
+          {upload && (
+            <section className="doc-uploads" aria-label="New version">
+              <ul>
+                <UploadLine one={upload} />
+              </ul>
+            </section>
           )}
         </div>
         <Suspense fallback={<Skeleton lines={8} label="Loading the document" />}>
