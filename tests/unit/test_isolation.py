@@ -93,6 +93,7 @@ class Walk:
                 f"/conversations/{self.ids['conversation']}",
                 f"/conversations/{self.ids['conversation']}/files",
                 "/people",
+                "/tasks",
                 "/keys",
                 f"/vault/pages/{self.ids['path']}",
                 f"/vault/history/{self.ids['path']}",
@@ -150,6 +151,7 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     event = await made("/calendar/events", json={"title": HERS, "start": "2026-12-04T09:00"})
     schedule = await made("/schedules", json={"text": HERS, "when": "tomorrow at 9"})
     notice = await made("/schedules/delivery/try")
+    task = await made("/tasks", json={"title": HERS})
     part = await made("/documents/uploads", json={"name": f"{SECRET}.md", "size": 9})
     ids = {
         "path": path,
@@ -159,6 +161,8 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
         "document": document["id"],
         "upload": part["id"],
         "event": event["event"],
+        "task": task["id"],
+        "task_undo": task["undo"],
         "event_undo": event["undo"],
         "schedule": schedule["id"],
         "notice": notice["id"],
@@ -242,6 +246,9 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /schedules/{schedule}/snooze": {"json": {"minutes": 5}},
         "PUT /schedules/delivery": {"json": {"quiet_hours": ""}},
         "POST /schedules/push": {"json": {"endpoint": "https://push.example.org/x", "keys": PUSH_KEYS}},
+        "POST /tasks": {"json": {"words": "Feed the newt tomorrow"}},
+        "PATCH /tasks/{task}": {"json": {"title": "Bob was here"}},
+        "POST /tasks/undo": {"json": {"token": ids["task_undo"]}},
         "POST /people": {"json": {"name": "B", "surname": "B", "email": "b@example.org", "about_me": "b"}},
         "PATCH /people/{person}": {"json": {"name": "Bob was here"}},
         "PUT /vault/pages/{path}": {"json": {"text": "Bob was here", "if_version": "hers"}},
@@ -261,6 +268,7 @@ QUERIES = {
     "GET /documents/graph/focus": {"node": "fact:{memory}"},
     "GET /documents/graph/search": {"query": "quetzal"},
     "GET /recall": {"query": "quetzal"},
+    "GET /tasks/understand": {"text": "Feed the newt tomorrow"},
     "GET /calendar/events": {"start": "2026-12-01", "end": "2027-01-01"},
     "GET /calendar/free": {"start": "2026-12-01", "end": "2027-01-01"},
     "GET /conversations/search": {"query": "quetzal"},
@@ -385,6 +393,11 @@ def arguments(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "search_users": {"name": SECRET},
         "update_user": {"id": ids["person"], "name": "Bob was here"},
         "delete_user": {"id": ids["person"]},
+        "create_task": {"title": "Feed the newt", "parent": ids["task"]},
+        "list_tasks": {"tag": "quetzal"},
+        "update_task": {"task_id": ids["task"], "title": "Bob was here"},
+        "search_tasks": {"query": "quetzal"},
+        "delete_task": {"task_id": ids["task"]},
         "extract_file_content": {"file_url": f"/files/{ids['file']}"},
         "read_file": {"file_path": ids["path"]},
         "search_files": {"query": "quetzal"},

@@ -180,6 +180,11 @@ CLOCK_FORMS: Final[tuple[Form, ...]] = (
         rf"(?:at\s+|@\s?|um\s+|gegen\s+)(?P<h>{NUMBER})(?!\s*{UNIT})(?P<m>)(?P<half>)(?P<uhr>)(?:\s+o['’]?clock)?",
         _clock,
     ),
+    form(
+        rf"(?P<h>{NUMBER})(?P<m>)(?P<half>)(?P<uhr>)(?=\s+(?:in\s+the\s+(?:morning|afternoon|evening)|at\s+night"
+        r"|morgens|vormittags|nachmittags|abends|nachts)\b)",
+        _clock,
+    ),
     form(rf"(?P<h>{NUMBER})\s+o['’]?clock(?P<m>)(?P<half>)(?P<uhr>)", _clock),
     form(rf"(?P<h>{NUMBER})\s+(?P<uhr>uhr)(?P<m>)(?P<half>)", _clock),
     form(

@@ -434,7 +434,7 @@ DAY_FORMS: Final[tuple[Form, ...]] = (
         _days_of_month,
     ),
     form(r"(?:at|on|over)\s+the\s+weekend|am\s+wochenende", _weekend),
-    form(rf"(?:in\s+|im\s+)?(?P<m>{MONTH})(?:\s+(?P<y>(?:19|20|21)\d\d))?", _whole_month, loose=False),
+    form(rf"(?:in\s+|im\s+)?(?P<m>{MONTH})(?:\s+(?P<y>(?:19|2[0-3])\d\d))?", _whole_month, loose=False),
     form(r"(?P<y>\d{4})-(?P<m>\d\d)", _iso_month, loose=False),
     form(
         rf"(?:at\s+|by\s+)?(?:the\s+)?(?P<e>end|start|beginning)\s+of\s+(?:the\s+|(?P<q>{QUALIFIER})\s+)?(?P<u>week|month|year)",

@@ -214,7 +214,7 @@ def place_of(word: str | None) -> int | None:
     return 0 if _THIS.fullmatch(word) else 1 if _NEXT.fullmatch(word) else -1
 
 
-YEAR: Final = r"(?:,?\s+(?P<y>(?:19|20|21)\d\d))?"
+YEAR: Final = r"(?:,?\s+(?P<y>(?:19|2[0-3])\d\d))?"
 DAY_OF_MONTH: Final = r"(?:\d{1,2}(?:st|nd|rd|th|\.)?)"
 QUALIFIER: Final = (
     r"(?:this|next|coming|last|current|diese[nrsm]?|nächste[nrsm]?|naechste[nrsm]?|kommende[nrsm]?"

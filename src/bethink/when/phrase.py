@@ -30,6 +30,7 @@ class Phrase:
 
     dates: list[tuple[str, DatePart]] = field(default_factory=list[tuple[str, DatePart]])
     clocks: list[ClockPart] = field(default_factory=list[ClockPart])
+    clock_lead: str = ""
     rules: list[RulePart] = field(default_factory=list[RulePart])
     one: dict[type[Any], Any] = field(default_factory=dict[type[Any], Any])
 
@@ -43,6 +44,9 @@ class Phrase:
             case DatePart():
                 self.dates.append((lead, part))
             case ClockPart():
+                if self.clocks and lead != "until" and self.clock_lead != "from":
+                    raise NotUnderstood("Two times are named here: give one.")
+                self.clock_lead = self.clock_lead or lead
                 self.clocks.append(part)
             case RulePart():
                 self.rules.append(part)
