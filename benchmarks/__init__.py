@@ -37,6 +37,7 @@ class How:
     owners: int | None = None
     turns: tuple[int, ...] | None = None
     files: int | None = None
+    parts: tuple[str, ...] = ()
 
 
 def run(names: Sequence[str], settings: Settings, *, file: Path | None, how: How) -> None:
@@ -137,19 +138,27 @@ async def _vault(_: Settings, how: How) -> Rows:
 
 async def _documents(settings: Settings, how: How) -> Rows:
     from benchmarks.documents.corpus import FILES
+    from benchmarks.documents.folders import measure_folders
     from benchmarks.documents.graph import measure_graph
     from benchmarks.documents.reading import measure_reading
     from benchmarks.documents.retrieval import FILES_ASKED, measure_retrieval
     from benchmarks.documents.scale import measure_scale
+    from benchmarks.documents.served import FILES_SERVED, measure_served
     from bethink.embeddings.minilm import MiniLmEmbeddings
 
     embeddings = MiniLmEmbeddings(settings.models)
-    return [
-        *await measure_reading(how.files or FILES, how.peer_python),
-        *await measure_retrieval(embeddings, how.files or FILES_ASKED, how.peer_python),
-        *await measure_scale(),
-        *await measure_graph(embeddings, how.files or FILES_ASKED),
-    ]
+    parts: dict[str, Callable[[], Coroutine[Any, Any, Rows]]] = {
+        "reading": lambda: measure_reading(how.files or FILES, how.peer_python),
+        "retrieval": lambda: measure_retrieval(embeddings, how.files or FILES_ASKED, how.peer_python),
+        "scale": measure_scale,
+        "graph": lambda: measure_graph(embeddings, how.files or FILES_ASKED),
+        "folders": measure_folders,
+        "served": lambda: measure_served(settings.models, how.files or FILES_SERVED),
+    }
+    if unknown := sorted(set(how.parts) - set(parts)):
+        message = f"There is no part {unknown[0]!r} of documents; there are {', '.join(parts)}."
+        raise BadInput(message)
+    return [row for name in how.parts or parts for row in await parts[name]()]
 
 
 _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {

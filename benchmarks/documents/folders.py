@@ -1,20 +1,18 @@
 """What watched folders cost: adding many small files, and looking at a folder in which nothing changed.
 
-`python -m benchmarks.documents.folders [FILES]`; a SQLite data directory, words and pages of real size, the
-hashing embedder, and the real process that reads files (unless `--fake`, which reads in this one).
+A SQLite data directory, words and pages of real size, the hashing embedder; files are read in this process.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import sys
 import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
 import anyio.to_thread
@@ -30,12 +28,15 @@ from bethink.settings import Settings, VaultSettings
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from bethink.app import App
     from bethink.documents.reading.extraction import Extraction
     from bethink.documents.reading.messages import Kind
+    from bethink.principal import Principal
 
 _FILES: Final = 10_000
 _IN_A_FOLDER: Final = 100
 _WORDS: Final = 120
+_LOOKS: Final = 3
 _OLD: Final = 1_700_000_000
 
 
@@ -71,9 +72,9 @@ def _write(root: Path, count: int) -> None:
         os.utime(file, (_OLD, _OLD))  # one that was just written is waited for
 
 
-async def main(count: int, *, fake: bool) -> None:
-    """Print the figures."""
-    with TemporaryDirectory() as home:
+async def measure_folders(count: int = _FILES) -> list[dict[str, Any]]:
+    """One row: files of a folder are added, looked at again without a change, and one of them is changed."""
+    with TemporaryDirectory(prefix="bethink-bench-") as home:
         root = Path(home, "notes")
         await anyio.to_thread.run_sync(_write, root, count)
         settings = Settings(data_dir=Path(home, "data"), vault=VaultSettings(mirror=False))
@@ -83,46 +84,46 @@ async def main(count: int, *, fake: bool) -> None:
         ):
             me = await app.accounts.authenticate(audience="bench")
             documents = app.features.of(Documents)
-            if fake:
-                documents.ingest.extraction = cast("Extraction", _InProcess())
+            documents.ingest.extraction = cast("Extraction", _InProcess())
             folder = await documents.folders.add(me, str(root))
             began = time.perf_counter()
             await documents.folders.sync(me, folder.id)
             added = time.perf_counter()
-            _say(f"{count:,} files added: {added - began:.1f} s, {count / (added - began):.0f} a second")
-            slowest = 0.0
-            while await app.ports.store.count(me.owner, CONTENTS, {"stage": "ready"}) < count:
-                asked = time.perf_counter()
-                await app.ports.store.count(me.owner, CONTENTS, {"stage": "waiting"})
-                slowest = max(slowest, time.perf_counter() - asked)
-                await anyio.sleep(0.1)
+            slowest = await _read_by_now(app, me.owner, count)
             read = time.perf_counter()
-            _say(
-                f"read and indexed: {read - added:.1f} s more, {count / (read - began):.0f} a second in all;"
-                f" the slowest other read of the store meanwhile {slowest * 1e3:.0f} ms"
-            )
-            for _ in range(3):
-                began, busy = time.perf_counter(), time.process_time()
-                await documents.folders.sync(me, folder.id)
-                _say(
-                    f"nothing changed: {time.perf_counter() - began:.2f} s"
-                    f" ({time.process_time() - busy:.2f} s CPU)"
-                )
+            looks = [await _looked(documents, me, folder.id) for _ in range(_LOOKS)]
             change = root / "000" / "note 0.md"
             await anyio.to_thread.run_sync(change.write_text, "# Note 0\n\nThe heron is grey.")
-            await anyio.sleep(1.1)
-            began = time.perf_counter()
+            await anyio.sleep(1.1)  # one that was just written is waited for
+            changed = time.perf_counter()
             await documents.folders.sync(me, folder.id)
             while not any("heron" in hit.text for hit in await app.library.search(me, "grey heron")):  # noqa: ASYNC110
                 await anyio.sleep(0.02)
-            _say(f"one changed file found: {time.perf_counter() - began:.2f} s behind the look")
+            return [
+                {
+                    "folder": f"{count} files",
+                    "added_per_s": round(count / (added - began)),
+                    "read_and_indexed_per_s": round(count / (read - began)),
+                    "slowest_other_read_ms": round(slowest * 1_000),
+                    "unchanged_s": round(min(looks), 2),
+                    "unchanged_slowest_s": round(max(looks), 2),
+                    "changed_found_s": round(time.perf_counter() - changed, 2),
+                }
+            ]
 
 
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+async def _read_by_now(app: App, owner: str, count: int) -> float:
+    """Wait until all is read; the seconds that the slowest other read of the store took meanwhile."""
+    slowest = 0.0
+    while await app.ports.store.count(owner, CONTENTS, {"stage": "ready"}) < count:
+        asked = time.perf_counter()
+        await app.ports.store.count(owner, CONTENTS, {"stage": "waiting"})
+        slowest = max(slowest, time.perf_counter() - asked)
+        await anyio.sleep(0.1)
+    return slowest
 
 
-if __name__ == "__main__":
-    numbers = [int(one) for one in sys.argv[1:] if one.isdigit()]
-    anyio.run(lambda: main(numbers[0] if numbers else _FILES, fake="--fake" in sys.argv))
+async def _looked(documents: Documents, me: Principal, folder: str) -> float:
+    began = time.perf_counter()
+    await documents.folders.sync(me, folder)
+    return time.perf_counter() - began

@@ -42,6 +42,10 @@ COMMANDS = Commands()
         " or mem0; markitdown, kreuzberg or llama-index-core",
     ),
     arg("--files N", "with `documents`: how many files the corpus has, 1000 unless told", type=int),
+    arg(
+        "--parts NAME,NAME",
+        "with `documents`: only reading, retrieval, scale, graph, folders or served",
+    ),
     arg("--json FILE", "also write the figures to FILE"),
 )
 def _measure(options: Namespace) -> int:
@@ -72,6 +76,7 @@ def _measure(options: Namespace) -> int:
         options.owners,
         _numbers(options.turns, "--turns"),
         options.files,
+        tuple(filter(None, (options.parts or "").split(","))),
     )
     benchmarks.run(options.names, settings_of(options), file=file, how=how)
     return Exit.OK

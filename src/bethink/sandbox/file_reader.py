@@ -73,7 +73,10 @@ class ForkingReader:
         try:
             with theirs:
                 process = await ChildProcess.start(
-                    *(sys.executable, "-P", "-m", _MODULE),
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    _MODULE,
                     stdin=theirs.fileno(),
                     stdout=DEVNULL,
                     stderr=DEVNULL,

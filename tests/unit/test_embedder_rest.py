@@ -1,0 +1,60 @@
+"""Long jobs of the embedder give way to questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+import anyio
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bethink.embeddings import minilm
+from bethink.embeddings.minilm import DIMENSIONS, MiniLmEmbeddings, MiniLmSession
+
+pytestmark = pytest.mark.anyio
+
+
+class FakeSession:
+    """Embeds a text a step, and writes down which."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def embed_in_steps(self, texts: Sequence[str]) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        for index, text in enumerate(texts):
+            self.steps.append(text)
+            yield [index], np.zeros((1, DIMENSIONS), dtype=np.float32)
+
+
+def embedder(session: FakeSession) -> MiniLmEmbeddings:
+    made = MiniLmEmbeddings(Path())
+    made._session = cast("MiniLmSession", session)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return made
+
+
+async def test_a_long_job_rests_behind_a_question_and_questions_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(minilm, "_QUIET_S", 60.0)
+    monkeypatch.setattr(minilm, "_LONGEST_REST_S", 60.0)
+    session = FakeSession()
+    embeddings = embedder(session)
+    await embeddings.embed(["asked"])
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(embeddings.embed, ["one", "two", "three"])
+        await anyio.wait_all_tasks_blocked()
+        await embeddings.embed(["asked again"])
+        assert session.steps == ["asked", "asked again"]
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_long_job_ends_however_many_questions_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minilm, "_QUIET_S", 60.0)
+    monkeypatch.setattr(minilm, "_LONGEST_REST_S", 0.0)
+    session = FakeSession()
+    embeddings = embedder(session)
+    await embeddings.embed(["asked"])
+    assert len(await embeddings.embed(["one", "two", "three"])) == 3
