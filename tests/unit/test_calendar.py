@@ -10,7 +10,7 @@ import pytest
 from bethink.calendar import Calendar, EventChange, EventConflict, EventTarget, Hours
 from bethink.calendar.service import Scope
 from bethink.clock import FakeClock, to_datetime, to_us
-from bethink.errors import BadInput, UnknownId
+from bethink.errors import Ambiguous, BadInput, UnknownId
 from bethink.principal import Principal
 from tests.house import House, open_house, ports_of
 
@@ -355,3 +355,71 @@ async def test_a_range_is_bounded_and_searched() -> None:
         assert await listed(house, *DECEMBER, event_type="Appointment") == ["Dentist 2026-12-04 10:40"]
         with pytest.raises(BadInput, match="after its start"):
             await calendar.range(house.me, start=end, end=start)
+
+
+@pytest.mark.requirement("R150")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"start": "tomorrow at 9"}, "Wednesday, 2 December 2026, 09:00 to 10:00 (Europe/Berlin)"),
+        ({"start": "Friday week"}, "Friday, 11 December 2026"),
+        ({"start": "tomorrow from 9 to 11"}, "Wednesday, 2 December 2026, 09:00 to 11:00 (Europe/Berlin)"),
+        (
+            {"start": "2026-12-04T09:00", "end": "11:30"},
+            "Friday, 4 December 2026, 09:00 to 11:30 (Europe/Berlin)",
+        ),
+        (
+            {"start": "every Friday at 9", "duration_minutes": 30},
+            "Friday, 4 December 2026, 09:00 to 09:30 (Europe/Berlin), every week on Friday",
+        ),
+        (
+            {"start": "übermorgen um halb drei nachmittags", "recurrence": "every weekday"},
+            "Thursday, 3 December 2026, 14:30 to 15:30 (Europe/Berlin), every weekday",
+        ),
+        (
+            {"start": "tomorrow at 9", "zone": "Asia/Tokyo"},
+            "Wednesday, 2 December 2026, 01:00 to 02:00 (Europe/Berlin)",
+        ),
+    ],
+)
+async def test_times_in_words_are_understood_and_said(given: dict[str, Any], said: str) -> None:
+    async with at_berlin() as house:
+        calendar = house.app.features.of(Calendar)
+        change = await calendar.create(house.me, {"title": "Review", **given})
+        assert calendar.said(house.me, change.instance) == said
+
+
+async def test_words_with_several_meanings_are_asked() -> None:
+    async with at_berlin() as house:
+        with pytest.raises(Ambiguous) as asked:
+            await made(house, "Review", "12/4")
+        assert len(asked.value.choices) == 2
+        with pytest.raises(BadInput, match="is no rule"):
+            await made(house, "Review", "tomorrow at 9", recurrence="tomorrow")
+        with pytest.raises(BadInput, match="never done"):
+            await made(house, "Review", "tomorrow at 9", recurrence="every 2 days after done")
+
+
+@pytest.mark.requirement("R150")
+async def test_reminders_fall_due_before_their_instances_and_move_with_them() -> None:
+    async with at_berlin() as house:
+        calendar, features, owner = house.app.features.of(Calendar), house.app.features, house.me.owner
+        rule = {"recurrence": "FREQ=DAILY;COUNT=3", "reminders": [60, 10]}
+        one = (await made(house, "Pills", "2026-12-02T09:00", **rule)).instance
+        await made(house, "Quiet", "2026-12-02T11:00")
+        assert await features.next_due(owner, us("2026-12-01T09:00+01:00")) == us("2026-12-02T08:00+01:00")
+        assert await features.next_due(owner, us("2026-12-02T08:00:01+01:00")) == us("2026-12-02T08:50+01:00")
+        found = await features.due(owner, us("2026-12-02T08:00+01:00"), us("2026-12-03T08:01+01:00"))
+        assert [due.at for due in found] == [
+            us(f"2026-12-{at}+01:00") for at in ("02T08:00", "02T08:50", "03T08:00")
+        ]
+        assert found[0].link == f"/calendar/events/{one.id}"
+        assert found[0].text == "Pills: Wednesday, 2 December 2026, 09:00 to 10:00"
+        moved = EventTarget(one.id, "this")
+        await calendar.update(house.me, moved, {"start": "2026-12-02T12:00"})
+        again = await features.due(owner, us("2026-12-02T08:00+01:00"), us("2026-12-02T12:00+01:00"))
+        assert [due.at for due in again] == [us("2026-12-02T11:00+01:00"), us("2026-12-02T11:50+01:00")]
+        assert again[0].id not in {due.id for due in found}
+        await calendar.update(house.me, moved, {"status": "cancelled"})
+        assert await features.next_due(owner, us("2026-12-01T09:00+01:00")) == us("2026-12-03T08:00+01:00")
+        assert await features.next_due(owner, us("2027-01-01T09:00+01:00")) is None

@@ -38,6 +38,7 @@ _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}|[a-zA-Z]{3,20}")
+_FORMAL: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T.*)?$|(?:RRULE:)?FREQ=", re.IGNORECASE)
 _TIMES: Final = frozenset({"start", "end", "all_day", "zone", "duration_minutes"})
 
 
@@ -52,7 +53,9 @@ def checked(given: Mapping[str, Any], now: datetime, before: Event | None = None
 
     Raises:
         BadInput: a field is unknown or its value unfit; the sentence names all of them.
+        Ambiguous, NotUnderstood: a time in words has several meanings, or there is no such one.
     """
+    given = _in_times(given, now, before)
     reasons: list[str] = []
     values: dict[str, Any] = {}
     for name, value in given.items():
@@ -74,6 +77,26 @@ def checked(given: Mapping[str, Any], now: datetime, before: Event | None = None
     if reasons:
         raise BadInput(f"The event is not valid. {'; '.join(reasons)}.")
     return values
+
+
+def is_words(value: object) -> bool:
+    """Whether a time or a rule is said in words: no ISO 8601, and no RRULE."""
+    return isinstance(value, str) and bool(value.strip()) and not _FORMAL.match(value.strip())
+
+
+def _in_times(given: Mapping[str, Any], now: datetime, before: Event | None) -> Mapping[str, Any]:
+    """The fields with times in place of words, which are meant in the zone that is given, or the event's."""
+    if not (is_words(given.get("start")) or is_words(given.get("end")) or is_words(given.get("recurrence"))):
+        return given
+    from bethink.calendar.words import resolved  # what reads words takes a while to load
+
+    try:
+        name = _zone(given, now, before)
+    except InvalidField:
+        return given
+    zone = zone_of(name) if name else now.tzinfo
+    start = local(before.start).replace(tzinfo=zone) if before is not None else None
+    return resolved(given, now.astimezone(zone), start)
 
 
 def _value(name: str, value: object) -> Any:  # noqa: ANN401 - a type each

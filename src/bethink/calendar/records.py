@@ -121,6 +121,11 @@ class Event(Record, frozen=True, kw_only=True):
         return int(self.is_series or self.length > LONG)
 
     @property
+    def reminding(self) -> int:
+        """1 for what has reminders, in any instance."""
+        return int(bool(self.reminders or any(one.reminders for one in self.overrides)))
+
+    @property
     def begins(self) -> int:
         """The local start of the earliest instance, as if it were UTC, in microseconds."""
         moved = [one.start for one in self.overrides if one.start]
@@ -143,8 +148,8 @@ class Event(Record, frozen=True, kw_only=True):
 EVENTS: Final = Collection(
     "events",
     Event,
-    ("lasting", "begins", "ends", "uid", "created_at"),
-    scans=(("lasting", "begins"), ("lasting", "ends"), ("uid",), ("created_at",)),
+    ("lasting", "reminding", "begins", "ends", "uid", "created_at"),
+    scans=(("lasting", "begins"), ("lasting", "ends"), ("reminding", "ends"), ("uid",), ("created_at",)),
 )
 
 

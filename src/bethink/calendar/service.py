@@ -39,6 +39,7 @@ from bethink.calendar.series import (
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import DUE_CHANGED
+from bethink.recurrence import words
 from bethink.store import Delete, Put, Scan, items_of, retry_conflicts
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from bethink.bus import Bus
+    from bethink.calendar.words import EventLine
     from bethink.clock import Clock
     from bethink.feature import Search
     from bethink.principal import Principal
@@ -150,6 +152,13 @@ class Calendar:
     bus: Bus
     new_id: Callable[[], str]
     search_index: Search
+
+    def said(self, principal: Principal, instance: Instance) -> str:
+        """When it is, as its owner understands it: with the zone, and how often."""
+        zone = zone_of(principal.time_zone)
+        rule = f", {words(instance.event.recurrence)}" if instance.event.recurrence else ""
+        where = "" if instance.all_day else f" ({zone})"
+        return f"{said_time(instance, zone)}{where}{rule}"
 
     def now(self, principal: Principal) -> datetime:
         """The time in the owner's zone, which `know_zones` has read."""
@@ -313,6 +322,18 @@ class Calendar:
 
     # --- changing ------------------------------------------------------------
 
+    async def read_line(self, principal: Principal, line: str) -> EventLine:
+        """The event that a line says, such as "Lunch with Bruna tomorrow at 12 @Enzo"; nothing is kept.
+
+        Raises:
+            BadInput: it says no title.
+            Ambiguous, NotUnderstood: its time has several meanings, or there is no such one.
+        """
+        from bethink.calendar.words import read_line  # what reads words takes a while to load
+
+        await know_zones(principal.time_zone)
+        return await anyio.to_thread.run_sync(read_line, line, self.now(principal))
+
     @retry_conflicts
     async def create(
         self,
@@ -329,15 +350,8 @@ class Calendar:
             BadInput: a field is unfit or missing; the sentence names each.
             EventConflict: something else stands there, and that is not allowed.
         """
-        values = await self._checked({"title": None, **given}, principal)
-        if not {"busy"} & values.keys():
-            values["busy"] = "T" in values["start"]
-        id, at = self.new_id(), self.clock.now_us()
-        blank = Event(id=id, uid=id, title="", start="", end="", created_at=at, updated_at=at)
-        event = msgspec.structs.replace(
-            blank, **{"conversation": conversation, **values}, untrusted=untrusted
-        )
-        event = synchronised(event)
+        event = await self._new(principal, given, conversation=conversation, untrusted=untrusted)
+        id, at = event.id, event.created_at
         found = await self.conflicts(principal, event)
         if found and not allow_conflict:
             raise await self._refuse(principal, event, found)
@@ -345,6 +359,33 @@ class Calendar:
         await self.commit(principal.owner, [put(event, 0), Put(UNDO, undo, 0)])
         instance = first_instance(event, zone=zone_of(principal.time_zone), version=1)
         return EventChange(instance=instance, undo=undo.id, conflicts=tuple(found))
+
+    async def drafted(self, principal: Principal, given: Mapping[str, Any]) -> Instance | None:
+        """The first instance of the event that fields would make, None if they say no time; nothing is kept.
+
+        Raises:
+            BadInput: a field is unfit or missing; the sentence names each.
+        """
+        if given.get("start") is None:
+            return None
+        return first_instance(await self._new(principal, given), zone=zone_of(principal.time_zone))
+
+    async def _new(
+        self,
+        principal: Principal,
+        given: Mapping[str, Any],
+        *,
+        conversation: str | None = None,
+        untrusted: bool = False,
+    ) -> Event:
+        values = await self._checked({"title": None, **given}, principal)
+        # Whole days are in nobody's way, unless that is said.
+        values.setdefault("busy", "T" in values["start"])
+        id, at = self.new_id(), self.clock.now_us()
+        blank = Event(id=id, uid=id, title="", start="", end="", created_at=at, updated_at=at)
+        return synchronised(
+            msgspec.structs.replace(blank, **{"conversation": conversation, **values}, untrusted=untrusted)
+        )
 
     @retry_conflicts
     async def update(

@@ -11,6 +11,7 @@ import msgspec
 
 from bethink.calendar.fields import checked_event
 from bethink.calendar.records import EVENTS, KIND, UNDO, Event, index_item, local
+from bethink.calendar.reminders import EventReminders
 from bethink.calendar.series import first_instance, zone_of
 from bethink.calendar.service import Calendar, put, said_time
 from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times
@@ -265,6 +266,7 @@ def _parsed(document: Mapping[str, Any]) -> Event:
 
 def _open(at: Surroundings) -> OpenFeature:
     calendar = Calendar(store=at.store, clock=at.clock, bus=at.bus, new_id=at.new_id, search_index=at.search)
+    reminders = EventReminders(at.store, at.acting)
     upkeep = CalendarUpkeep(calendar, _texts(at.store))
     return OpenFeature(
         service=calendar,
@@ -272,6 +274,8 @@ def _open(at: Surroundings) -> OpenFeature:
         forgettable=replace(upkeep.texts.forgettable, take=upkeep.take),
         cut=upkeep.cut,
         documents=[_form(calendar)],
+        due=reminders.due,
+        next_due=reminders.next_due,
         statistics=upkeep.statistics,
         retention=[
             RetentionRule(

@@ -14,7 +14,7 @@ from bethink.calendar.free_time import blocks
 from bethink.calendar.series import zone_of
 from bethink.calendar.service import know_zones
 from bethink.clock import to_datetime, to_us
-from bethink.errors import BadInput
+from bethink.errors import Ambiguous, BadInput
 from bethink.recurrence import words
 from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import MEDIA_TYPE, documented
@@ -139,7 +139,9 @@ class _LinkGiven(Body):
 
 
 class _Fields(Body):
-    start: str | None = Field(default=None, description="RFC 3339, a local time of `zone`, or a day.")
+    start: str | None = Field(
+        default=None, description="RFC 3339, a local time of `zone`, a day, or words such as “Friday at 9”."
+    )
     end: str | None = Field(default=None, description="Exclusive; an hour after the start by itself.")
     duration_minutes: int | None = Field(default=None, description="In place of `end`.")
     all_day: bool | None = None
@@ -151,7 +153,9 @@ class _Fields(Body):
     busy: bool | None = None
     attendees: list[AttendeeGiven] | None = None
     reminders: list[int] | None = None
-    recurrence: str | None = Field(default=None, description="A rule of RFC 5545, FREQ=…")
+    recurrence: str | None = Field(
+        default=None, description="A rule of RFC 5545, or words such as “every 2nd Friday”."
+    )
     categories: list[str] | None = None
     color: str | None = None
     links: list[_LinkGiven] | None = None
@@ -159,9 +163,12 @@ class _Fields(Body):
 
 
 class EventDraft(_Fields):
-    """An event to keep."""
+    """An event to keep: by its fields, or in a line as a person writes it, with fields for the rest."""
 
     title: str | None = None
+    words: str | None = Field(
+        default=None, description="Such as “Lunch with Bruna tomorrow from 12 to 13:30 @Enzo #family”."
+    )
     conversation: str | None = None
 
 
@@ -183,12 +190,36 @@ class EventUndo(Body):
     token: str
 
 
+class EventReading(BaseModel):
+    """One way to read a line: in words, and the line that means it."""
+
+    words: str
+    text: str
+
+
+class UnderstoodEvent(BaseModel):
+    """What a line would be taken for; nothing is kept."""
+
+    title: str
+    start: str | None = Field(default=None, description="RFC 3339, or a day.")
+    end: str | None = None
+    all_day: bool = False
+    location: str = ""
+    categories: list[str] = []
+    recurrence: str | None = None
+    recurrence_words: str | None = None
+    words: str | None = Field(default=None, description="When it is, and how often.")
+    ambiguous: list[EventReading] = Field(default=[], description="The ways to read its time, if several.")
+    problem: str | None = Field(default=None, description="Why the line would not be taken.")
+
+
 class UndoneEvents(BaseModel):
     """The events as they are again."""
 
     items: list[EventShown]
 
 
+_NO_TIME = "Say when it is, such as tomorrow at 12."
 _CONFLICT: dict[int | str, dict[str, Any]] = {
     **documented(404, 412),
     409: {"description": "Something else stands there.", "model": EventConflictProblem},
@@ -223,11 +254,49 @@ async def list_events(
 async def add_event(body: EventDraft, app: Served, caller: Caller) -> EventShown | Response:
     """Keep an event; where another takes up its time, it is refused, unless `allow_conflict`."""
     calendar = app.features.of(Calendar)
+    given = _given(body)
+    if (line := given.pop("words", None)) is not None:
+        given = (await calendar.read_line(caller, line)).fields | given
     try:
-        change = await calendar.create(caller, _given(body), allow_conflict=body.allow_conflict)
+        change = await calendar.create(caller, given, allow_conflict=body.allow_conflict)
     except EventConflict as error:
         return _taken(error, caller)
-    return _changed(change, caller)
+    return _changed(calendar, change, caller)
+
+
+@router.get("/understand")
+async def understand_event(
+    app: Served,
+    caller: Caller,
+    *,
+    text: Annotated[str, Query(max_length=1000, description="A line as a person writes it.")],
+) -> UnderstoodEvent:
+    """What a line would be taken for, as it is typed; nothing is kept."""
+    calendar = app.features.of(Calendar)
+    title = " ".join(text.split())
+    try:
+        draft = await calendar.drafted(caller, (line := await calendar.read_line(caller, text)).fields)
+    except Ambiguous as error:
+        readings = zip(error.choices, error.texts, strict=False)
+        both = [EventReading(words=words, text=text) for words, text in readings]
+        return UnderstoodEvent(title=title, ambiguous=both)
+    except BadInput as error:
+        return UnderstoodEvent(title=title, problem=error.message)
+    fields = line.fields
+    if draft is None:
+        return UnderstoodEvent(title=fields["title"], location=fields.get("location", ""), problem=_NO_TIME)
+    one = shown(draft, caller)
+    return UnderstoodEvent(
+        title=one.title,
+        start=one.start,
+        end=one.end,
+        all_day=one.all_day,
+        location=one.location,
+        categories=one.categories,
+        recurrence=one.recurrence,
+        recurrence_words=one.recurrence_words,
+        words=calendar.said(caller, draft),
+    )
 
 
 @router.post("/undo")
@@ -279,14 +348,12 @@ async def edit_event(
     if_match: _IfMatch = None,
 ) -> EventShown | Response:
     """Change an event, or of a series this instance, all that follow it, or all."""
-    target = EventTarget(event, scope, _version(if_match))
+    calendar, target = app.features.of(Calendar), EventTarget(event, scope, _version(if_match))
     try:
-        change = await app.features.of(Calendar).update(
-            caller, target, _given(body), allow_conflict=body.allow_conflict
-        )
+        change = await calendar.update(caller, target, _given(body), allow_conflict=body.allow_conflict)
     except EventConflict as error:
         return _taken(error, caller)
-    return _changed(change, caller)
+    return _changed(calendar, change, caller)
 
 
 @router.delete("/events/{event}", responses=documented(404, 412))
@@ -349,9 +416,10 @@ def _with_conflicts(found: Sequence[Instance], caller: Principal) -> list[EventS
     return [shown(one, caller, overlaps[one.id]) for one in found]
 
 
-def _changed(change: EventChange, caller: Principal) -> EventShown:
+def _changed(calendar: Calendar, change: EventChange, caller: Principal) -> EventShown:
     answer = shown(change.instance, caller, [one.id for one in change.conflicts])
-    return answer.model_copy(update={"undo": change.undo})
+    said = calendar.said(caller, change.instance)
+    return answer.model_copy(update={"undo": change.undo, "understood": said})
 
 
 def _taken(error: EventConflict, caller: Principal) -> Response:

@@ -1,0 +1,140 @@
+"""Times in words as fields of an event, and an event in one line: "Lunch with Bruna tomorrow at 12".
+
+A zone of its own turns words into times of that zone; without one they are the owner's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from bethink.calendar.fields import is_words
+from bethink.errors import BadInput, NotUnderstood
+from bethink.when.meanings import Day, Moment, Range, Recurrence
+from bethink.when.moments import extracted, understood
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bethink.when.meanings import Understood
+
+MAX_LINE: Final = 1_000
+_CLOCK: Final = re.compile(r"[\d:. ]+(?:[ap]\.?m\.?|uhr|o'clock)?", re.IGNORECASE)
+_PLACE: Final = re.compile(r"(?<!\S)@(?:\"([^\"]{1,200})\"|([^\W\d_][\w/.-]{0,199}))(?!\S)")
+_TAG: Final = re.compile(r"(?<!\S)#([^\W\d_][\w/-]{0,31})(?!\S)")
+
+
+def resolved(given: Mapping[str, Any], now: datetime, start: datetime | None = None) -> dict[str, Any]:
+    """The given fields with times in place of words; what is ISO 8601, or a rule, stays as it is.
+
+    `now` is in the zone that words are meant in. `start` is that of the event that they change, aware.
+
+    Raises:
+        Ambiguous, NotUnderstood: a time has several meanings, or there is no such one.
+    """
+    fields = dict(given)
+    if is_words(given.get("start")):
+        said = times_of(understood(given["start"], now), "start")
+        fields |= {name: value for name, value in said.items() if name == "start" or fields.get(name) is None}
+    if is_words(given.get("recurrence")):
+        rule = str(given["recurrence"])
+        meant = understood(rule, now)
+        if not isinstance(meant, Recurrence):
+            raise NotUnderstood(f"recurrence: “{rule[:60]}” is no rule: say how often, such as every Friday.")
+        said = times_of(meant, "recurrence")
+        fields["recurrence"] = said.pop("recurrence")
+        # What the event says itself counts: of "every Friday at 9" only the rule, if there is a start.
+        if given.get("start") is None and start is None:
+            fields |= {name: value for name, value in said.items() if fields.get(name) is None}
+    if is_words(end := given.get("end")):
+        since = _began(fields.get("start"), start, now) if _CLOCK.fullmatch(str(end).strip()) else now
+        fields["end"] = _end_of(str(end), since)
+    return fields
+
+
+def _began(given: object, before: datetime | None, now: datetime) -> datetime:
+    """When the event begins, aware; `now` if that is not said."""
+    if isinstance(given, str):
+        try:
+            given = datetime.fromisoformat(given.strip())
+        except ValueError:
+            return now
+    if isinstance(given, datetime):
+        return given.astimezone(now.tzinfo) if given.tzinfo is not None else given.replace(tzinfo=now.tzinfo)
+    return before or now
+
+
+def _end_of(text: str, start: datetime) -> datetime | date:
+    # A time of day alone is the next one behind the start.
+    match understood(text, start):
+        case Moment(at):
+            return at
+        case Day(day):
+            return day + timedelta(days=1)
+        case _:
+            raise NotUnderstood(f"end: “{text[:60]}” is no single time.")
+
+
+def times_of(meant: Understood, name: str) -> dict[str, Any]:
+    """The fields of an event that a time in words is.
+
+    Raises:
+        NotUnderstood: it counts from when something is done, which no event is.
+    """
+    match meant:
+        case Moment(at):
+            return {"start": at}
+        case Day(day):
+            return {"start": day}
+        case Range() if meant.is_days:
+            return {"start": meant.start.date(), "end": meant.end.date()}
+        case Range():
+            return {"start": meant.start, "end": meant.end}
+        case Recurrence(rule=rule, start=start, takes=takes):
+            if meant.after_done:
+                raise NotUnderstood(f"{name}: an event is never done: say on which days it happens.")
+            said: dict[str, Any] = {"recurrence": rule}
+            if start is not None:
+                said["start"] = start
+            if takes is not None:
+                said["duration_minutes"] = max(1, takes // timedelta(minutes=1))
+            return said
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """What a line says: the fields of an event."""
+
+    fields: dict[str, Any] = field(default_factory=dict[str, Any])
+    words: str = ""
+
+
+def read_line(line: str, now: datetime) -> EventLine:
+    """The event that a line says: `@` leads to a place, `#` to a category; its time is in words.
+
+    Raises:
+        BadInput: nothing is left to be its title, or no time stands there.
+        Ambiguous, NotUnderstood: its time has several meanings, or there is no such one.
+    """
+    if len(line) > MAX_LINE:
+        raise BadInput(f"A line has at most {MAX_LINE:,} characters: put the rest into the description.")
+    found = extracted(line, now)
+    signs, title = signs_of(found.rest)
+    if not title:
+        raise BadInput("The line says when, and not what: write it like “Lunch with Bruna tomorrow at 12”.")
+    fields: dict[str, Any] = {"title": title, **signs}
+    if found.understood is None:
+        return EventLine(fields)
+    return EventLine(fields | times_of(found.understood, "recurrence"), found.understood.words)
+
+
+def signs_of(line: str) -> tuple[dict[str, Any], str]:
+    """The place and the categories of a line, and the line without them."""
+    fields: dict[str, Any] = {}
+    if places := _PLACE.findall(line):
+        fields["location"] = (places[-1][0] or places[-1][1]).strip()
+    if tags := _TAG.findall(line):
+        fields["categories"] = list(dict.fromkeys(tags))
+    return fields, " ".join(_TAG.sub(" ", _PLACE.sub(" ", line)).split())
