@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from bethink.calendar import Calendar, EventChange, EventConflict, EventTarget, 
 from bethink.calendar.service import Scope
 from bethink.clock import FakeClock, to_datetime, to_us
 from bethink.errors import Ambiguous, BadInput, UnknownId
+from bethink.llm import Llm
 from bethink.principal import Principal
 from tests.house import House, open_house, ports_of
 
@@ -20,9 +22,9 @@ NOW = datetime(2026, 12, 1, 8, tzinfo=UTC)
 """A Tuesday."""
 
 
-def at_berlin(**settings: object) -> Any:  # noqa: ANN401 - a context manager of a house
-    ports = ports_of(clock=FakeClock(to_us(NOW)))
-    return open_house(ports=ports, time_zone="Europe/Berlin", **settings)
+def at_berlin(llm: Llm | None = None) -> AbstractAsyncContextManager[House]:
+    ports = ports_of(llm, clock=FakeClock(to_us(NOW)))
+    return open_house(ports=ports, time_zone="Europe/Berlin")
 
 
 def us(text: str) -> int:

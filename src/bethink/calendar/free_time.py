@@ -10,6 +10,7 @@ from datetime import date, datetime, time, timedelta
 from heapq import merge
 from typing import TYPE_CHECKING, Final
 
+from bethink.errors import BadInput
 from bethink.recurrence import moment_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,20 @@ class Hours:
     begin: time = time(9)
     end: time = time(18)
     workdays: bool = False
+
+
+def clock_of(name: str, text: str) -> time:
+    """A time of day as people write it, HH:MM; `name` is what it is given as.
+
+    Raises:
+        BadInput: it is none.
+    """
+    if text.strip() == "24:00":
+        return time()
+    try:
+        return time.fromisoformat(text.strip()).replace(tzinfo=None)
+    except ValueError:
+        raise BadInput(f"{name}: {text[:20]!r} is no time of day: write HH:MM.") from None
 
 
 def blocks(instance: Instance) -> bool:

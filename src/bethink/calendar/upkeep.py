@@ -290,6 +290,8 @@ FEATURE: Final = Feature(
     open=_open,
     collections=(EVENTS, UNDO),
     counted={"events": ("event", EVENTS)},
+    tools="bethink.tools.calendar",
     routes=("bethink.web.calendar",),
+    commands="bethink.cli.calendar",
     mcp_summary="The user's calendar: what is when, what overlaps, when there is time.",
 )

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.calendar.fields import is_words
 from bethink.errors import BadInput, NotUnderstood
-from bethink.when.meanings import Day, Moment, Range, Recurrence
+from bethink.when.meanings import Day, Moment, Range, Recurrence, midnight
 from bethink.when.moments import extracted, understood
 
 if TYPE_CHECKING:
@@ -101,6 +101,66 @@ def times_of(meant: Understood, name: str) -> dict[str, Any]:
             if takes is not None:
                 said["duration_minutes"] = max(1, takes // timedelta(minutes=1))
             return said
+
+
+def start_of(day: str | None, clock: str | None, now: datetime, *, before: datetime | None) -> dict[str, Any]:
+    """The fields of an event that a day and a time of day are, each in words or figures.
+
+    `before` is when the event that they change begins, in the zone of `now`: what is not said stays.
+
+    Raises:
+        Ambiguous, NotUnderstood: one of them has several meanings, or there is no such one.
+    """
+    if not (day or clock):
+        return {}
+    said: dict[str, Any] = {}
+    if not day:
+        said["start"] = (before or now).date()
+    else:
+        said = times_of(understood(day, now), "date")
+    if not clock:
+        start = said.get("start")
+        if before is not None and not isinstance(start, datetime) and start is not None:
+            said["start"] = datetime.combine(start, before.time(), now.tzinfo)
+        return said
+    start = said.get("start")
+    if start is None or (isinstance(start, date) and not isinstance(start, datetime) and "end" in said):
+        raise NotUnderstood(f"date: “{(day or '')[:60]}” is no single day: say which day is meant.")
+    of_day = start.date() if isinstance(start, datetime) else start
+    match understood(clock, datetime.combine(of_day, time(), now.tzinfo) - timedelta(minutes=1)):
+        case Moment(at) if not day or at.date() == of_day:
+            return {**said, "start": datetime.combine(of_day, at.time(), now.tzinfo)}
+        case _:
+            raise NotUnderstood(f"start_time: “{clock[:60]}” is no time of a day: write HH:MM.")
+
+
+def range_of(start: str | None, end: str | None, now: datetime) -> tuple[datetime, datetime]:
+    """A range of days or times, each in words or figures: by itself the seven days from today.
+
+    An `end` that is a day is included.
+
+    Raises:
+        Ambiguous, NotUnderstood: one of them has several meanings, or there is no such one.
+    """
+    today = midnight(now.date(), now)
+    first, last = (
+        (today, today + timedelta(days=7)) if not start else _span(understood(start, now), start, now)
+    )
+    if end:
+        last = _span(understood(end, now), end, now)[1]
+    return first, last
+
+
+def _span(meant: Understood, text: str, now: datetime) -> tuple[datetime, datetime]:
+    match meant:
+        case Moment(at):
+            return at, at
+        case Day(day):
+            return midnight(day, now), midnight(day + timedelta(days=1), now)
+        case Range(begin, end):
+            return begin, end
+        case Recurrence():
+            raise NotUnderstood(f"“{text[:60]}” happens again and again: give a day or a range of days.")
 
 
 @dataclass(frozen=True, slots=True)

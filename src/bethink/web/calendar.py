@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, Field
 
 from bethink.calendar import Calendar, EventConflict, EventTarget, Hours
-from bethink.calendar.free_time import blocks
+from bethink.calendar.free_time import blocks, clock_of
 from bethink.calendar.series import zone_of
 from bethink.calendar.service import know_zones
 from bethink.clock import to_datetime, to_us
@@ -320,7 +320,7 @@ async def find_free_time(
 ) -> FreeTimes:
     """Times in which nothing is planned, within these hours of each day; at most 50."""
     await know_zones(caller.time_zone)
-    hours = Hours(_clock("day_start", day_start), _clock("day_end", day_end), workdays)
+    hours = Hours(clock_of("day_start", day_start), clock_of("day_end", day_end), workdays)
     found = await app.features.of(Calendar).free(
         caller,
         start=_moment(caller, "start", start),
@@ -466,12 +466,3 @@ def _moment(caller: Principal, name: str, text: str) -> int:
         raise BadInput(
             f"{name}: {text[:40]!r} is no time: write a day, or a time like 2026-12-04T09:00Z."
         ) from None
-
-
-def _clock(name: str, text: str) -> time:
-    if text == "24:00":
-        return time()
-    try:
-        return time.fromisoformat(text)
-    except ValueError:
-        raise BadInput(f"{name}: {text[:20]!r} is no time of day: write HH:MM.") from None

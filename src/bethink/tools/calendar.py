@@ -1,0 +1,392 @@
+"""The tools over the calendar (spec 004). Times are words or figures: code works out what they are."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import anyio.to_thread
+from pydantic import BaseModel, Field
+
+from bethink.calendar import Calendar, EventConflict, EventTarget, Hours
+from bethink.calendar.series import zone_of
+from bethink.clock import to_datetime, to_us
+from bethink.errors import UnknownId
+from bethink.recurrence import words
+from bethink.tool import Foretold, ToolContext, ToolOutput, tool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bethink.calendar import EventChange, FreeTime, Instance
+    from bethink.feature import Surroundings
+    from bethink.principal import Principal
+    from bethink.tool import Tool
+
+_calendar_tool = partial(tool, family="calendar")
+_MOST = 50
+"""Instances of one answer: more are no list that a model reads."""
+
+Scope = Literal["this", "following", "all"]
+_Day = Annotated[str, Field(max_length=100, description="Day, in words or YYYY-MM-DD")]
+_DayOrNone = Annotated[str | None, Field(max_length=100, description="Day, in words or YYYY-MM-DD")]
+_Clock = Annotated[str | None, Field(max_length=60, description="HH:MM; none: the whole day")]
+_Minutes = Annotated[int | None, Field(gt=0, le=5_270_400)]
+_Title = Annotated[str, Field(max_length=300)]
+_Line = Annotated[str | None, Field(max_length=500)]
+_Text = Annotated[str | None, Field(max_length=20_000)]
+_Type = Annotated[
+    str | None, Field(max_length=32, description="meeting, appointment, reminder, deadline, birthday, …")
+]
+_People = Annotated[list[str] | None, Field(max_length=200, description="Names or e-mail addresses")]
+_Reminders = Annotated[list[int] | None, Field(max_length=10, description="Minutes before")]
+_Rule = Annotated[
+    str | None, Field(max_length=500, description="Words such as every 2nd Friday, or an RRULE")
+]
+_EventId = Annotated[str, Field(max_length=200)]
+_ScopeOf = Annotated[
+    Scope | None, Field(description="What of a series: by itself the instance that is named")
+]
+_Overlap = Annotated[bool, Field(description="Only once the user agreed to the overlap")]
+
+
+class EventAnswer(BaseModel):
+    """An event, or an instance of a series."""
+
+    id: str
+    title: str
+    start: str
+    end: str
+    all_day: bool
+    words: str
+    event_type: str
+    location: str
+    attendees: list[str]
+    recurrence: str | None
+    status: str
+    untrusted: bool
+
+
+class FreeAnswer(BaseModel):
+    """Time in which nothing is planned."""
+
+    start: str
+    end: str
+
+
+class EventsAnswer(BaseModel):
+    """Events in order of their start."""
+
+    events: list[EventAnswer]
+    more: bool
+
+
+class ChangeAnswer(BaseModel):
+    """What became of an event; what overlaps `conflicts` is not kept, and fits at times that are `free`."""
+
+    event: EventAnswer | None = None
+    undo: str | None = None
+    conflicts: list[EventAnswer] = []
+    free: list[FreeAnswer] = []
+
+
+class FreeTimesAnswer(BaseModel):
+    """Times in which nothing is planned, in order."""
+
+    free: list[FreeAnswer]
+
+
+def tools_of(at: Surroundings) -> list[Tool]:
+    """`get_calendar_events`, `create_calendar_event`, `update_…`, `delete_…` and `find_free_time`."""
+    calendar = at.features.of(Calendar)
+    return [
+        _get_tool(calendar),
+        _create_tool(calendar),
+        _update_tool(calendar),
+        _delete_tool(calendar),
+        _free_tool(calendar),
+    ]
+
+
+def _get_tool(calendar: Calendar) -> Tool:
+    @_calendar_tool(effect="read", label="Look into the calendar", output=EventsAnswer)
+    async def get_calendar_events(
+        context: ToolContext,
+        start_date: _DayOrNone = None,
+        end_date: _DayOrNone = None,
+        event_type: _Type = None,
+        query: _Line = None,
+    ) -> ToolOutput:
+        """List calendar events; by itself of the next seven days."""
+        start, end = await _range(calendar, context.principal, start_date, end_date)
+        found = await calendar.range(
+            context.principal, start=start, end=end, event_type=event_type, query=query, limit=_MOST
+        )
+        said = f"{_when(start, context.principal)} to {_when(end, context.principal)}"
+        if not found.items:
+            text = f"No events from {said}."
+        else:
+            lines = "\n".join(_line(calendar, context.principal, one) for one in found.items)
+            more = "\nThere are more: ask for fewer days." if found.more else ""
+            text = f"{_counted(len(found.items))} from {said}:\n{lines}{more}"
+        return ToolOutput(
+            text,
+            structured={
+                "events": [_answer(calendar, context.principal, one) for one in found.items],
+                "more": found.more,
+            },
+            untrusted=any(one.event.untrusted for one in found.items),
+        )
+
+    return get_calendar_events
+
+
+def _create_tool(calendar: Calendar) -> Tool:
+    @_calendar_tool(effect="write", label="Put {title} into the calendar, {date}", output=ChangeAnswer)
+    async def create_calendar_event(
+        context: ToolContext,
+        title: _Title,
+        date: _Day,
+        start_time: _Clock = None,
+        duration_minutes: _Minutes = None,
+        event_type: _Type = None,
+        location: _Line = None,
+        attendees: _People = None,
+        reminders: _Reminders = None,
+        recurrence: _Rule = None,
+        description: _Text = None,
+        *,
+        allow_conflict: _Overlap = False,
+    ) -> ToolOutput:
+        """Put an event into the calendar. Pass times as the user said them; what is taken is refused."""
+        given = _given_fields(
+            title=title, duration_minutes=duration_minutes, event_type=event_type, location=location,
+            attendees=attendees, reminders=reminders, recurrence=recurrence, description=description,
+        )  # fmt: skip
+        given = {**await _start(calendar, context.principal, date, start_time), **given}
+        try:
+            change = await calendar.create(
+                context.principal,
+                given,
+                allow_conflict=allow_conflict,
+                conversation=context.conversation or None,
+                untrusted=context.is_untrusted,
+            )
+        except EventConflict as error:
+            return _refused(calendar, context.principal, error)
+        return _changed(calendar, context.principal, change, "Kept")
+
+    return create_calendar_event
+
+
+def _update_tool(calendar: Calendar) -> Tool:
+    @_calendar_tool(effect="write", label="Change event {event_id}", output=ChangeAnswer, rare=True)
+    async def update_calendar_event(
+        context: ToolContext,
+        event_id: _EventId,
+        title: _Line = None,
+        date: _DayOrNone = None,
+        start_time: _Clock = None,
+        duration_minutes: _Minutes = None,
+        event_type: _Type = None,
+        location: _Line = None,
+        attendees: _People = None,
+        reminders: _Reminders = None,
+        recurrence: _Rule = None,
+        description: _Text = None,
+        status: Literal["confirmed", "tentative", "cancelled"] | None = None,
+        scope: _ScopeOf = None,
+        *,
+        allow_conflict: _Overlap = False,
+    ) -> ToolOutput:
+        """Change the given fields of a calendar event; others stay. Find its id first."""
+        given = _given_fields(
+            title=title, duration_minutes=duration_minutes, event_type=event_type, location=location,
+            attendees=attendees, reminders=reminders, recurrence=recurrence, description=description,
+            status=status,
+        )  # fmt: skip
+        principal = context.principal
+        before = await calendar.get(principal, event_id) if date or start_time else None
+        given = {**await _start(calendar, principal, date, start_time, before), **given}
+        try:
+            change = await calendar.update(
+                principal,
+                EventTarget(event_id, scope),
+                given,
+                allow_conflict=allow_conflict,
+                untrusted=context.is_untrusted,
+            )
+        except EventConflict as error:
+            return _refused(calendar, principal, error)
+        return _changed(calendar, principal, change, "Changed")
+
+    return update_calendar_event
+
+
+def _delete_tool(calendar: Calendar) -> Tool:
+    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+        try:
+            one = await calendar.get(principal, arguments["event_id"])
+        except UnknownId:
+            return Foretold(arguments, "")
+        scope = EventTarget(arguments["event_id"], arguments["scope"]).scope_of(one.event)
+        what = {"this": "this one only", "following": "this one and all that follow", "all": "all of it"}
+        series = f" ({words(one.event.recurrence) if one.event.recurrence else 'a series'}: {what[scope]})"
+        said = calendar.said(principal, one)
+        return Foretold(arguments, f"- {one.title}: {said}{series if one.event.is_series else ''}")
+
+    @_calendar_tool(
+        effect="destructive",
+        label="Delete event {event_id}",
+        foretell=foretell,
+        output=ChangeAnswer,
+        rare=True,
+    )
+    async def delete_calendar_event(
+        context: ToolContext, event_id: _EventId, scope: _ScopeOf = None
+    ) -> ToolOutput:
+        """Delete a calendar event, or what is named of a series. Find its id first."""
+        change = await calendar.delete(context.principal, EventTarget(event_id, scope))
+        return _changed(calendar, context.principal, change, "Deleted")
+
+    return delete_calendar_event
+
+
+def _free_tool(calendar: Calendar) -> Tool:
+    @_calendar_tool(effect="read", label="Look for free time", output=FreeTimesAnswer, rare=True)
+    async def find_free_time(
+        context: ToolContext,
+        duration_minutes: Annotated[int, Field(gt=0, le=44_640)] = 60,
+        start_date: _DayOrNone = None,
+        end_date: _DayOrNone = None,
+        day_start: Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$", description="HH:MM")] = "09:00",
+        day_end: Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$", description="HH:MM")] = "18:00",
+    ) -> ToolOutput:
+        """Find times without events; by itself in the next seven days, 9:00 to 18:00."""
+        from datetime import time
+
+        principal = context.principal
+        start, end = await _range(calendar, principal, start_date, end_date)
+        hours = Hours(time.fromisoformat(day_start), time.fromisoformat(day_end))
+        found = await calendar.free(
+            principal, start=start, end=end, minutes=duration_minutes, hours=hours, limit=_MOST
+        )
+        lines = "\n".join(f"- {_when(one.start, principal)} to {_when(one.end, principal)}" for one in found)
+        text = f"Free for {duration_minutes} minutes or more:\n{lines}" if found else "No such time is free."
+        return ToolOutput(text, structured={"free": [_free(one, principal) for one in found]})
+
+    return find_free_time
+
+
+# --- what is said ------------------------------------------------------------
+
+
+async def _range(
+    calendar: Calendar, principal: Principal, start: str | None, end: str | None
+) -> tuple[int, int]:
+    from bethink.calendar.words import range_of  # what reads words takes a while to load
+
+    first, last = await anyio.to_thread.run_sync(range_of, start, end, calendar.now(principal))
+    return to_us(first), to_us(last)
+
+
+async def _start(
+    calendar: Calendar,
+    principal: Principal,
+    day: str | None,
+    clock: str | None,
+    before: Instance | None = None,
+) -> dict[str, Any]:
+    """The fields that say when an event is."""
+    from bethink.calendar.words import start_of
+
+    now = calendar.now(principal)
+    if before is not None and before.event.zone:
+        now = now.astimezone(zone_of(before.event.zone))
+    began = to_datetime(before.starts_at).astimezone(now.tzinfo) if before and not before.all_day else None
+    if before is not None and before.all_day and clock and not day:
+        day = before.start
+    return await anyio.to_thread.run_sync(partial(start_of, day, clock, now, before=began))
+
+
+def _given_fields(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _changed(calendar: Calendar, principal: Principal, change: EventChange, verb: str) -> ToolOutput:
+    one = change.instance
+    told = f"{verb}: {one.title}, {calendar.said(principal, one)}, id {one.id}."
+    if change.conflicts:
+        named = ", ".join(other.title for other in change.conflicts[:5])
+        told += f" It overlaps {named}."
+    return ToolOutput(
+        told,
+        structured={
+            "event": _answer(calendar, principal, one),
+            "undo": change.undo,
+            "conflicts": [_answer(calendar, principal, other) for other in change.conflicts],
+            "free": [],
+        },
+        untrusted=_is_untrusted([one, *change.conflicts]),
+    )
+
+
+def _refused(calendar: Calendar, principal: Principal, error: EventConflict) -> ToolOutput:
+    answer: Mapping[str, Any] = {
+        "event": None,
+        "undo": None,
+        "conflicts": [_answer(calendar, principal, other) for other in error.conflicts],
+        "free": [_free(one, principal) for one in error.free],
+    }
+    return ToolOutput(
+        error.message, error=error.code, structured=answer, untrusted=_is_untrusted(error.conflicts)
+    )
+
+
+def _is_untrusted(instances: Sequence[Instance]) -> bool:
+    return any(one.event.untrusted for one in instances)
+
+
+def _answer(calendar: Calendar, principal: Principal, one: Instance) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "title": one.title,
+        "start": one.start if one.all_day else _iso(one.starts_at, principal),
+        "end": one.end if one.all_day else _iso(one.ends_at, principal),
+        "all_day": one.all_day,
+        "words": calendar.said(principal, one),
+        "event_type": one.event_type,
+        "location": one.location,
+        "attendees": [who.name or who.email for who in one.attendees],
+        "recurrence": one.event.recurrence or None,
+        "status": one.status,
+        "untrusted": one.event.untrusted,
+    }
+
+
+def _line(calendar: Calendar, principal: Principal, one: Instance) -> str:
+    more = [f"at {one.location}"] if one.location else []
+    if one.attendees:
+        more.append(f"with {', '.join(who.name or who.email for who in one.attendees[:10])}")
+    if one.status != "confirmed":
+        more.append(one.status)
+    extra = f", {', '.join(more)}" if more else ""
+    kind = "" if one.event_type == "other" else f" ({one.event_type})"
+    return f"- {calendar.said(principal, one)}: {one.title}{kind}{extra}, id {one.id}"
+
+
+def _free(one: FreeTime, principal: Principal) -> dict[str, str]:
+    return {"start": _iso(one.start, principal), "end": _iso(one.end, principal)}
+
+
+def _iso(at: int, principal: Principal) -> str:
+    return to_datetime(at).astimezone(zone_of(principal.time_zone)).isoformat()
+
+
+def _when(at: int, principal: Principal) -> str:
+    local = to_datetime(at).astimezone(zone_of(principal.time_zone))
+    return f"{local:%A} {local.day} {local:%B %Y %H:%M}"
+
+
+def _counted(count: int) -> str:
+    return "1 event" if count == 1 else f"{count} events"
