@@ -291,7 +291,7 @@ def _times(given: Mapping[str, Any], now: datetime, before: Event | None) -> dic
     if before is not None and not _TIMES & given.keys():
         return {}
     if given.get("start") is None and before is None:
-        raise InvalidField("start: is required")
+        raise InvalidField("start: is required: say when it is, such as tomorrow at 9, or 2026-12-04T09:00")
     zone = _zone(given, now, before)
     place = zone_of(zone) if zone else now.tzinfo
     start = _local("start", given.get("start"), place)
