@@ -158,7 +158,7 @@ def _undo(session: Session, options: Namespace) -> None:
     arg("--day-start HH:MM", "from when on of each day (09:00)", default="09:00"),
     arg("--day-end HH:MM", "until when of each day (18:00)", default="18:00"),
     arg("--workdays", "Monday to Friday alone"),
-    json="each free time",
+    json="each time",
 )
 def _free(session: Session, options: Namespace) -> None:
     """Find times in which nothing is planned; by itself in the next seven days."""

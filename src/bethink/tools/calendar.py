@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.tool import Tool
 
-_calendar_tool = partial(tool, family="calendar")
+_calendar_tool = partial(tool, family="calendar", rare=True)
 _MOST = 50
 """Instances of one answer: more are no list that a model reads."""
 
@@ -97,8 +97,12 @@ class FreeTimesAnswer(BaseModel):
 
 
 def tools_of(at: Surroundings) -> list[Tool]:
+    """The tools over an owner's calendar."""
+    return calendar_tools(at.features.of(Calendar))
+
+
+def calendar_tools(calendar: Calendar) -> list[Tool]:
     """`get_calendar_events`, `create_calendar_event`, `update_…`, `delete_…` and `find_free_time`."""
-    calendar = at.features.of(Calendar)
     return [
         _get_tool(calendar),
         _create_tool(calendar),
@@ -180,7 +184,7 @@ def _create_tool(calendar: Calendar) -> Tool:
 
 
 def _update_tool(calendar: Calendar) -> Tool:
-    @_calendar_tool(effect="write", label="Change event {event_id}", output=ChangeAnswer, rare=True)
+    @_calendar_tool(effect="write", label="Change event {event_id}", output=ChangeAnswer)
     async def update_calendar_event(
         context: ToolContext,
         event_id: _EventId,
@@ -240,7 +244,6 @@ def _delete_tool(calendar: Calendar) -> Tool:
         label="Delete event {event_id}",
         foretell=foretell,
         output=ChangeAnswer,
-        rare=True,
     )
     async def delete_calendar_event(
         context: ToolContext, event_id: _EventId, scope: _ScopeOf = None
@@ -253,7 +256,7 @@ def _delete_tool(calendar: Calendar) -> Tool:
 
 
 def _free_tool(calendar: Calendar) -> Tool:
-    @_calendar_tool(effect="read", label="Look for free time", output=FreeTimesAnswer, rare=True)
+    @_calendar_tool(effect="read", label="Look for free time", output=FreeTimesAnswer)
     async def find_free_time(
         context: ToolContext,
         duration_minutes: Annotated[int, Field(gt=0, le=44_640)] = 60,
