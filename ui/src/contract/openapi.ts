@@ -126,13 +126,15 @@ export type EventConflictProblem = { conflicts: readonly EventShown[]; detail: s
 
 export type EventDeletion = { undo: string };
 
-export type EventDraft = { all_day?: boolean | null; allow_conflict?: boolean; attendees?: readonly AttendeeGiven[] | null; busy?: boolean | null; categories?: readonly string[] | null; color?: string | null; conversation?: string | null; description?: string | null; duration_minutes?: number | null; end?: string | null; event_type?: string | null; links?: readonly bethink__web__calendar___LinkGiven[] | null; location?: string | null; recurrence?: string | null; reminders?: readonly number[] | null; start?: string | null; status?: "confirmed" | "tentative" | "cancelled" | null; title?: string | null; zone?: string | null };
+export type EventDraft = { all_day?: boolean | null; allow_conflict?: boolean; attendees?: readonly AttendeeGiven[] | null; busy?: boolean | null; categories?: readonly string[] | null; color?: string | null; conversation?: string | null; description?: string | null; duration_minutes?: number | null; end?: string | null; event_type?: string | null; links?: readonly bethink__web__calendar___LinkGiven[] | null; location?: string | null; recurrence?: string | null; reminders?: readonly number[] | null; start?: string | null; status?: "confirmed" | "tentative" | "cancelled" | null; title?: string | null; words?: string | null; zone?: string | null };
 
 export type EventLink = { id: string; kind: "conversation" | "message" | "fact" | "page" | "document" | "task"; title?: string | null };
 
 export type EventList = { items: readonly EventShown[]; more: boolean };
 
 export type EventPatch = { all_day?: boolean | null; allow_conflict?: boolean; attendees?: readonly AttendeeGiven[] | null; busy?: boolean | null; categories?: readonly string[] | null; color?: string | null; description?: string | null; duration_minutes?: number | null; end?: string | null; event_type?: string | null; links?: readonly bethink__web__calendar___LinkGiven[] | null; location?: string | null; recurrence?: string | null; reminders?: readonly number[] | null; start?: string | null; status?: "confirmed" | "tentative" | "cancelled" | null; title?: string | null; zone?: string | null };
+
+export type EventReading = { text: string; words: string };
 
 export type EventShown = { account?: null; all_day: boolean; attendees: readonly Attendee[]; busy: boolean; categories: readonly string[]; color: string; conflicts: readonly string[]; conversation: string | null; created_at: string; description: string; end: string; ends_at: string; event: string; event_type: string; id: string; is_changed: boolean; is_series: boolean; links: readonly EventLink[]; location: string; recurrence: string | null; recurrence_words: string | null; reminders: readonly number[]; start: string; starts_at: string; status: "confirmed" | "tentative" | "cancelled"; title: string; understood?: string | null; undo?: string | null; untrusted: boolean; updated_at: string; version: number; zone: string };
 
@@ -441,6 +443,8 @@ export type ToolResult = { at: string; attachments: readonly MessageAttachment[]
 export type ToolRun = { arguments: string; attachments: readonly MessageAttachment[]; call: string; duration_ms: number; error: string | null; name: string; text: string; untrusted: boolean };
 
 export type ToolShown = { description: string; effect: "read" | "write" | "destructive" | "egress"; name: string; parameters: Record<string, unknown>; rule: "auto" | "ask" | "deny" | null; source: string; trust: "owner" | "untrusted" };
+
+export type UnderstoodEvent = { all_day?: boolean; ambiguous?: readonly EventReading[]; categories?: readonly string[]; end?: string | null; location?: string; problem?: string | null; recurrence?: string | null; recurrence_words?: string | null; start?: string | null; title: string; words?: string | null };
 
 export type UnderstoodTask = { ambiguous?: readonly TaskReading[]; due_at?: string | null; due_date?: string | null; priority?: "low" | "medium" | "high" | "urgent" | null; problem?: string | null; project?: string | null; recurrence?: string | null; recurs_from?: "due" | "done" | null; tags?: readonly string[]; title: string; words?: string | null };
 
