@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfoNotFoundError
 
 import msgspec
 
-from bethink.calendar.records import Attendee, Event, Link, Override, Status, local, written
+from bethink.calendar.records import Attendee, Event, Link, Override, Status, is_words, local, written
 from bethink.calendar.series import SINGLE, zone_of
 from bethink.clock import checked_id
 from bethink.errors import BadInput
@@ -38,7 +38,6 @@ _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}|[a-zA-Z]{3,20}")
-_FORMAL: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T.*)?$|(?:RRULE:)?FREQ=", re.IGNORECASE)
 _TIMES: Final = frozenset({"start", "end", "all_day", "zone", "duration_minutes"})
 
 
@@ -77,11 +76,6 @@ def checked(given: Mapping[str, Any], now: datetime, before: Event | None = None
     if reasons:
         raise BadInput(f"The event is not valid. {'; '.join(reasons)}.")
     return values
-
-
-def is_words(value: object) -> bool:
-    """Whether a time or a rule is said in words: no ISO 8601, and no RRULE."""
-    return isinstance(value, str) and bool(value.strip()) and not _FORMAL.match(value.strip())
 
 
 def _in_times(given: Mapping[str, Any], now: datetime, before: Event | None) -> Mapping[str, Any]:

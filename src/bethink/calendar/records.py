@@ -6,6 +6,7 @@ different about single instances (`Override`). An `Instance` is one time at whic
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
@@ -223,3 +224,11 @@ def key_of(text: str) -> int:
 def written(moment: datetime, *, all_day: bool) -> str:
     """A local time as records have it."""
     return moment.date().isoformat() if all_day else moment.replace(microsecond=0).isoformat()
+
+
+_FORMAL: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T.*)?$|(?:RRULE:)?FREQ=", re.IGNORECASE)
+
+
+def is_words(value: object) -> bool:
+    """Whether a time or a rule is said in words: no ISO 8601, and no RRULE."""
+    return isinstance(value, str) and bool(value.strip()) and not _FORMAL.match(value.strip())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.calendar.fields import is_words
+from bethink.calendar.records import is_words
 from bethink.errors import BadInput, NotUnderstood
 from bethink.when.meanings import Day, Moment, Range, Recurrence, midnight
 from bethink.when.moments import extracted, understood
