@@ -5,7 +5,7 @@ import { base, pdfAssets } from "./scripts/pdfAssets.mjs";
 // The pages' own addresses that the interface also answers as data (`/settings`, `/tasks`, …):
 // a navigation asks for HTML and gets the page, a fetch asks for JSON and goes to the server.
 const api = "http://127.0.0.1:8484";
-const shared = ["settings", "vault", "documents", "tasks", "calendar"];
+const shared = ["settings", "vault", "documents", "tasks", "calendar", "schedules", "today"];
 const served = [
   "health",
   "conversations",

@@ -102,6 +102,8 @@ def bethink(
         # A script would name each conversation by the very answer that a test looks for.
         "BETHINK_TITLES": "words",
         "BETHINK_PORT": "0",
+        # The pages' own: what is said in words means the same on both sides.
+        "BETHINK_TIME_ZONE": "Europe/Paris",
         **settings,
         "BETHINK_MODELS_DIR": os.environ.get("BETHINK_MODELS_DIR", str(ROOT / ".models")),
     }

@@ -15,6 +15,7 @@ import { BrowserFiles } from "./services/keptFiles";
 import { KeptWords } from "./services/keptWords";
 import { LookService } from "./services/look";
 import { News } from "./services/news";
+import { Notices } from "./services/notices";
 import { addressOfChat, Router, routeOf } from "./services/router";
 import { SessionsService } from "./services/sessions";
 import { Toasts } from "./services/toasts";
@@ -35,16 +36,20 @@ const router = new Router();
 const conversations = new ConversationsService();
 const memoryNews = new News();
 const documentNews = new News();
+const plannerNews = new News();
 const documentUploads = new DocumentUploads({
   api: () => import("./api/documents").then(({ uploadsApi }) => uploadsApi),
   kept: new BrowserFiles(() => account.ready.then(owner)),
   onDone: () => void documentNews.tell(),
 });
+const toasts = new Toasts();
+const notices = new Notices(router, toasts, () => void plannerNews.tell());
 const health = new HealthService();
 const account = new AccountService();
 account.start(health.store);
 account.leaving.hear(() => services.sessions.forgetWords());
 account.leaving.hear(documentUploads.forget);
+account.leaving.hear(notices.stop);
 const owner = () => account.session.get()?.user?.id ?? "";
 const words = new KeptWords(sessionStorage, owner, account.ready);
 const hooks: SessionHooks = {
@@ -55,7 +60,7 @@ const hooks: SessionHooks = {
     if (isHere) router.go(addressOfChat(id), true);
   },
   onMemory: () => void memoryNews.tell(),
-  onFault: (problem) => services.toasts.fault(problem),
+  onFault: (problem) => toasts.fault(problem),
 };
 const services: Services = {
   account,
@@ -67,9 +72,15 @@ const services: Services = {
   memoryNews,
   documentNews,
   documentUploads,
-  toasts: new Toasts(),
+  plannerNews,
+  notices,
+  toasts,
   keys: new KeysService(),
 };
+void account.ready.then(() => {
+  const session = account.session.get();
+  if (session && (!session.needed || session.user)) notices.start();
+});
 services.health.start();
 services.keys.start();
 void documentUploads.takeUp();

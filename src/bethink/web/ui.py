@@ -94,7 +94,7 @@ def _is_json(start: Message) -> bool:
 
 _PAGE = "index.html"
 _ASSETS = "/assets/"
-_SHARED = frozenset({"settings", "vault", "documents", "tasks", "calendar"})
+_SHARED = frozenset({"settings", "vault", "documents", "tasks", "calendar", "schedules", "today"})
 """First parts of addresses that are a room for a person's browser and data for a program."""
 
 _MEDIA_TYPES = {
@@ -200,5 +200,7 @@ class _Files(StaticFiles):
 
 
 def _wants_page(scope: Scope) -> bool:
-    """Whether a person's browser asks: a program asks for JSON, or for anything."""
-    return scope["method"] in {"GET", "HEAD"} and "text/html" in Headers(scope=scope).get("accept", "")
+    """Whether a person's browser asks for a page: a program asks for JSON, and a calendar is a file."""
+    if scope["method"] not in {"GET", "HEAD"} or scope["path"].endswith(".ics"):
+        return False
+    return "text/html" in Headers(scope=scope).get("accept", "")

@@ -50,6 +50,8 @@ export class Problem extends Error {
     readonly title: string,
     readonly detail: string,
     readonly status: number,
+    /** What else the answer says: the conflicts of an event, for one. */
+    readonly body: Record<string, unknown> = {},
   ) {
     super(detail ? `${title}. ${detail}` : title);
   }
@@ -69,7 +71,7 @@ export function problemIn(status: number, text: string): Problem {
     const body = JSON.parse(text);
     const code = String(body.type ?? "").replace("urn:bethink:error:", "");
     const title = String(body.title ?? `The server answered ${status}`);
-    return new Problem(code || "unknown", title, String(body.detail ?? ""), status);
+    return new Problem(code || "unknown", title, String(body.detail ?? ""), status, body);
   } catch {
     return new Problem("unknown", `The server answered ${status}`, "", status);
   }

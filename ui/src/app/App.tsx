@@ -20,7 +20,10 @@ const MemoryRoom = lazy(() => import("../features/memory/MemoryRoom"));
 const SettingsRoom = lazy(() => import("../features/settings/SettingsRoom"));
 const VaultRoom = lazy(() => import("../features/vault/VaultRoom"));
 const DocumentsRoom = lazy(() => import("../features/documents/DocumentsRoom"));
-const SoonRoom = lazy(() => import("../features/soon/SoonRoom"));
+const TasksRoom = lazy(() => import("../features/tasks/TasksRoom"));
+const CalendarRoom = lazy(() => import("../features/calendar/CalendarRoom"));
+const SchedulesRoom = lazy(() => import("../features/schedules/SchedulesRoom"));
+const TodayRoom = lazy(() => import("../features/today/TodayRoom"));
 
 function Shown({ route }: { route: Route }) {
   switch (route.room) {
@@ -34,6 +37,14 @@ function Shown({ route }: { route: Route }) {
       return <VaultRoom page={route.page} view={route.view} />;
     case "documents":
       return <DocumentsRoom place={route} />;
+    case "tasks":
+      return <TasksRoom place={route} />;
+    case "calendar":
+      return <CalendarRoom place={route} />;
+    case "schedules":
+      return <SchedulesRoom schedule={route.schedule} />;
+    case "today":
+      return <TodayRoom />;
     case "lost":
       return (
         <div className="page">
@@ -46,10 +57,6 @@ function Shown({ route }: { route: Route }) {
           </Empty>
         </div>
       );
-    default: {
-      const room = rooms.find((each) => each.id === route.room);
-      return room ? <SoonRoom room={room} /> : null;
-    }
   }
 }
 

@@ -7,7 +7,7 @@ import { type Room, rooms } from "../services/rooms";
 import { useStore } from "../services/store";
 
 /** Rooms that stay on a phone's rail; the others are one touch further. */
-const FIRST_ON_PHONE = ["chat", "memory", "vault", "tasks"];
+const FIRST_ON_PHONE = ["chat", "today", "tasks", "calendar"];
 
 function Mark() {
   return (
@@ -39,7 +39,8 @@ function RoomLink({
   current: string;
   onClick?: () => void;
 }) {
-  const { health } = useApp();
+  const { health, notices } = useApp();
+  const unseen = useStore(notices.unseen).length;
   const { icon: Icon, name, path, id } = room;
   const vitals = useStore(health.store);
   const degraded = id === "settings" && vitals.health?.status === "degraded";
@@ -52,6 +53,12 @@ function RoomLink({
     >
       <Icon size={20} strokeWidth={1.75} aria-hidden />
       {name}
+      {id === "today" && unseen > 0 && (
+        <span className="notices-number">
+          {unseen > 99 ? "99+" : unseen}
+          <span className="visually-hidden"> new notices</span>
+        </span>
+      )}
       {degraded && (
         <span className="dot">
           <span className="visually-hidden">, something needs attention</span>

@@ -7,6 +7,7 @@ import type { DocumentUploads } from "./documentUploads";
 import type { HealthService } from "./health";
 import type { LookService } from "./look";
 import type { News } from "./news";
+import type { Notices } from "./notices";
 import type { Router } from "./router";
 import type { SessionsService } from "./sessions";
 import type { Toasts } from "./toasts";
@@ -23,6 +24,9 @@ export type Services = {
   /** What the library holds has changed. */
   documentNews: News;
   documentUploads: DocumentUploads;
+  /** Tasks, events or schedules have changed. */
+  plannerNews: News;
+  notices: Notices;
   toasts: Toasts;
   keys: KeysService;
 };

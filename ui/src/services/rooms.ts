@@ -1,4 +1,5 @@
 import {
+  AlarmClock,
   Brain,
   CalendarDays,
   FileText,
@@ -11,6 +12,7 @@ import {
   MessageSquareText,
   Plug,
   Settings,
+  Sun,
   Wrench,
 } from "lucide-react";
 import type { KeyId } from "../keys/bindings";
@@ -36,10 +38,12 @@ export const settingsPages: readonly (Pick<Room, "name" | "path" | "icon"> & { l
 /** The rooms, in the order of the rail. */
 export const rooms: readonly Room[] = [
   { id: "chat", name: "Chat", path: "/", icon: MessageSquareText, key: "go-chat" },
+  { id: "today", name: "Today", path: "/today", icon: Sun, key: "go-today" },
   { id: "memory", name: "Memory", path: "/memory", icon: Brain, key: "go-memory" },
   { id: "vault", name: "Vault", path: "/vault", icon: FolderTree, key: "go-vault" },
   { id: "documents", name: "Documents", path: "/documents", icon: FileText, key: "go-documents" },
   { id: "tasks", name: "Tasks", path: "/tasks", icon: ListTodo, key: "go-tasks" },
   { id: "calendar", name: "Calendar", path: "/calendar", icon: CalendarDays, key: "go-calendar" },
+  { id: "schedules", name: "Schedules", path: "/schedules", icon: AlarmClock, key: "go-schedules" },
   { id: "settings", name: "Settings", path: "/settings", icon: Settings, key: "go-settings" },
 ];

@@ -7,7 +7,10 @@ export type Route =
   | { room: "settings"; page: SettingsPage }
   | { room: "vault"; page: string | null; view: VaultView }
   | ({ room: "documents" } & DocumentsPlace)
-  | { room: "tasks" | "calendar" }
+  | ({ room: "tasks" } & TasksPlace)
+  | ({ room: "calendar" } & CalendarPlace)
+  | { room: "schedules"; schedule: string | null }
+  | { room: "today" }
   | { room: "lost"; path: string };
 
 export type SettingsPage = "general" | "tools" | "servers" | "calls" | "keys" | "import";
@@ -28,7 +31,21 @@ export type DocumentsPlace =
   | ({ view: "graph" } & GraphPlace)
   | ({ view: "document"; document: string } & DocumentPlace);
 
-const plain = ["tasks", "calendar"] as const;
+export type TasksView = "list" | "board";
+export type TasksPlace = {
+  view: TasksView | null;
+  task: string | null;
+  /** What is shown of them: `status=todo&tag=home`. */
+  filter: string;
+};
+
+export const calendarViews = ["month", "week", "day", "agenda"] as const;
+export type CalendarView = (typeof calendarViews)[number];
+/** Without a view the one that was shown last, without a day today. */
+export type CalendarPlace =
+  | { view: CalendarView | null; day: string | null; event: string | null }
+  | { view: "settings" };
+
 const settings = ["tools", "servers", "calls", "keys", "import"] as const;
 
 /** A part of an address as it was meant; one that is not encoded well is taken as it stands. */
@@ -129,6 +146,45 @@ function documentsRoute(parts: readonly string[], given: URLSearchParams, path: 
   return { room, view: "document", document: first, ...placeIn(given) };
 }
 
+/** The address of the tasks that pass a filter, or of one beside them. */
+export function addressOfTasks(place: Partial<TasksPlace> = {}): string {
+  const { view, task, filter } = place;
+  const path = task ? `/tasks/${encodeURIComponent(task)}` : view ? `/tasks/${view}` : "/tasks";
+  return filter ? `${path}?${filter}` : path;
+}
+
+/** The address of days of the calendar. */
+export const addressOfCalendar = (view: CalendarView, day: string): string =>
+  `/calendar/${view}/${day}`;
+
+/** The address of an event, or of one instance of a series. */
+export const addressOfEvent = (id: string): string => `/calendar/events/${encodeURIComponent(id)}`;
+
+/** The address of a schedule. */
+export const addressOfSchedule = (id: string): string => `/schedules/${encodeURIComponent(id)}`;
+
+function tasksRoute([first, second]: readonly string[], filter: string, path: string): Route {
+  const room = "tasks";
+  if (second) return { room: "lost", path };
+  if (!first) return { room, view: null, task: null, filter };
+  if (first === "list" || first === "board") return { room, view: first, task: null, filter };
+  return { room, view: null, task: first, filter };
+}
+
+function calendarRoute([first, second, third]: readonly string[], path: string): Route {
+  const room = "calendar";
+  if (!first) return { room, view: null, day: null, event: null };
+  if (first === "settings" && !second) return { room, view: "settings" };
+  if (first === "events" && second && !third) {
+    const [, day = null] = /@(\d{4}-\d\d-\d\d)/.exec(second) ?? [];
+    return { room, view: null, day, event: second };
+  }
+  const view = calendarViews.find((name) => name === first);
+  const isDate = second === undefined || /^\d{4}-\d\d-\d\d$/.test(second);
+  if (!view || !isDate || third) return { room: "lost", path };
+  return { room, view, day: second ?? null, event: null };
+}
+
 function vaultRoute([view = "pages", ...parts]: readonly string[], path: string): Route {
   if (view === "pages") return { room: "vault", page: parts.join("/") || null, view };
   if (view === "graph" && parts.length) return { room: "vault", page: parts.join("/"), view };
@@ -153,8 +209,11 @@ export function routeOf(address: string): Route {
   }
   if (first === "vault") return vaultRoute(rest, path);
   if (first === "documents") return documentsRoute(rest, new URLSearchParams(query), path);
-  const room = plain.find((name) => name === first);
-  return room && !second ? { room } : { room: "lost", path };
+  if (first === "tasks") return tasksRoute(rest, query, path);
+  if (first === "calendar") return calendarRoute(rest, path);
+  if (first === "schedules" && !third) return { room: "schedules", schedule: second ?? null };
+  if (first === "today" && !second) return { room: "today" };
+  return { room: "lost", path };
 }
 
 const here = () => location.pathname + location.search;

@@ -1,0 +1,224 @@
+"""The room of tasks: as a list by day and as a board, by mouse and by keys alone."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.acts import faults
+from tests.ui.conftest import NewPage
+from tests.ui.running import PICTURES, Served
+
+pytestmark = [pytest.mark.timeout(90), pytest.mark.requirement("R154")]
+
+_SMALL = """() => [...document.querySelectorAll(".tasks :is(button, a, summary, select, input, .task-check)")]
+    .filter((one) => one.checkVisibility() && !one.closest(".task-check > *, .segmented label"))
+    .map((one) => [one.ariaLabel ?? one.textContent, one.getBoundingClientRect()])
+    .filter(([, box]) => box.width && (box.width < 24 || box.height < 24))
+    .map(([name]) => name)"""
+
+
+@pytest.fixture
+def desk(served: Served) -> Served:
+    """The server without a task."""
+    while kept := served.get("/tasks?limit=200")["items"]:
+        for task in kept:
+            if task["parent"] is None:
+                served.delete(f"/tasks/{task['id']}")
+    return served
+
+
+def _task(served: Served, title: str, **fields: object) -> str:
+    """Keep a task; its id."""
+    return served.post("/tasks", {"title": title, **fields})["id"]
+
+
+def _in(days: int) -> str:
+    return (date.today() + timedelta(days=days)).isoformat()  # noqa: DTZ011 - the page's clock is this machine's
+
+
+def _row(page: Page, title: str) -> Locator:
+    return page.locator("[data-row]").filter(has=page.get_by_role("link", name=title, exact=True))
+
+
+def _column(page: Page, name: str) -> Locator:
+    return page.get_by_role("region", name=name, exact=True)
+
+
+def _carry(page: Page, what: Locator, to: Locator) -> None:
+    """By the mouse, in steps, as a hand does."""
+    start, end = what.bounding_box(), to.bounding_box()
+    assert start is not None
+    assert end is not None
+    page.mouse.move(start["x"] + start["width"] / 2, start["y"] + 12)
+    page.mouse.down()
+    page.mouse.move(end["x"] + end["width"] / 2, end["y"] + end["height"] - 8, steps=6)
+    page.mouse.up()
+
+
+def test_tasks_stand_by_the_day_they_are_due_and_are_ticked_off(desk: Served, page: Page) -> None:
+    page.goto(f"{desk.url}/tasks")
+    expect(page.get_by_role("heading", name="Nothing to do")).to_be_visible()
+    assert faults(page) == []
+    _task(desk, "Pay the rent", due_date=_in(-3), priority="urgent", tags=["home"])
+    _task(desk, "Water the plants", due_date=_in(0))
+    _task(desk, "Book the night train", due_date=_in(4), project="Lisbon")
+    _task(desk, "Learn the second movement")
+    page.reload()
+    for group, title in (
+        ("Overdue", "Pay the rent"),
+        ("Today", "Water the plants"),
+        ("Next 7 days", "Book the night train"),
+        ("Without a date", "Learn the second movement"),
+    ):
+        expect(_column(page, group).get_by_role("link", name=title)).to_be_visible()
+    expect(_row(page, "Pay the rent")).to_contain_text("Overdue:")
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "tasks.png")
+
+    page.get_by_role("button", name="Done: Water the plants").click()
+    expect(page.get_by_text("“Water the plants”: done")).to_be_visible()
+    expect(_row(page, "Water the plants")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(_row(page, "Water the plants")).to_be_visible()
+
+    page.get_by_label("Due", exact=True).select_option("overdue")
+    expect(page.locator("[data-row]")).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"\?due=overdue$"))
+    page.get_by_role("button", name="Show all").click()
+    page.get_by_label("Search tasks").fill("night train")
+    expect(_column(page, "Best first").locator("[data-row]").first).to_contain_text("Book the night train")
+
+
+def test_a_task_is_written_in_words_and_what_is_understood_shows(desk: Served, page: Page) -> None:
+    page.goto(f"{desk.url}/tasks")
+    expect(page.get_by_role("heading", name="Nothing to do")).to_be_visible()
+    page.keyboard.press("n")
+    field = page.get_by_label("New task in words")
+    expect(field).to_be_focused()
+    page.keyboard.type("Call Bruna tomorrow at 5 #family !high")
+    understood = page.get_by_role("list", name="Understood")
+    for words in ("Call Bruna", "17:00", "High priority", "#family"):
+        expect(understood).to_contain_text(words)
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "tasks-quick-add.png")
+    page.keyboard.press("Enter")
+    expect(_row(page, "Call Bruna")).to_contain_text("Tomorrow, 17:00")
+    expect(field).to_have_value("")
+
+    page.keyboard.type("Water the plants at 6 tomorrow")
+    expect(page.get_by_text("Which one is meant?")).to_be_visible()
+    assert faults(page) == []
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Which one is meant?")).to_have_count(0)
+    expect(understood).to_contain_text("Water the plants")
+
+
+def test_several_tasks_are_done_and_brought_back_at_once(desk: Served, page: Page) -> None:
+    for title in ("Sow the beans", "Rake the leaves", "Mend the fence"):
+        _task(desk, title)
+    page.goto(f"{desk.url}/tasks")
+    page.get_by_label("Select Sow the beans").check()
+    page.get_by_label("Select Mend the fence").check()
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    assert faults(page) == []
+    page.get_by_role("button", name="Done", exact=True).click()
+    expect(page.locator("[data-row]")).to_have_count(1)
+    page.keyboard.press("u")
+    expect(page.locator("[data-row]")).to_have_count(3)
+
+
+def test_the_list_is_worked_by_keys_alone(desk: Served, page: Page) -> None:
+    _task(desk, "First", due_date=_in(1))
+    _task(desk, "Second", due_date=_in(2))
+    page.goto(f"{desk.url}/tasks")
+    expect(_row(page, "Second")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(_row(page, "Second")).to_have_count(0)
+    page.keyboard.press("u")
+    expect(_row(page, "Second")).to_be_visible()
+    _row(page, "First").get_by_role("link").focus()
+    page.keyboard.press("a")
+    expect(_row(page, "First")).to_have_count(0)
+    page.keyboard.press("u")
+    expect(_row(page, "First")).to_be_visible()
+    _row(page, "First").get_by_role("link").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("complementary", name="Task")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/tasks/[\w-]{20,}$"))
+
+
+def test_a_task_is_changed_field_by_field_and_has_parts(desk: Served, page: Page) -> None:
+    first = _task(desk, "Ask for the keys")
+    task = _task(desk, "Move house")
+    page.goto(f"{desk.url}/tasks/{task}")
+    pane = page.get_by_role("complementary", name="Task")
+    title = pane.get_by_label("Title")
+    title.fill("Move into the new house")
+    title.press("Enter")
+    expect(_row(page, "Move into the new house")).to_be_visible()
+    pane.get_by_label("State").select_option("in_progress")
+    pane.get_by_label("Due").fill(_in(2))
+    pane.get_by_label("Due").press("Enter")
+    expect(_row(page, "Move into the new house").locator(".task-facts")).to_contain_text(re.compile(r"\d"))
+    pane.get_by_label("Another task that comes first").fill("Ask for the keys")
+    expect(pane.get_by_role("button", name="Ask for the keys", exact=True)).to_be_visible()
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "task.png")
+    kept = desk.get(f"/tasks/{task}")
+    assert (kept["title"], kept["status"], kept["due_date"]) == (
+        "Move into the new house",
+        "in_progress",
+        _in(2),
+    )
+    assert [need["id"] for need in kept["depends_on"]] == [first]
+    pane.get_by_role("button", name="Delete").click()
+    expect(pane).to_have_count(0)
+    page.get_by_role("button", name="Undo").last.click()
+    expect(_row(page, "Move into the new house")).to_be_visible()
+
+
+def test_on_the_board_tasks_are_carried_by_mouse_and_by_keys(desk: Served, page: Page) -> None:
+    for title in ("One", "Two", "Three"):
+        _task(desk, title)
+    page.goto(f"{desk.url}/tasks/board")
+    todo, doing = _column(page, "To do"), _column(page, "In progress")
+    expect(todo.locator("[data-row]")).to_have_count(3)
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "board.png")
+    _carry(page, _row(page, "Two"), doing)
+    expect(doing.get_by_role("link", name="Two")).to_be_visible()
+    expect(page.get_by_text("“Two” is in In progress")).to_be_visible()
+
+    _row(page, "Three").get_by_role("link").focus()
+    page.keyboard.press("Alt+ArrowUp")
+    expect(todo.locator("[data-row]").first).to_contain_text("Three")
+    expect(_row(page, "Three").get_by_role("link")).to_be_focused()
+    page.keyboard.press("Alt+ArrowRight")
+    expect(doing.locator("[data-row]").first).to_contain_text("Three")
+    expect(_row(page, "Three").get_by_role("link")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(_row(page, "Two").get_by_role("link")).to_be_focused()
+    page.reload()
+    expect(doing.locator("[data-row]").first).to_contain_text("Three")
+
+
+def test_tasks_fit_a_phone(desk: Served, new_page: NewPage) -> None:
+    _task(desk, "Write the letter to the tax office about the workshop", due_date=_in(0), priority="high")
+    page = new_page(width=390, height=844, has_touch=True, is_mobile=True, color_scheme="dark")
+    page.goto(f"{desk.url}/tasks")
+    expect(page.locator("[data-row]")).to_have_count(1)
+    assert page.evaluate(_SMALL) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "tasks-phone.png")
+    page.get_by_role("link", name=re.compile("tax office")).click()
+    expect(page.get_by_role("dialog", name="Task")).to_be_visible()
+    assert faults(page) == []

@@ -1,0 +1,51 @@
+import type { Shown } from "../../planner/shown";
+import { type Day, dateOf, dayOf, weekdayName } from "../../services/days";
+import { EventButton } from "./EventButton";
+import { lanes } from "./layout";
+import type { ViewProps } from "./views";
+
+type RowProps = Pick<ViewProps, "all" | "onOpen" | "onMore"> & {
+  days: readonly Day[];
+  draft: Shown | null;
+};
+
+/** The days' names, and below them what takes whole days. */
+export function AllDayRow({ days, all, draft, onOpen, onMore }: RowProps) {
+  const bars = all.filter(({ isBar }) => isBar);
+  const inLanes = lanes(bars, days);
+  const today = dayOf(new Date());
+  return (
+    <div className="all-day">
+      {days.map((day, i) => {
+        const at = dateOf(day);
+        return (
+          <div key={day} className="all-day-cell">
+            <button
+              type="button"
+              className="day-name"
+              aria-current={day === today ? "date" : undefined}
+              onClick={() => onMore(day)}
+            >
+              <span>{weekdayName(at)}</span> <strong>{at.getDate()}</strong>
+            </button>
+            {inLanes[i]?.map((one, lane) =>
+              one ? (
+                <EventButton
+                  key={one.event.id}
+                  one={one}
+                  className={`${one.first === day ? "" : "from-before"} ${one.last === day ? "" : "goes-on"}`}
+                  isDraft={one === draft}
+                  isContinued={inLanes[i - 1]?.[lane] === one}
+                  onOpen={onOpen}
+                />
+              ) : (
+                // biome-ignore lint/suspicious/noArrayIndexKey: a lane is known by its place
+                <span key={lane} className="no-event" />
+              ),
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+import { CalendarPlus, ChevronLeft, ChevronRight, Settings2 } from "lucide-react";
+import { Button, IconButton } from "../../kit/Button";
+import { Link, Segmented } from "../../kit/pieces";
+import type { Shown } from "../../planner/shown";
+import {
+  browserZone,
+  type Day,
+  dateOf,
+  dayOf,
+  longDay,
+  monthName,
+  shortDay,
+} from "../../services/days";
+import type { CalendarView } from "../../services/router";
+import { thought } from "./moves";
+
+type HeadProps = {
+  view: CalendarView;
+  day: Day;
+  days: readonly Day[];
+  onShow: (view: CalendarView, day?: Day) => void;
+  onTurn: (by: 1 | -1) => void;
+  onNew: (one: Shown) => void;
+};
+
+const views: readonly { value: CalendarView; label: string }[] = [
+  { value: "month", label: "Month" },
+  { value: "week", label: "Week" },
+  { value: "day", label: "Day" },
+  { value: "agenda", label: "Agenda" },
+];
+
+/** What is shown, in words. */
+function title(view: CalendarView, day: Day, days: readonly Day[]): string {
+  if (view === "month") return monthName(dateOf(day));
+  if (view === "day") return longDay(dateOf(day));
+  const last = dateOf(days.at(-1) ?? day);
+  return `${shortDay(dateOf(days[0] ?? day))} – ${shortDay(last)} ${last.getFullYear()}`;
+}
+
+/** The next whole hour of a day. */
+function nextHour(day: Day): Shown {
+  const now = new Date();
+  const hour = day === dayOf(now) ? Math.min(22, now.getHours() + 1) : 9;
+  return thought(dateOf(day, hour * 60), dateOf(day, hour * 60 + 60), false);
+}
+
+export function CalendarHead({ view, day, days, onShow, onTurn, onNew }: HeadProps) {
+  return (
+    <header className="calendar-head">
+      <h1>
+        <span className="visually-hidden">Calendar, </span>
+        <span aria-live="polite">{title(view, day, days)}</span>
+      </h1>
+      <small className="zone" title="Times are shown by this clock">
+        {browserZone().replaceAll("_", " ")}
+      </small>
+      <div className="actions">
+        <Button onClick={() => onShow(view, dayOf(new Date()))}>Today</Button>
+        <IconButton icon={ChevronLeft} label="Earlier" onClick={() => onTurn(-1)} />
+        <IconButton icon={ChevronRight} label="Later" onClick={() => onTurn(1)} />
+        <Segmented label="View" value={view} options={views} onChange={(next) => onShow(next)} />
+        <Button icon={CalendarPlus} className="new-event" onClick={() => onNew(nextHour(day))}>
+          <span>New event</span>
+        </Button>
+        <Link className="icon-button" to="/calendar/settings" aria-label="Other calendars">
+          <Settings2 size={18} strokeWidth={1.75} aria-hidden />
+        </Link>
+      </div>
+    </header>
+  );
+}

@@ -1,0 +1,94 @@
+import { type FormEvent, useState } from "react";
+import { asProblem } from "../../api/client";
+import { Button } from "../../kit/Button";
+import { Dialog } from "../../kit/Dialog";
+import { Notice } from "../../kit/pieces";
+import { elsewhere, whenWords } from "../../planner/eventWords";
+import { type Shown, shownOf } from "../../planner/shown";
+import { EventFields } from "./EventFields";
+import { changedIn, draftOf, faultIn, formOf, isNew } from "./eventForm";
+import { RepeatFields } from "./RepeatFields";
+import type { EventChanges } from "./useEventChanges";
+import { WhenFields } from "./WhenFields";
+
+type DialogProps = { given: Shown; changes: EventChanges; onClose: () => void };
+
+/** All of an event, to be made or changed. What fails is told here, and what was typed stays. */
+export function EventDialog({ given, changes, onClose }: DialogProps) {
+  const { event } = given;
+  const isMade = isNew(event);
+  const [before] = useState(() => formOf(given));
+  const [form, setForm] = useState(before);
+  const [why, setWhy] = useState("");
+  const [busy, setBusy] = useState(false);
+  const change = (patch: Partial<typeof form>) => {
+    setForm((now) => ({ ...now, ...patch }));
+    setWhy("");
+  };
+  const write = async () => {
+    if (isMade) return Boolean(await changes.add(draftOf(form)));
+    const patch = changedIn(before, form);
+    if (!Object.keys(patch).length) return true;
+    return changes.change(event, patch, (now) => `“${now.title}” is on ${whenWords(shownOf(now))}`);
+  };
+  const save = async (submitted: FormEvent) => {
+    submitted.preventDefault();
+    const fault = faultIn(form);
+    setWhy(fault);
+    if (fault || busy) return;
+    setBusy(true);
+    try {
+      if (await write()) return onClose();
+    } catch (error) {
+      const problem = asProblem(error);
+      setWhy(problem.detail || problem.title);
+    }
+    setBusy(false);
+  };
+  const there = elsewhere(given);
+  return (
+    <Dialog title={isMade ? "New event" : "Event"} className="wide" onClose={onClose}>
+      <form className="body event-form scroll" onSubmit={(submitted) => void save(submitted)}>
+        <label className="field">
+          Title
+          <input
+            className="input"
+            data-first
+            required
+            maxLength={160}
+            value={form.title}
+            onChange={({ target }) => change({ title: target.value })}
+          />
+        </label>
+        <WhenFields form={form} onChange={change} />
+        {there && <p className="small">{there}</p>}
+        <RepeatFields form={form} onChange={change} words={event.recurrence_words} />
+        <EventFields form={form} onChange={change} />
+        {event.conflicts.length > 0 && (
+          <Notice tone="ask">It overlaps another event of that time.</Notice>
+        )}
+        {event.account && <p className="small">Synchronised with {event.account.name}.</p>}
+        {why && (
+          <p className="why" role="alert">
+            {why}
+          </p>
+        )}
+        <div className="actions">
+          {!isMade && (
+            <Button
+              look="quiet"
+              className="aside"
+              onClick={async () => void ((await changes.remove(event)) && onClose())}
+            >
+              Delete
+            </Button>
+          )}
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" disabled={busy}>
+            {isMade ? "Add" : "Save"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,83 @@
+import { typeName, typeNames } from "../../planner/eventWords";
+import type { FieldsProps } from "./WhenFields";
+
+const reminderChoices: readonly { minutes: number; label: string }[] = [
+  { minutes: 0, label: "When it begins" },
+  { minutes: 10, label: "10 minutes before" },
+  { minutes: 60, label: "1 hour before" },
+  { minutes: 1440, label: "1 day before" },
+];
+
+function reminderWords(minutes: number): string {
+  const known = reminderChoices.find((each) => each.minutes === minutes);
+  if (known) return known.label;
+  if (minutes % 1440 === 0) return `${minutes / 1440} days before`;
+  return minutes % 60 === 0 ? `${minutes / 60} hours before` : `${minutes} minutes before`;
+}
+
+/** Where, with whom, what to be reminded of. */
+export function EventFields({ form, onChange }: FieldsProps) {
+  const { location, type, attendees, reminders, description } = form;
+  const offered = [...new Set([...reminderChoices.map(({ minutes }) => minutes), ...reminders])];
+  const types = [...new Set([...Object.keys(typeNames), type])];
+  const remind = (minutes: number, on: boolean) =>
+    onChange({ reminders: on ? [...reminders, minutes] : reminders.filter((m) => m !== minutes) });
+  return (
+    <>
+      <div className="line">
+        <label className="field wide">
+          Place
+          <input
+            className="input"
+            value={location}
+            onChange={({ target }) => onChange({ location: target.value })}
+          />
+        </label>
+        <label className="field">
+          Kind
+          <select
+            className="input"
+            value={type}
+            onChange={({ target }) => onChange({ type: target.value })}
+          >
+            {types.map((each) => (
+              <option key={each} value={each}>
+                {typeName(each)}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <label className="field">
+        With, names or addresses with commas between them
+        <input
+          className="input"
+          value={attendees}
+          onChange={({ target }) => onChange({ attendees: target.value })}
+        />
+      </label>
+      <fieldset className="choices inline">
+        <legend>Remind me</legend>
+        {offered.map((minutes) => (
+          <label key={minutes}>
+            <input
+              type="checkbox"
+              checked={reminders.includes(minutes)}
+              onChange={({ target }) => remind(minutes, target.checked)}
+            />
+            {reminderWords(minutes)}
+          </label>
+        ))}
+      </fieldset>
+      <label className="field">
+        Notes
+        <textarea
+          className="input"
+          rows={3}
+          value={description}
+          onChange={({ target }) => onChange({ description: target.value })}
+        />
+      </label>
+    </>
+  );
+}

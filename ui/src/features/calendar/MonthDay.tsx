@@ -1,0 +1,83 @@
+import type { Shown } from "../../planner/shown";
+import { type Day, dateOf, dayOf, plainDay } from "../../services/days";
+import { count } from "../../services/words";
+import { EventButton } from "./EventButton";
+import { thought } from "./moves";
+
+type DayProps = {
+  day: Day;
+  lanes: readonly (Shown | null)[];
+  /** Those of the day before, in the same week. */
+  before: readonly (Shown | null)[] | undefined;
+  /** How many lanes there is room for. */
+  room: number;
+  isCurrent: boolean;
+  isOutside: boolean;
+  isChosen: boolean;
+  draft: Shown | null;
+  onOpen: (one: Shown) => void;
+  onMore: (day: Day) => void;
+  onNew: (one: Shown) => void;
+};
+
+/** A day of the month: its events in lanes, as many as there is room for. */
+export function MonthDay(props: DayProps) {
+  const { day, lanes, before = [], room, isCurrent, isOutside, isChosen, draft } = props;
+  const at = dateOf(day);
+  const isToday = dayOf(new Date()) === day;
+  const events = lanes.filter((one) => one !== null);
+  const fits = lanes.length <= room;
+  const visible = fits ? lanes : lanes.slice(0, Math.max(0, room - 1));
+  const hidden = events.length - visible.filter((one) => one !== null).length;
+  const many = events.length ? count(events.length, "event") : "no events";
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a table's cells do not take keys
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys
+    <div
+      role="gridcell"
+      data-day={day}
+      className={`month-day ${isOutside ? "outside" : ""} ${isChosen ? "chosen" : ""}`}
+      tabIndex={isCurrent ? 0 : -1}
+      aria-current={isToday ? "date" : undefined}
+      onClick={() => props.onNew(thought(dateOf(day, 9 * 60), dateOf(day, 10 * 60), false))}
+    >
+      <span className="date">
+        <span aria-hidden>{at.getDate()}</span>
+        <span className="visually-hidden">
+          {plainDay(at)}, {many}
+        </span>
+      </span>
+      {visible.map((one, lane) => {
+        // biome-ignore lint/suspicious/noArrayIndexKey: a lane is known by its place
+        if (!one) return <span key={lane} className="no-event" />;
+        const isContinued = before[lane] === one;
+        const ends = `${one.first === one.last ? "" : "bar"} ${one.first === day ? "" : "from-before"} ${one.last === day ? "" : "goes-on"}`;
+        return (
+          <EventButton
+            key={one.event.id}
+            one={one}
+            className={ends}
+            isDraft={one === draft}
+            isContinued={isContinued}
+            tabIndex={isCurrent || one === draft ? 0 : -1}
+            onOpen={props.onOpen}
+          />
+        );
+      })}
+      {!fits && (
+        <button
+          type="button"
+          className="more"
+          tabIndex={isCurrent ? 0 : -1}
+          onClick={(event) => {
+            event.stopPropagation();
+            props.onMore(day);
+          }}
+        >
+          +{hidden}
+          <span className="visually-hidden"> more on {plainDay(at)}</span>
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+import { useId, useState } from "react";
+import { browserZone } from "../../services/days";
+import { type EventForm, startsAt } from "./eventForm";
+
+export type FieldsProps = {
+  form: EventForm;
+  onChange: (patch: Partial<EventForm>) => void;
+};
+
+/** From when until when, by which clock. */
+export function WhenFields({ form, onChange }: FieldsProps) {
+  const { allDay, startDay, startTime, endDay, endTime, zone } = form;
+  const [isZoned, setZoned] = useState(zone !== browserZone());
+  return (
+    <fieldset className="when-fields" aria-label="When">
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={allDay}
+          onChange={({ target }) => onChange({ allDay: target.checked })}
+        />
+        All day
+      </label>
+      <div className="line">
+        <label className="field">
+          From
+          <input
+            type="date"
+            className="input"
+            required
+            value={startDay}
+            onChange={({ target }) => onChange(startsAt(form, target.value, startTime))}
+          />
+        </label>
+        {!allDay && (
+          <label className="field">
+            <span className="visually-hidden">Beginning, </span>time
+            <input
+              type="time"
+              className="input"
+              required
+              value={startTime}
+              onChange={({ target }) => onChange(startsAt(form, startDay, target.value))}
+            />
+          </label>
+        )}
+        <label className="field">
+          {allDay ? "To, included" : "To"}
+          <input
+            type="date"
+            className="input"
+            required
+            value={endDay}
+            onChange={({ target }) => onChange({ endDay: target.value })}
+          />
+        </label>
+        {!allDay && (
+          <label className="field">
+            <span className="visually-hidden">End, </span>time
+            <input
+              type="time"
+              className="input"
+              required
+              value={endTime}
+              onChange={({ target }) => onChange({ endTime: target.value })}
+            />
+          </label>
+        )}
+      </div>
+      {!allDay &&
+        (isZoned ? (
+          <ZoneField zone={zone} onChange={(next) => onChange({ zone: next })} />
+        ) : (
+          <button type="button" className="link" onClick={() => setZoned(true)}>
+            Times by the clock in {zone.replaceAll("_", " ")}. Another time zone?
+          </button>
+        ))}
+    </fieldset>
+  );
+}
+
+function ZoneField({ zone, onChange }: { zone: string; onChange: (zone: string) => void }) {
+  const list = useId();
+  return (
+    <label className="field">
+      Time zone
+      <input
+        className="input"
+        list={list}
+        required
+        value={zone}
+        onChange={({ target }) => onChange(target.value)}
+      />
+      <datalist id={list}>
+        {Intl.supportedValuesOf("timeZone").map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+    </label>
+  );
+}

@@ -1,0 +1,34 @@
+import { useCallback, useMemo } from "react";
+import { calendarApi, type Event } from "../../api/calendar";
+import { shownOf } from "../../planner/shown";
+import { useApp } from "../../services/context";
+import { addDays, type Day, dateOf, rfc3339 } from "../../services/days";
+import { useNews } from "../../services/news";
+import { useRead } from "../../services/useRead";
+
+/** The events of these days, both included. Those of earlier days stay until newer ones are there. */
+export function useEvents(first: Day, last: Day) {
+  const { plannerNews } = useApp();
+  const ask = useCallback(
+    (signal: AbortSignal) => {
+      const start = rfc3339(dateOf(first));
+      return calendarApi.events({ start, end: rfc3339(dateOf(addDays(last, 1))) }, signal);
+    },
+    [first, last],
+  );
+  const { value, problem, read, look, change } = useRead(ask);
+  useNews(plannerNews, look);
+  const all = useMemo(() => (value?.items ?? []).map(shownOf), [value]);
+  /** Shows a change before the server has answered. */
+  const replace = useCallback(
+    (id: string, patch: Partial<Event>) =>
+      change((now) => ({
+        ...now,
+        items: now.items.map((each) => (each.id === id ? { ...each, ...patch } : each)),
+      })),
+    [change],
+  );
+  return { all, isKnown: value !== null, more: value?.more === true, problem, read, look, replace };
+}
+
+export type Events = ReturnType<typeof useEvents>;

@@ -1,0 +1,152 @@
+import { type FormEvent, useState } from "react";
+import { asProblem } from "../../api/client";
+import type { NewSchedule, Schedule } from "../../api/schedules";
+import { Button } from "../../kit/Button";
+import { Dialog } from "../../kit/Dialog";
+import { Segmented } from "../../kit/pieces";
+import { MoreFields } from "./MoreFields";
+import type { ScheduleChanges } from "./useScheduleChanges";
+import { actions } from "./words";
+
+type DialogProps = {
+  schedule: Schedule | null;
+  changes: ScheduleChanges;
+  onClose: () => void;
+};
+
+export type ScheduleForm = {
+  action: Schedule["action"];
+  title: string;
+  text: string;
+  when: string;
+  url: string;
+  missed: Schedule["missed"];
+  budget: string;
+  channels: Schedule["channels"];
+};
+
+const examples: Record<Schedule["action"], string> = {
+  remind: "Call Bruna back",
+  run: "Give me my day: events, tasks and what I promised",
+  watch: "Tell me when the dates are announced",
+};
+const kinds = (Object.keys(actions) as Schedule["action"][]).map((value) => ({
+  value,
+  label: actions[value].label,
+}));
+
+function formOf(schedule: Schedule | null): ScheduleForm {
+  return {
+    action: schedule?.action ?? "remind",
+    title: schedule?.title ?? "",
+    text: schedule?.text ?? "",
+    when: "",
+    url: schedule?.url ?? "",
+    missed: schedule?.missed ?? "once",
+    budget: schedule?.budget_tokens ? String(schedule.budget_tokens) : "",
+    channels: schedule?.channels ?? [],
+  };
+}
+
+/** What is sent; without words about the time it stays as it was. */
+function sentOf(form: ScheduleForm, isNew: boolean) {
+  const { title, text, when, url, action, missed, budget, channels } = form;
+  return {
+    action,
+    text: text.trim(),
+    missed,
+    channels,
+    ...(title.trim() ? { title: title.trim() } : {}),
+    ...(when.trim() || isNew ? { when: when.trim() } : {}),
+    ...(action === "watch" ? { url: url.trim() } : {}),
+    ...(action === "run" ? { budget_tokens: budget ? Number(budget) : null } : {}),
+  };
+}
+
+/** A schedule to be made or changed. What fails is told here, and what was typed stays. */
+export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
+  const [form, setForm] = useState(() => formOf(schedule));
+  const [why, setWhy] = useState("");
+  const [busy, setBusy] = useState(false);
+  const change = (patch: Partial<ScheduleForm>) => {
+    setForm((now) => ({ ...now, ...patch }));
+    setWhy("");
+  };
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    try {
+      await changes.save(schedule, sentOf(form, !schedule) as NewSchedule);
+      return onClose();
+    } catch (error) {
+      const problem = asProblem(error);
+      setWhy(problem.detail || problem.title);
+    }
+    setBusy(false);
+  };
+  const now = schedule?.recurrence_words || schedule?.next_words;
+  return (
+    <Dialog
+      title={schedule ? "Change the schedule" : "New schedule"}
+      className="wide"
+      onClose={onClose}
+    >
+      <form className="body scroll" onSubmit={(event) => void save(event)}>
+        <Segmented
+          label="What happens"
+          value={form.action}
+          options={kinds}
+          onChange={(action) => change({ action })}
+        />
+        <label className="field">
+          {form.action === "run" ? "What is to be done" : "What to say"}
+          <textarea
+            className="input"
+            data-first
+            rows={3}
+            required={form.action !== "watch"}
+            placeholder={examples[form.action]}
+            value={form.text}
+            onChange={({ target }) => change({ text: target.value })}
+          />
+        </label>
+        {form.action === "watch" && (
+          <label className="field">
+            Address of the page
+            <input
+              type="url"
+              className="input"
+              required
+              placeholder="https://"
+              value={form.url}
+              onChange={({ target }) => change({ url: target.value })}
+            />
+          </label>
+        )}
+        <label className="field">
+          When
+          <input
+            className="input"
+            required={!schedule}
+            placeholder={now ? `As it is: ${now}` : "in 20 minutes, or every weekday at 8"}
+            value={form.when}
+            onChange={({ target }) => change({ when: target.value })}
+          />
+        </label>
+        <MoreFields form={form} onChange={change} />
+        {why && (
+          <p className="why" role="alert">
+            {why}
+          </p>
+        )}
+        <div className="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" disabled={busy}>
+            {schedule ? "Save" : "Add"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

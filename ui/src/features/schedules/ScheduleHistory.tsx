@@ -1,0 +1,62 @@
+import { useCallback } from "react";
+import { type ScheduleRun, schedulesApi } from "../../api/schedules";
+import { Dialog } from "../../kit/Dialog";
+import { Link, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { addressOfChat } from "../../services/router";
+import { useRead } from "../../services/useRead";
+import { duration, fullDate } from "../../services/words";
+import { nextWords, outcomeWords } from "./words";
+
+/** So late that it is worth saying. */
+const LATE_S = 60;
+
+async function readAll(id: string, signal: AbortSignal) {
+  const [schedule, history] = await Promise.all([
+    schedulesApi.get(id, signal),
+    schedulesApi.history(id, signal),
+  ]);
+  return { schedule, runs: history.items };
+}
+
+/** What came of a schedule, the newest first. */
+export function ScheduleHistory({ id, onClose }: { id: string; onClose: () => void }) {
+  const ask = useCallback((signal: AbortSignal) => readAll(id, signal), [id]);
+  const { value, problem, read } = useRead(ask);
+  return (
+    <Dialog title={value?.schedule.title ?? "Schedule"} className="wide" onClose={onClose}>
+      <div className="body scroll">
+        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+        {!value && !problem && <Skeleton lines={4} label="Loading the history" />}
+        {value && <p>{nextWords(value.schedule)}</p>}
+        {value && !value.runs.length && <p>It has not happened yet.</p>}
+        <ol className="history" aria-label="History">
+          {value?.runs.map((run) => (
+            <li key={run.id}>
+              <HistoryRow run={run} />
+            </li>
+          ))}
+        </ol>
+      </div>
+    </Dialog>
+  );
+}
+
+function HistoryRow({ run }: { run: ScheduleRun }) {
+  const late = run.late_s >= LATE_S ? `, ${duration(run.late_s * 1000)} late` : "";
+  return (
+    <>
+      <time dateTime={run.due_at}>{fullDate(Date.parse(run.due_at))}</time>
+      <span>
+        {outcomeWords(run.outcome)}
+        {late}
+        {run.conversation && (
+          <>
+            {" · "}
+            <Link to={addressOfChat(run.conversation)}>Open</Link>
+          </>
+        )}
+      </span>
+      {run.error && <p className="why">{run.error}</p>}
+    </>
+  );
+}

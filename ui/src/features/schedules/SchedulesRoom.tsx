@@ -1,0 +1,80 @@
+// What happens by itself: reminders, work of the agent, watched pages.
+import { AlarmClock, Plus } from "lucide-react";
+import { useCallback, useState } from "react";
+import { type Schedule, schedulesApi } from "../../api/schedules";
+import { Button } from "../../kit/Button";
+import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { ZoneNote } from "../../planner/ZoneNote";
+import { useApp } from "../../services/context";
+import { useNews } from "../../services/news";
+import { addressOfSchedule } from "../../services/router";
+import { useKey } from "../../services/useKey";
+import { useRead } from "../../services/useRead";
+import { ScheduleDialog } from "./ScheduleDialog";
+import { ScheduleHistory } from "./ScheduleHistory";
+import { ScheduleRow } from "./ScheduleRow";
+import { useScheduleChanges } from "./useScheduleChanges";
+import "../../styles/planner.css";
+import "../../styles/schedules.css";
+
+const ask = (signal: AbortSignal) => schedulesApi.list(null, signal);
+
+export default function SchedulesRoom({ schedule }: { schedule: string | null }) {
+  const { router, plannerNews } = useApp();
+  const { value, problem, read, look } = useRead(useCallback(ask, []));
+  useNews(plannerNews, look);
+  const changes = useScheduleChanges();
+  const [edited, setEdited] = useState<Schedule | "new" | null>(null);
+  useKey("create", () => setEdited("new"));
+  const items = value?.items ?? [];
+  return (
+    <div className="page scroll">
+      <div className="page-inner">
+        <header className="page-head">
+          <h1>Schedules</h1>
+          <Button icon={Plus} onClick={() => setEdited("new")}>
+            New schedule
+          </Button>
+        </header>
+        <ZoneNote />
+        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+        {!value && !problem && <Skeleton lines={5} label="Loading schedules" />}
+        {value && !items.length && (
+          <Empty icon={AlarmClock} title="Nothing happens by itself yet">
+            <p>
+              Make a schedule here, or say it in a chat: “Every weekday at 8 give me my day”,
+              “Remind me in 20 minutes to call back”, “Check this page weekly and tell me when it
+              changes”.
+            </p>
+          </Empty>
+        )}
+        <ul className="schedule-rows" aria-label="Schedules">
+          {items.map((each) => (
+            <li key={each.id}>
+              <ScheduleRow
+                schedule={each}
+                changes={changes}
+                onEdit={() => setEdited(each)}
+                onHistory={() => router.go(addressOfSchedule(each.id))}
+              />
+            </li>
+          ))}
+        </ul>
+      </div>
+      {edited && (
+        <ScheduleDialog
+          schedule={edited === "new" ? null : edited}
+          changes={changes}
+          onClose={() => setEdited(null)}
+        />
+      )}
+      {schedule && (
+        <ScheduleHistory
+          key={schedule}
+          id={schedule}
+          onClose={() => router.go("/schedules", true)}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import { type NewSchedule, type Schedule, schedulesApi } from "../../api/schedules";
+import type { SchedulePatch } from "../../contract/openapi";
+import { useApp } from "../../services/context";
+
+/** Changes of schedules, each with a receipt and, if that can be, its undo. */
+export function useScheduleChanges() {
+  const { toasts, plannerNews } = useApp();
+  const attempt = async (work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      toasts.fault(error);
+    }
+    await plannerNews.tell();
+  };
+  const act = (schedule: Schedule, what: "run" | "pause" | "resume", said: string) =>
+    attempt(async () => {
+      await schedulesApi.act(schedule.id, what);
+      const back = { pause: "resume", resume: "pause", run: null }[what] as
+        | "pause"
+        | "resume"
+        | null;
+      if (!back) return toasts.show(said);
+      const run = () => void attempt(async () => void (await schedulesApi.act(schedule.id, back)));
+      toasts.show(said, { label: "Undo", run });
+    });
+  return {
+    run: (schedule: Schedule) => act(schedule, "run", `“${schedule.title}” was started`),
+    pause: (schedule: Schedule) => act(schedule, "pause", `“${schedule.title}” is paused`),
+    resume: (schedule: Schedule) => act(schedule, "resume", `“${schedule.title}” goes on`),
+    snooze: (schedule: Schedule, minutes: number) =>
+      attempt(async () => {
+        const { next_words: when } = await schedulesApi.snooze(schedule.id, minutes);
+        toasts.show(`“${schedule.title}” comes ${when}`);
+      }),
+    remove: (schedule: Schedule) =>
+      attempt(async () => {
+        await schedulesApi.remove(schedule.id);
+        toasts.show(`“${schedule.title}” was deleted`);
+      }),
+    /** Makes or changes it. What fails is thrown. */
+    save: async (schedule: Schedule | null, fields: NewSchedule | SchedulePatch) => {
+      const now = schedule
+        ? await schedulesApi.change(schedule.id, { ...fields, version: schedule.version })
+        : await schedulesApi.add(fields as NewSchedule);
+      toasts.show(
+        now.next_words ? `“${now.title}” comes ${now.next_words}` : `“${now.title}” is kept`,
+      );
+      await plannerNews.tell();
+    },
+  };
+}
+
+export type ScheduleChanges = ReturnType<typeof useScheduleChanges>;

@@ -1,0 +1,59 @@
+import { useEffect } from "react";
+import type { Status, Task } from "../../api/tasks";
+import { ProblemNotice } from "../../kit/pieces";
+import { TaskRow } from "../../planner/TaskRow";
+import type { Drop } from "./Board";
+import { queryOf, type TaskFilter } from "./filter";
+import { type ListProps, More } from "./TaskList";
+import { useTasks } from "./useTasks";
+
+type ColumnProps = ListProps & {
+  status: Status;
+  label: string;
+  filter: TaskFilter;
+  drop: Drop | null;
+  onShown: (items: readonly Task[]) => void;
+};
+
+/** The tasks with the one that is carried at the place where it would be put. */
+function withDrop(items: readonly Task[], status: Status, drop: Drop | null): readonly Task[] {
+  if (!drop) return items;
+  const others = items.filter(({ id }) => id !== drop.task.id);
+  if (drop.status !== status) return others;
+  const at = others.findIndex(({ id }) => id === drop.before);
+  return others.toSpliced(at < 0 ? others.length : at, 0, drop.task);
+}
+
+/** A column of the board. */
+export function Column(props: ColumnProps) {
+  const { status, label, filter, drop, current, changes, selection, onOpen, onShown } = props;
+  const tasks = useTasks({ ...queryOf({ ...filter, status }), order: "position" });
+  const items = withDrop(tasks.items, status, drop);
+  useEffect(() => onShown(items));
+  return (
+    <section className="board-column" data-status={status} aria-label={label}>
+      <h2>
+        {label} <small>{tasks.cursor ? `${items.length}+` : items.length}</small>
+      </h2>
+      {tasks.problem && <ProblemNotice problem={tasks.problem} onRetry={() => void tasks.read()} />}
+      <ul className="scroll" aria-label={`Tasks: ${label}`}>
+        {items.map((task) => (
+          <li key={task.id} className={task.id === drop?.task.id ? "draft" : ""}>
+            <TaskRow
+              task={task}
+              changes={changes}
+              selection={selection}
+              isCurrent={task.id === current}
+              onOpen={onOpen}
+            />
+          </li>
+        ))}
+        {tasks.cursor && (
+          <li>
+            <More key={tasks.cursor} onMore={tasks.more} />
+          </li>
+        )}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,49 @@
+import { type Ref, useCallback } from "react";
+import { tasksApi } from "../../api/tasks";
+import { QuickAdd, type Understood } from "../../kit/QuickAdd";
+import { priorityName } from "../../planner/taskWords";
+import type { TaskChanges } from "../../planner/useTaskChanges";
+
+type QuickProps = {
+  onAdd: TaskChanges["add"];
+  field?: Ref<HTMLInputElement>;
+  /** Of what it is a part. */
+  parent?: string;
+};
+
+export async function understoodOf(text: string, signal: AbortSignal): Promise<Understood> {
+  const found = await tasksApi.understand(text, signal);
+  const chips = [
+    found.title,
+    found.words,
+    found.priority && found.priority !== "medium" ? `${priorityName(found.priority)} priority` : "",
+    found.project ?? "",
+    ...(found.tags ?? []).map((tag) => `#${tag}`),
+  ];
+  return {
+    chips: chips.map((chip) => chip ?? "").filter(Boolean),
+    choices: found.ambiguous ?? [],
+    problem: found.problem ?? "",
+  };
+}
+
+/** A task in words. */
+export function QuickTask({ onAdd, field, parent }: QuickProps) {
+  const understand = useCallback(understoodOf, []);
+  return (
+    <QuickAdd
+      label={parent ? "New sub-task in words" : "New task in words"}
+      placeholder={
+        parent ? "Add a sub-task" : "New task, for example: Call Bruna tomorrow at 5 #family !high"
+      }
+      hint={
+        parent
+          ? ""
+          : "#tag, !high and +project say more. On the board Alt and the arrows move a task."
+      }
+      understand={understand}
+      onAdd={async (words) => void (await onAdd(words, parent ? { parent } : {}))}
+      {...(field ? { field } : {})}
+    />
+  );
+}

@@ -1,0 +1,43 @@
+import { Check, Trash2, X } from "lucide-react";
+import type { Status, Task } from "../../api/tasks";
+import { Button, IconButton } from "../../kit/Button";
+import { statuses } from "../../planner/taskWords";
+import type { TaskChanges } from "../../planner/useTaskChanges";
+import type { Selected } from "./useSelection";
+
+type SelectionProps = { all: readonly Task[]; selection: Selected; changes: TaskChanges };
+
+/** What can be done with the tasks that are chosen. */
+export function Selection({ all, selection, changes }: SelectionProps) {
+  const chosen = all.filter(({ id }) => selection.ids.has(id));
+  if (!chosen.length) return null;
+  const act = async (work: Promise<boolean>) => void ((await work) && selection.clear());
+  return (
+    <div className="task-selected">
+      <span role="status">{chosen.length} selected</span>
+      <Button look="quiet" icon={Check} onClick={() => void act(changes.toStatus(chosen, "done"))}>
+        Done
+      </Button>
+      <select
+        className="input"
+        aria-label="Move the selected to"
+        value=""
+        onChange={({ target }) => void act(changes.toStatus(chosen, target.value as Status))}
+      >
+        <option value="">Move to…</option>
+        {statuses.map(({ status, label }) => (
+          <option key={status} value={status}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <Button look="quiet" icon={Trash2} onClick={() => void act(changes.remove(chosen))}>
+        Delete
+      </Button>
+      <Button look="quiet" onClick={() => selection.set(new Set(all.map(({ id }) => id)))}>
+        Select all
+      </Button>
+      <IconButton icon={X} size={16} label="Select none" onClick={selection.clear} />
+    </div>
+  );
+}

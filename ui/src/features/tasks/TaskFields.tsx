@@ -1,0 +1,97 @@
+import type { Priority, Status, Task, TaskPatch } from "../../api/tasks";
+import { dueDay, priorities, statuses } from "../../planner/taskWords";
+import { clock, dateOf, minutesIn, rfc3339 } from "../../services/days";
+import { SavedField } from "./SavedField";
+
+type FieldsProps = { task: Task; onSave: (patch: TaskPatch) => Promise<boolean> };
+
+const listed = (text: string) =>
+  text
+    .split(/[,\s]+/)
+    .map((word) => word.replace(/^#/, ""))
+    .filter(Boolean);
+
+/** A day and a time as the server takes them: without a time it is due on the day. */
+function dueOf(day: string, time: string): TaskPatch {
+  if (!day) return { due_date: null, due_at: null };
+  return time
+    ? { due_date: null, due_at: rfc3339(dateOf(day, minutesIn(time))) }
+    : { due_date: day, due_at: null };
+}
+
+export function TaskFields({ task, onSave }: FieldsProps) {
+  const day = dueDay(task) ?? "";
+  const time = task.due_at ? clock(new Date(task.due_at)) : "";
+  return (
+    <div className="task-fields">
+      <label className="field">
+        State
+        <select
+          className="input"
+          value={task.status}
+          onChange={({ target }) => void onSave({ status: target.value as Status })}
+        >
+          {statuses.map(({ status, label }) => (
+            <option key={status} value={status}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label className="field">
+        Priority
+        <select
+          className="input"
+          value={task.priority}
+          onChange={({ target }) => void onSave({ priority: target.value as Priority })}
+        >
+          {priorities.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <SavedField
+        key={`day ${day}`}
+        label="Due"
+        type="date"
+        value={day}
+        onSave={(next) => onSave(dueOf(next, time))}
+      />
+      <SavedField
+        key={`time ${time} ${day}`}
+        label="At"
+        type="time"
+        value={time}
+        onSave={(next) => onSave(dueOf(day, next))}
+      />
+      <SavedField
+        key={`project ${task.project}`}
+        label="Project"
+        value={task.project ?? ""}
+        onSave={(project) => onSave({ project: project || null })}
+      />
+      <SavedField
+        key={`tags ${task.tags.join()}`}
+        label="Tags"
+        value={task.tags.join(", ")}
+        onSave={(text) => onSave({ tags: listed(text) })}
+      />
+      <SavedField
+        key={`repeats ${task.recurrence}`}
+        label="Repeats"
+        placeholder="every 2nd Friday"
+        value={task.recurrence_words ?? ""}
+        onSave={(text) => onSave({ recurrence: text || null })}
+      />
+      <SavedField
+        key={`hours ${task.estimated_hours}`}
+        label="Hours, estimated"
+        type="number"
+        value={task.estimated_hours === null ? "" : String(task.estimated_hours)}
+        onSave={(text) => onSave({ estimated_hours: text ? Number(text) : null })}
+      />
+    </div>
+  );
+}

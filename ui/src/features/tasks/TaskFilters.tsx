@@ -1,0 +1,92 @@
+import { Search, X } from "lucide-react";
+import { useRef } from "react";
+import type { Task } from "../../api/tasks";
+import { Button } from "../../kit/Button";
+import { priorities, statuses } from "../../planner/taskWords";
+import type { TasksView } from "../../services/router";
+import { isFiltered, noFilter, type TaskFilter } from "./filter";
+
+type FiltersProps = {
+  filter: TaskFilter;
+  tasks: readonly Task[];
+  view: TasksView;
+  onFilter: (filter: TaskFilter) => void;
+};
+
+/** All that were seen once, so that a choice does not vanish by being chosen. */
+function useSeen(found: readonly string[], chosen: string): readonly string[] {
+  const seen = useRef(new Set<string>());
+  for (const each of [...found, chosen]) if (each) seen.current.add(each);
+  return [...seen.current].toSorted((a, b) => a.localeCompare(b));
+}
+
+const dues = [
+  { value: "", label: "Any date" },
+  { value: "overdue", label: "Overdue" },
+  { value: "today", label: "Due today" },
+  { value: "week", label: "Due this week" },
+  { value: "none", label: "Without a date" },
+];
+
+export function TaskFilters({ filter, tasks, view, onFilter }: FiltersProps) {
+  const tags = useSeen(
+    tasks.flatMap((task) => task.tags),
+    filter.tag,
+  );
+  const projects = useSeen(
+    tasks.flatMap(({ project }) => project ?? []),
+    filter.project,
+  );
+  const choice = (
+    name: keyof TaskFilter,
+    label: string,
+    options: readonly { value: string; label: string }[],
+  ) => (
+    <select
+      className="input"
+      aria-label={label}
+      value={filter[name]}
+      onChange={({ target }) => onFilter({ ...filter, [name]: target.value })}
+    >
+      {options.map((each) => (
+        <option key={each.value} value={each.value}>
+          {each.label}
+        </option>
+      ))}
+    </select>
+  );
+  const named = (all: string, values: readonly string[]) => [
+    { value: "", label: all },
+    ...values.map((value) => ({ value, label: value })),
+  ];
+  return (
+    <search className="memory-tools task-filters">
+      <label className="search">
+        <Search size={16} aria-hidden />
+        <span className="visually-hidden">Search tasks</span>
+        <input
+          type="search"
+          className="input"
+          placeholder="Search tasks"
+          value={filter.query}
+          onChange={({ target }) => onFilter({ ...filter, query: target.value })}
+        />
+      </label>
+      {view === "list" &&
+        choice("status", "State", [
+          { value: "open", label: "Open" },
+          { value: "all", label: "All" },
+          ...statuses.map(({ status, label }) => ({ value: status, label })),
+        ])}
+      {choice("due", "Due", dues)}
+      {choice("priority", "Priority", [{ value: "", label: "Any priority" }, ...priorities])}
+      {tags.length > 0 && choice("tag", "Tag", named("All tags", tags))}
+      {projects.length > 0 && choice("project", "Project", named("All projects", projects))}
+      {isFiltered(filter) && (
+        <Button look="quiet" icon={X} onClick={() => onFilter(noFilter)}>
+          Show all
+        </Button>
+      )}
+    </search>
+  );
+}

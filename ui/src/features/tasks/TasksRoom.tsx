@@ -1,0 +1,87 @@
+// The tasks: what there is to do, as a list by day or as a board.
+import { useRef, useState } from "react";
+import type { Task } from "../../api/tasks";
+import { Dialog } from "../../kit/Dialog";
+import { PHONE, ProblemNotice, Segmented, useMedia } from "../../kit/pieces";
+import { useTaskChanges } from "../../planner/useTaskChanges";
+import { ZoneNote } from "../../planner/ZoneNote";
+import { useApp } from "../../services/context";
+import { addressOfTasks, type TasksPlace, type TasksView } from "../../services/router";
+import { remember, remembered } from "../../services/store";
+import { useKey } from "../../services/useKey";
+import { Board } from "./Board";
+import { filterIn, queryOf, type TaskFilter, textOf } from "./filter";
+import { QuickTask } from "./QuickTask";
+import { Selection } from "./Selection";
+import { TaskDetail } from "./TaskDetail";
+import { TaskFilters } from "./TaskFilters";
+import { TaskList } from "./TaskList";
+import { useSelection } from "./useSelection";
+import { useTasks } from "./useTasks";
+import "../../styles/planner.css";
+import "../../styles/tasks.css";
+
+const KEY = "bethink.tasks";
+const views = [
+  { value: "list", label: "List" },
+  { value: "board", label: "Board" },
+] as const satisfies readonly { value: TasksView; label: string }[];
+
+export default function TasksRoom({ place }: { place: TasksPlace }) {
+  const { router } = useApp();
+  const phone = useMedia(PHONE);
+  const [usual, setUsual] = useState(
+    () => remembered<{ view: TasksView }>(KEY, { view: "list" }).view,
+  );
+  const view = place.view ?? usual;
+  const filter = filterIn(place.filter);
+  const tasks = useTasks(queryOf(filter));
+  const changes = useTaskChanges();
+  const selection = useSelection();
+  const add = useRef<HTMLInputElement>(null);
+  useKey("create", () => add.current?.focus());
+  const show = (next: TasksView) => {
+    setUsual(next);
+    remember(KEY, { view: next });
+    router.go(addressOfTasks({ view: next, filter: place.filter }), true);
+  };
+  const onFilter = (next: TaskFilter) =>
+    router.go(addressOfTasks({ view, filter: textOf(next) }), true);
+  const open = (task: Pick<Task, "id">) =>
+    router.go(addressOfTasks({ task: task.id, filter: place.filter }), place.task !== null);
+  const close = () => router.go(addressOfTasks({ view, filter: place.filter }), true);
+  const given = { changes, selection, current: place.task, onOpen: open };
+  const detail = place.task && (
+    <TaskDetail key={place.task} id={place.task} changes={changes} onOpen={open} onClose={close} />
+  );
+  return (
+    <div className={`tasks ${detail && !phone ? "with-detail" : ""}`}>
+      <div className="page">
+        <div className={view === "board" ? "page-inner wide" : "page-inner"}>
+          <header className="page-head">
+            <h1>Tasks</h1>
+            <Segmented label="View" value={view} options={views} onChange={show} />
+          </header>
+          <QuickTask onAdd={changes.add} field={add} />
+          <ZoneNote />
+          <TaskFilters filter={filter} tasks={tasks.items} view={view} onFilter={onFilter} />
+          {tasks.problem && (
+            <ProblemNotice problem={tasks.problem} onRetry={() => void tasks.read()} />
+          )}
+          <Selection all={tasks.items} selection={selection} changes={changes} />
+        </div>
+        {view === "board" ? (
+          <Board filter={filter} {...given} />
+        ) : (
+          <TaskList tasks={tasks} filter={filter} {...given} />
+        )}
+      </div>
+      {detail && !phone && <aside aria-label="Task">{detail}</aside>}
+      {detail && phone && (
+        <Dialog title="Task" bare className="sheet-dialog end task-sheet" onClose={close}>
+          {detail}
+        </Dialog>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+import type { Today } from "../../api/today";
+import { Link } from "../../kit/pieces";
+import { addressOfChat } from "../../services/router";
+import { shortDate } from "../../services/words";
+import { Part } from "./Part";
+
+/** What schedules brought since the evening. */
+export function Brought({ runs }: { runs: Today["runs"] }) {
+  return (
+    <Part title="Brought by schedules" many={runs.length}>
+      {runs.map((run) => (
+        <li key={run.id} className="row">
+          <span>
+            {run.title && <strong>{run.title} </strong>}
+            {run.message || run.error}
+          </span>
+          <small>{shortDate(Date.parse(run.due_at))}</small>
+          {run.conversation && <Link to={addressOfChat(run.conversation)}>Open</Link>}
+        </li>
+      ))}
+    </Part>
+  );
+}

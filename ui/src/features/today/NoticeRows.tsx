@@ -1,0 +1,30 @@
+import { Button } from "../../kit/Button";
+import { useApp } from "../../services/context";
+import { useStore } from "../../services/store";
+import { shortDate } from "../../services/words";
+import { Part } from "./Part";
+
+/** What was told and not seen yet. */
+export function NoticeRows() {
+  const { notices } = useApp();
+  const unseen = useStore(notices.unseen);
+  return (
+    <Part title="New" many={unseen.length}>
+      {unseen.map((notice) => (
+        <li key={notice.id} className="row">
+          <span>
+            <strong>{notice.title}</strong>
+            {notice.text && notice.text !== notice.title && ` ${notice.text}`}
+          </span>
+          <small>
+            <time dateTime={notice.at}>{shortDate(Date.parse(notice.at))}</time>
+          </small>
+          {notice.link && <Button onClick={() => notices.open(notice)}>Open</Button>}
+          <Button look="quiet" onClick={() => void notices.seen(notice.id)}>
+            Seen
+          </Button>
+        </li>
+      ))}
+    </Part>
+  );
+}

@@ -1,0 +1,18 @@
+import type { Today } from "../../api/today";
+import { Link } from "../../kit/pieces";
+import { shortDate } from "../../services/words";
+import { Part } from "./Part";
+
+/** What is remembered with a date of these days. */
+export function Promised({ facts }: { facts: Today["promised"] }) {
+  return (
+    <Part title="Promised" many={facts.length}>
+      {facts.map((fact) => (
+        <li key={fact.id} className="row">
+          <Link to={`/memory/${encodeURIComponent(fact.id)}`}>{fact.content}</Link>
+          <small>{shortDate(Date.parse(fact.created_at))}</small>
+        </li>
+      ))}
+    </Part>
+  );
+}

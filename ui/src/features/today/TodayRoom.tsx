@@ -1,0 +1,90 @@
+// One page with what is due, what was promised, and what came by itself.
+import { Sun } from "lucide-react";
+import { readToday, type Today } from "../../api/today";
+import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { EventRow } from "../../planner/EventRow";
+import { shownOf } from "../../planner/shown";
+import { TaskRow } from "../../planner/TaskRow";
+import { useTaskChanges } from "../../planner/useTaskChanges";
+import { useApp } from "../../services/context";
+import { dateOf, longDay } from "../../services/days";
+import { useNews } from "../../services/news";
+import { addressOfEvent, addressOfTasks } from "../../services/router";
+import { useRead } from "../../services/useRead";
+import { Brought } from "./Brought";
+import { NoticeRows } from "./NoticeRows";
+import { Part } from "./Part";
+import { Promised } from "./Promised";
+import { PushSwitch } from "./PushSwitch";
+import "../../styles/planner.css";
+import "../../styles/schedules.css";
+
+export default function TodayRoom() {
+  const { plannerNews, memoryNews } = useApp();
+  const { value, problem, read, look } = useRead(readToday);
+  useNews(plannerNews, look);
+  useNews(memoryNews, look);
+  return (
+    <div className="page scroll today">
+      <div className="page-inner">
+        <header className="page-head">
+          <h1>{value ? longDay(dateOf(value.date)) : "Today"}</h1>
+          <PushSwitch />
+        </header>
+        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+        {!value && !problem && <Skeleton lines={6} label="Loading the day" />}
+        <NoticeRows />
+        {value && <Day today={value} />}
+      </div>
+    </div>
+  );
+}
+
+function Day({ today }: { today: Today }) {
+  const { router } = useApp();
+  const changes = useTaskChanges();
+  const { date, overdue, tasks, events, promised, runs } = today;
+  const rows = (items: Today["tasks"]) =>
+    items.map((task) => (
+      <li key={task.id}>
+        <TaskRow
+          task={task}
+          changes={changes}
+          onOpen={({ id }) => router.go(addressOfTasks({ task: id }))}
+        />
+      </li>
+    ));
+  const many = overdue.length + tasks.length + events.length + promised.length + runs.length;
+  if (!many) {
+    return (
+      <Empty icon={Sun} title="Nothing is due today">
+        <p>
+          Tasks, events and promises of the day stand here, and what schedules brought overnight.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <Part title="Overdue" many={overdue.length} fault>
+        {rows(overdue)}
+      </Part>
+      <Part title="Events" many={events.length}>
+        {events.map((event) => (
+          <li key={event.id}>
+            <EventRow
+              one={shownOf(event)}
+              day={date}
+              onOpen={() => router.go(addressOfEvent(event.id))}
+            />
+          </li>
+        ))}
+      </Part>
+      <Part title="Due today" many={tasks.length}>
+        {rows(tasks)}
+      </Part>
+      <Promised facts={promised} />
+      <Brought runs={runs} />
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+import { MapPin, Repeat, TriangleAlert, Users } from "lucide-react";
+import { type Day, timeWords } from "../services/days";
+import { count } from "../services/words";
+import { elsewhere } from "./eventWords";
+import type { Shown } from "./shown";
+
+type RowProps = { one: Shown; day: Day; onOpen: (one: Shown) => void };
+
+/** The time of an event on one of its days. */
+function timeOn({ event, begin, end, first, last }: Shown, day: Day): string {
+  if (event.all_day || (first < day && day < last)) return "All day";
+  if (first < day) return `until ${timeWords(end)}`;
+  return last > day ? `from ${timeWords(begin)}` : `${timeWords(begin)} – ${timeWords(end)}`;
+}
+
+export function EventRow({ one, day, onOpen }: RowProps) {
+  const { event } = one;
+  const there = elsewhere(one);
+  return (
+    <button
+      type="button"
+      data-row={event.id}
+      data-event={event.id}
+      className={`agenda-row type-${event.event_type} ${event.status}`}
+      onClick={() => onOpen(one)}
+    >
+      <time>{timeOn(one, day)}</time>
+      <span className="title">{event.title}</span>
+      <span className="facts">
+        {event.conflicts.length > 0 && (
+          <span className="clash">
+            <TriangleAlert size={12} aria-hidden /> overlaps
+          </span>
+        )}
+        {there && <span>{there}</span>}
+        {event.recurrence_words && (
+          <span>
+            <Repeat size={12} aria-hidden /> {event.recurrence_words}
+          </span>
+        )}
+        {event.location && (
+          <span>
+            <MapPin size={12} aria-hidden /> {event.location}
+          </span>
+        )}
+        {event.attendees.length > 0 && (
+          <span>
+            <Users size={12} aria-hidden /> {count(event.attendees.length, "person", "people")}
+          </span>
+        )}
+      </span>
+    </button>
+  );
+}

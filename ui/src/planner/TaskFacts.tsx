@@ -1,0 +1,43 @@
+import { CalendarClock, Flag, Hourglass, ListChecks, Repeat } from "lucide-react";
+import type { Task } from "../api/tasks";
+import { dueWords, isOpen, priorityName } from "./taskWords";
+
+/** What is known of a task, beside its title. */
+export function TaskFacts({ task }: { task: Task }) {
+  const due = dueWords(task);
+  const { priority, project, tags, children, children_done: done, blocked_by: waits } = task;
+  return (
+    <span className="task-facts">
+      {due && (
+        <span className={task.overdue && isOpen(task) ? "overdue" : ""}>
+          <CalendarClock size={12} aria-hidden />
+          {task.overdue && isOpen(task) && <span>Overdue:</span>} {due}
+        </span>
+      )}
+      {priority !== "medium" && (
+        <span className={`priority ${priority}`}>
+          <Flag size={12} aria-hidden /> {priorityName(priority)}
+        </span>
+      )}
+      {children > 0 && (
+        <span title="Sub-tasks done">
+          <ListChecks size={12} aria-hidden /> {done} of {children}
+        </span>
+      )}
+      {waits > 0 && isOpen(task) && (
+        <span title={task.depends_on.map(({ title }) => title).join(", ")}>
+          <Hourglass size={12} aria-hidden /> waits for {waits}
+        </span>
+      )}
+      {task.recurrence && (
+        <span>
+          <Repeat size={12} aria-hidden /> {task.recurrence_words ?? "repeats"}
+        </span>
+      )}
+      {project && <span>{project}</span>}
+      {tags.map((tag) => (
+        <span key={tag}>#{tag}</span>
+      ))}
+    </span>
+  );
+}

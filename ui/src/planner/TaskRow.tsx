@@ -1,0 +1,66 @@
+import { Circle, CircleCheck } from "lucide-react";
+import type { Task } from "../api/tasks";
+import { TaskFacts } from "./TaskFacts";
+import { isOpen } from "./taskWords";
+import type { TaskChanges } from "./useTaskChanges";
+
+export type RowProps = {
+  task: Task;
+  changes: TaskChanges;
+  /** Which are chosen; without it none can be. */
+  selection?: { ids: ReadonlySet<string>; toggle: (id: string) => void };
+  isCurrent?: boolean;
+  onOpen: (task: Task) => void;
+};
+
+/** The button that ticks a task off. */
+export function DoneButton({ task, changes }: Pick<RowProps, "task" | "changes">) {
+  const open = isOpen(task);
+  const Icon = open ? Circle : CircleCheck;
+  return (
+    <button
+      type="button"
+      className="done-button"
+      aria-pressed={!open}
+      aria-label={`Done: ${task.title}`}
+      onClick={() => void changes.toggle(task)}
+    >
+      <Icon size={18} strokeWidth={1.75} aria-hidden />
+    </button>
+  );
+}
+
+export function TaskRow({ task, changes, selection, isCurrent, onOpen }: RowProps) {
+  const chosen = selection?.ids.has(task.id) ?? false;
+  return (
+    <div
+      className={`task-row ${isOpen(task) ? "" : "is-done"} ${chosen ? "selected" : ""}`}
+      data-row={task.id}
+    >
+      {selection && (
+        <label className="task-check">
+          <input
+            type="checkbox"
+            checked={chosen}
+            aria-label={`Select ${task.title}`}
+            onChange={() => selection.toggle(task.id)}
+          />
+        </label>
+      )}
+      <DoneButton task={task} changes={changes} />
+      <a
+        className="task-title"
+        href={`/tasks/${encodeURIComponent(task.id)}`}
+        aria-current={isCurrent ? "true" : undefined}
+        onClick={(event) => {
+          if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+          event.preventDefault();
+          onOpen(task);
+        }}
+      >
+        {task.title}
+      </a>
+      <TaskFacts task={task} />
+    </div>
+  );
+}

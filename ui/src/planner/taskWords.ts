@@ -1,0 +1,92 @@
+// Tasks in words, and how they are grouped. Pure.
+import type { Priority, Status, Task } from "../api/tasks";
+import {
+  addDays,
+  type Day,
+  dateOf,
+  dayOf,
+  daysBetween,
+  shortDay,
+  timeWords,
+} from "../services/days";
+
+/** The columns of the board; archived ones are not shown there. */
+export const columns: readonly { status: Status; label: string }[] = [
+  { status: "backlog", label: "Backlog" },
+  { status: "todo", label: "To do" },
+  { status: "in_progress", label: "In progress" },
+  { status: "blocked", label: "Blocked" },
+  { status: "done", label: "Done" },
+];
+
+export const statuses = [...columns, { status: "archived", label: "Archived" }] as const;
+export const statusName = (status: Status): string =>
+  statuses.find((each) => each.status === status)?.label ?? status;
+
+export const priorities: readonly { value: Priority; label: string }[] = [
+  { value: "urgent", label: "Urgent" },
+  { value: "high", label: "High" },
+  { value: "medium", label: "Medium" },
+  { value: "low", label: "Low" },
+];
+export const priorityName = (priority: Priority): string =>
+  priorities.find(({ value }) => value === priority)?.label ?? priority;
+
+/** The day on which it is due, by the reader's clock. */
+export function dueDay({ due_date, due_at }: Task): Day | null {
+  return due_at ? dayOf(new Date(due_at)) : due_date;
+}
+
+/** `Today, 17:00`, `Yesterday`, `Fri 4 Dec`. */
+export function dueWords(task: Task, today: Day = dayOf(new Date())): string {
+  const day = dueDay(task);
+  if (!day) return "";
+  const days = daysBetween(today, day);
+  const near: Record<number, string> = { [-1]: "Yesterday", 0: "Today", 1: "Tomorrow" };
+  const at = dateOf(day);
+  const year = day.slice(0, 4) === today.slice(0, 4) ? "" : ` ${day.slice(0, 4)}`;
+  const words = near[days] ?? `${shortDay(at)}${year}`;
+  return task.due_at ? `${words}, ${timeWords(new Date(task.due_at))}` : words;
+}
+
+export type Group = "Overdue" | "Today" | "Next 7 days" | "Later" | "Without a date" | "Done";
+
+export function groupOf(task: Task, today: Day = dayOf(new Date())): Group {
+  if (task.status === "done" || task.status === "archived") return "Done";
+  const day = dueDay(task);
+  if (!day) return "Without a date";
+  if (task.overdue || day < today) return "Overdue";
+  if (day === today) return "Today";
+  return day <= addDays(today, 7) ? "Next 7 days" : "Later";
+}
+
+const order: readonly Group[] = [
+  "Overdue",
+  "Today",
+  "Next 7 days",
+  "Later",
+  "Without a date",
+  "Done",
+];
+
+/** The tasks by when they are due; groups without any are left out. */
+export function grouped(tasks: readonly Task[], today?: Day) {
+  return order
+    .map((group) => ({ group, tasks: tasks.filter((task) => groupOf(task, today) === group) }))
+    .filter((each) => each.tasks.length);
+}
+
+export const isOpen = ({ status }: Task): boolean => status !== "done" && status !== "archived";
+
+/** All that a row shows, for those who do not see it. */
+export function spoken(task: Task): string {
+  const due = dueWords(task);
+  const parts = [
+    task.title,
+    isOpen(task) ? "" : "done",
+    due && `${task.overdue ? "overdue since" : "due"} ${due}`,
+    task.priority === "medium" ? "" : `${priorityName(task.priority).toLowerCase()} priority`,
+    task.blocked_by ? `waits for ${task.blocked_by}` : "",
+  ];
+  return parts.filter(Boolean).join(", ");
+}
