@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import anyio
+import msgspec
 import pytest
 
+from bethink.agent.stored_runs import ApprovalChoice
+from bethink.clock import rfc3339, to_datetime
+from bethink.errors import AddressRefused, BadInput
 from bethink.llm import Llm
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
+from bethink.memory import NewFact
 from bethink.schedules import Notice, Schedule, ScheduleDraft, ScheduleRun, Schedules
-from tests.house import House, open_house
+from bethink.schedules.records import SCHEDULE_RUNS, SCHEDULES, run_id
+from bethink.store import Put
+from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio
 
@@ -41,14 +49,17 @@ class Planned:
     async def new(self, text: str, after_s: float = HOUR, **more: object) -> str:
         """A schedule that is due once, after so many seconds."""
         at = self.house.clock.now_us() + round(after_s * 1_000_000)
-        return (await self.made(text, _iso(at), **more)).id
+        return (await self.made(text, rfc3339(at), **more)).id
 
     async def made(self, text: str, when: str, **more: object) -> Schedule:
         draft = ScheduleDraft(text=text, when=when, **more)  # pyright: ignore[reportArgumentType] - by name
         made = (await self.schedules.create(self.house.me, draft)).record
-        # The bus tells the clock of it; without a running one, a test does.
-        self.schedules.firing.wake(self.house.me.owner)
+        self.wake()
         return made
+
+    def wake(self) -> None:
+        """Have the clock look at the owner again, as the bus does."""
+        self.schedules.firing.wake(self.house.me.owner)
 
     async def get(self, id: str) -> Schedule:
         return (await self.schedules.get(self.house.me, id)).record
@@ -62,12 +73,6 @@ class Planned:
 
     async def said(self, conversation: str) -> list[str]:
         return [one.message.content for one in await self.house.messages(conversation)]
-
-
-def _iso(us: int) -> str:
-    from bethink.clock import rfc3339
-
-    return rfc3339(us)
 
 
 @asynccontextmanager
@@ -104,3 +109,255 @@ async def test_a_run_answers_in_a_conversation_of_its_own() -> None:
         assert await plan.said(run.conversation) == ["Give me my day", "Three things today."]
         (notice,) = await plan.notices()
         assert notice.link == f"/c/{run.conversation}"
+
+
+async def test_what_was_due_while_bethink_was_off_is_told_once_with_its_time() -> None:
+    async with planned() as plan:
+        once = await plan.made("Water the plants", "every day at 8")
+        left = await plan.made("Stretch", "every day at 8", missed="skip")
+        assert once.next_at is not None
+        await plan.look((once.next_at - plan.house.clock.now_us()) / 1e6 + 2 * DAY + HOUR)
+        (notice,) = await plan.notices()
+        assert notice.text.startswith(
+            "Water the plants\n\nThis was due 3 times while Bethink was off, first on"
+        )
+        assert [run.outcome for run in await plan.history(left.id)] == ["missed"]
+        following = (await plan.get(once.id)).next_at
+        assert following is not None
+        assert following > plan.house.clock.now_us()
+        assert following - once.next_at == 3 * DAY * 1_000_000
+
+
+async def test_a_paused_schedule_waits_and_goes_on() -> None:
+    async with planned() as plan:
+        made = await plan.made("Stand up", "every hour")
+        await plan.schedules.pause(plan.house.me, made.id)
+        await plan.look(3 * HOUR)
+        assert await plan.notices() == []
+        await plan.schedules.resume(plan.house.me, made.id)
+        plan.wake()
+        await plan.look()
+        assert await plan.notices() == []
+        await plan.look(HOUR)
+        assert [notice.text for notice in await plan.notices()] == ["Stand up"]
+
+
+async def test_a_snoozed_reminder_comes_at_that_time_and_then_as_usual() -> None:
+    async with planned() as plan:
+        made = await plan.made("Stand up", "every day at 8")
+        assert made.next_at is not None
+        until = plan.house.clock.now_us() + 10 * MINUTE * 1_000_000
+        await plan.schedules.snooze(plan.house.me, made.id, until)
+        plan.wake()
+        await plan.look(11 * MINUTE)
+        assert len(await plan.notices()) == 1
+        again = await plan.get(made.id)
+        assert (again.next_at, again.snoozed_until) == (made.next_at, None)
+
+
+async def test_what_is_asked_for_now_runs_now_even_while_it_is_paused() -> None:
+    async with planned() as plan:
+        id = await plan.new("Call Bruna", DAY, paused=True)
+        await plan.schedules.run_now(plan.house.me, id)
+        plan.wake()
+        await plan.look()
+        assert len(await plan.notices()) == 1
+        assert (await plan.get(id)).next_at is None
+        await plan.schedules.resume(plan.house.me, id)
+        assert (await plan.get(id)).next_at is not None
+
+
+async def test_two_clocks_on_one_store_do_what_is_due_once() -> None:
+    async with planned(ScriptedLlm(lambda _: "Done.")) as plan:
+        reminder = await plan.new("Call Bruna")
+        run = await plan.new("Give me my day", action="run")
+        other = replace(plan.schedules.firing)
+        plan.house.clock.advance(HOUR)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(plan.schedules.firing.look, tasks)
+            tasks.start_soon(other.look, tasks)
+        assert len(await plan.notices()) == 2
+        assert len(await plan.history(reminder)) == len(await plan.history(run)) == 1
+
+
+@pytest.mark.parametrize("jump", [-DAY, DAY], ids=["back", "forward"])
+async def test_a_clock_that_jumps_a_day_repeats_nothing_and_loses_nothing(jump: int) -> None:
+    async with planned() as plan:
+        made = await plan.made("Stand up", "every hour")
+        for _ in range(3):
+            await plan.look(HOUR)
+        await plan.look(jump)
+        # What was due in a day that was jumped over is told once.
+        assert len(await plan.history(made.id)) == (4 if jump > 0 else 3)
+        for _ in range(25):
+            await plan.look(HOUR)
+        due = [run.due_at for run in await plan.history(made.id)]
+        assert len(set(due)) == len(due)
+        # Hours that come a second time are not due again.
+        assert len(due) == (4 + 25 if jump > 0 else 3 + 1)
+
+
+async def test_an_owner_who_moves_is_reminded_at_the_same_time_of_their_day() -> None:
+    ports = ports_of()
+    async with open_house(ports=ports, time_zone="Europe/Berlin") as house:
+        made = await Planned(house).made("Stand up", "every day at 8")
+        fixed = await Planned(house).made("Call", "every day at 8", zone="Europe/Berlin")
+    async with open_house(ports=ports, time_zone="America/New_York") as house:
+        plan = Planned(house)
+        await plan.look()
+        moved, stayed = (await plan.get(made.id)).next_at, (await plan.get(fixed.id)).next_at
+        assert f"{to_datetime(moved or 0).astimezone(ZoneInfo('America/New_York')):%H:%M}" == "08:00"
+        assert f"{to_datetime(stayed or 0).astimezone(ZoneInfo('Europe/Berlin')):%H:%M}" == "08:00"
+
+
+async def test_a_run_that_broke_off_is_said_to_be_unknown_and_is_not_repeated() -> None:
+    asked = 0
+
+    def answer(_: object) -> str:
+        nonlocal asked
+        asked += 1
+        return "Done."
+
+    async with planned(ScriptedLlm(answer)) as plan:
+        made = await plan.made("Give me my day", "every day at 8", action="run")
+        due = made.next_at or 0
+        run = ScheduleRun(
+            id=run_id(made.id, due), schedule=made.id, due_at=due, started_at=due, is_open=1, process="killed"
+        )
+        after = msgspec.structs.replace(made, next_at=due + DAY * 1_000_000)
+        await plan.schedules.store.commit(
+            plan.house.me.owner, [Put(SCHEDULE_RUNS, run), Put(SCHEDULES, after)]
+        )
+        await plan.look((due - plan.house.clock.now_us()) / 1e6 + HOUR)
+        assert asked == 0
+        (found,) = await plan.history(made.id)
+        assert found.outcome == "unknown"
+        (notice,) = await plan.notices()
+        assert "not known; it is not repeated" in notice.text
+        await plan.look(DAY)
+        assert asked == 1
+
+
+async def test_what_would_ask_waits_for_its_owner_and_says_so() -> None:
+    script = [ScriptedCall("delete_all_memories", {}), "I forgot it all.", "Good morning."]
+    async with planned(ScriptedLlm(script)) as plan:
+        await plan.house.app.memory.add(plan.house.me, NewFact("Has a cat."))
+        made = await plan.made("Forget everything", "every day at 8", action="run")
+        await plan.look(DAY)
+        (run,) = await plan.history(made.id)
+        assert run.outcome == "waiting_for_approval"
+        (notice,) = await plan.notices()
+        assert notice.link == f"/c/{run.conversation}"
+        assert "waits for your approval" in notice.text
+        # What waits is not taken back by the next run: that has a conversation of its own.
+        await plan.look(DAY)
+        second, first = await plan.history(made.id)
+        assert first.outcome == "waiting_for_approval"
+        assert second.conversation != first.conversation
+        runs = plan.house.app.runs
+        waiting = (await runs.stored.get(plan.house.me, first.run)).waiting
+        yes = ApprovalChoice("approve")
+        await runs.approvals.decide(plan.house.me, first.run, call=waiting[0].call, choice=yes)
+        await plan.house.events(first.run)
+        await plan.look(2 * HOUR)
+        assert [one.outcome for one in await plan.history(made.id)][-1] == "done"
+        assert len(await plan.notices()) == 2
+
+
+async def test_a_run_ends_at_its_budget_and_says_so() -> None:
+    calls = [ScriptedCall("search_memory", {"query": f"{number}"}) for number in range(50)]
+    async with planned(ScriptedLlm(calls)) as plan:
+        id = await plan.new("Search on", action="run", budget_tokens=2_000)
+        await plan.look(HOUR)
+        (run,) = await plan.history(id)
+        assert run.outcome == "failed"
+        assert "budget of tokens" in run.error
+
+
+async def test_without_a_model_a_run_says_how_to_set_one() -> None:
+    async with planned() as plan:
+        id = await plan.new("Give me my day", action="run")
+        await plan.look(HOUR)
+        (run,) = await plan.history(id)
+        assert run.outcome == "failed"
+        assert "No model is set" in run.error
+        assert "No model is set" in (await plan.notices())[0].text
+
+
+async def test_a_reminder_waits_until_its_conversation_is_answered() -> None:
+    script = [ScriptedCall("delete_all_memories", {}), "I did not."]
+    async with planned(ScriptedLlm(script)) as plan:
+        await plan.house.app.memory.add(plan.house.me, NewFact("Has a cat."))
+        place = await plan.house.new()
+        await plan.new("Call Bruna", conversation=place)
+        await plan.house.say("Forget everything", place)
+        await plan.look(HOUR)
+        assert [notice.title for notice in await plan.notices()] == ["Call Bruna"]
+        assert "Reminder: Call Bruna" not in await plan.said(place)
+        await plan.look(MINUTE)
+        assert "Reminder: Call Bruna" not in await plan.said(place)
+        await plan.house.app.runs.stored.settle(plan.house.me, place, rejecting=True)
+        await plan.look(HOUR)
+        await plan.look(HOUR)
+        assert (await plan.said(place)).count("Reminder: Call Bruna") == 1
+        assert len(await plan.notices()) == 1
+
+
+async def test_a_reminder_whose_conversation_was_deleted_is_told_on_the_page() -> None:
+    async with planned() as plan:
+        place = await plan.house.new()
+        await plan.new("Call Bruna", conversation=place)
+        await plan.house.app.runs.delete_conversation(plan.house.me, place)
+        await plan.look(HOUR)
+        assert [notice.title for notice in await plan.notices()] == ["Call Bruna"]
+
+
+async def test_in_quiet_hours_a_notice_waits_until_their_end() -> None:
+    async with planned(quiet_hours="22:00-07:00", time_zone="Europe/Berlin") as plan:
+        made = await plan.made("Stand up", "every day at 23:30")
+        await plan.look(((made.next_at or 0) - plan.house.clock.now_us()) / 1e6)
+        assert await plan.notices() == []
+        assert [run.outcome for run in await plan.history(made.id)] == ["done"]
+        await plan.look(7 * HOUR)
+        assert await plan.notices() == []
+        await plan.look(30 * MINUTE)
+        assert [notice.text for notice in await plan.notices()] == ["Stand up"]
+
+
+async def test_history_goes_after_its_time() -> None:
+    async with planned() as plan:
+        made = await plan.made("Stand up", "every day at 8")
+        await plan.look(DAY)
+        await plan.look(30 * DAY)
+        await plan.look(61 * DAY)
+        assert len(await plan.history(made.id)) == 3
+        await plan.house.app.housekeeping.tidy(plan.house.me)
+        (run,) = await plan.history(made.id)
+        assert run.due_at > plan.house.clock.now_us() - 90 * DAY * 1_000_000
+        assert len(await plan.notices()) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"text": "", "when": "tomorrow"}, "Say in `text`"),
+        ({"text": "x", "when": ""}, "No time was given"),
+        ({"text": "x", "when": "sometime"}, "no time that can be understood"),
+        ({"text": "x", "when": "2020-01-01T09:00"}, "is over: give a time to come"),
+        ({"text": "x", "when": "next week"}, "is a stretch of time"),
+        ({"text": "x", "when": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}, "never happens"),
+        ({"text": "x", "when": "FREQ=SECONDLY"}, "FREQ"),
+        ({"text": "x" * 4001, "when": "tomorrow"}, "a text 4,000"),
+        ({"text": "x", "when": "every minute", "action": "run"}, "every 5 minutes"),
+        ({"text": "x", "when": "tomorrow", "action": "watch"}, "address of the page"),
+        ({"text": "x", "when": "tomorrow", "action": "watch", "url": "file:///etc/passwd"}, "https://"),
+        ({"text": "x", "when": "tomorrow", "zone": "Mars/Base"}, "IANA name"),
+        ({"text": "x", "when": "tomorrow", "action": "run", "budget_tokens": 5}, "at least 1,000"),
+    ],
+)
+async def test_what_cannot_be_scheduled_is_refused_with_what_to_do(fields: dict[str, Any], said: str) -> None:
+    async with planned() as plan:
+        with pytest.raises((BadInput, AddressRefused)) as refused:
+            await plan.schedules.create(plan.house.me, ScheduleDraft(**fields))
+        assert said in str(refused.value)
+        assert (await plan.schedules.list(plan.house.me)).items == ()

@@ -23,7 +23,7 @@ import msgspec
 from bethink.clock import rfc3339, to_datetime
 from bethink.errors import AddressRefused, BadInput, DeliveryError, WebError
 from bethink.internet.addresses import checked_url
-from bethink.internet.http_get import http_post
+from bethink.internet.http_get import http_post, ready
 from bethink.schedules.web_push import MAX_MESSAGE_BYTES, sealed
 
 if TYPE_CHECKING:
@@ -225,6 +225,7 @@ def _short(letter: Letter) -> bytes:
 
 
 async def _posted(gate: Gate, url: str, content: bytes, *, headers: Mapping[str, str]) -> int:
+    await ready()
     try:
         return await http_post(gate, checked_url(url), content, headers=headers)
     except AddressRefused as error:

@@ -16,6 +16,7 @@ import msgspec
 from bethink.clock import hashed_id
 from bethink.errors import BadInput, Busy, Conflict, DeliveryError, UnknownId
 from bethink.internet.addresses import checked_url
+from bethink.internet.http_get import ready
 from bethink.schedules.channels import (
     Letter,
     SubscriptionGone,
@@ -283,6 +284,7 @@ class Outbox:
             BadInput: an address or the quiet hours are not as they are written.
             AddressRefused: the webhook is none that may be opened.
         """
+        await ready()
         held = await self._settings(principal)
         was, secret = held.record, ""
         url = was.webhook_url if change.webhook_url is msgspec.UNSET else change.webhook_url.strip()
@@ -323,6 +325,7 @@ class Outbox:
             BadInput: its keys are none, or there are too many.
             AddressRefused: its address is none that may be opened.
         """
+        await ready()
         checked_url(browser.endpoint)
         browser.check()
         id = push_id(browser.endpoint)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+import anyio.to_thread
 import msgspec
 
 from bethink.clock import check_time_zone
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import DUE_CHANGED
-from bethink.internet.addresses import checked_url
 from bethink.recurrence import rule_of
 from bethink.schedules.delivery import NOTICED
 from bethink.schedules.records import (
@@ -92,7 +93,7 @@ class Schedules:
         if await self.store.count(principal.owner, SCHEDULES, {}) >= MAX_SCHEDULES:
             raise BadInput(f"There are {MAX_SCHEDULES:,} schedules already: delete some first.")
         now = self.clock.now_us()
-        check_time_zone(draft.zone or principal.time_zone)
+        await _check_zone(draft.zone)
         timing = understood(draft.when, now, draft.zone or principal.time_zone)
         schedule = checked(
             Schedule(
@@ -178,7 +179,7 @@ class Schedules:
         )
         zone = given.get("zone", was.zone)
         if "zone" in given:
-            check_time_zone(zone or principal.time_zone)
+            await _check_zone(zone)
             schedule = msgspec.structs.replace(schedule, zone=zone)
         if given.get("when"):
             timing = understood(given["when"], now, zone or principal.time_zone)
@@ -351,7 +352,7 @@ def checked(schedule: Schedule) -> Schedule:
     if schedule.action == "watch":
         if not url:
             raise BadInput("Give the address of the page to watch in `url`.")
-        url = str(checked_url(url if "://" in url else f"https://{url}"))
+        url = checked_address(url)
     elif not text:
         raise BadInput("Say in `text` what to remind of, or what the agent is to do.")
     if len(text) > MAX_TEXT_CHARS or len(url) > MAX_URL_CHARS or len(title) > MAX_TITLE_CHARS:
@@ -368,6 +369,28 @@ def checked(schedule: Schedule) -> Schedule:
         title=title or _title_of(text or url),
         channels=tuple(dict.fromkeys(schedule.channels)),
     )
+
+
+def checked_address(url: str) -> str:
+    """The address of a page, as it is kept; what it leads to is judged when it is opened.
+
+    Raises:
+        BadInput: it is none.
+    """
+    url = url if "://" in url else f"https://{url}"
+    try:
+        parts = urlsplit(url)
+        is_page = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
+    except ValueError:
+        is_page = False
+    if not is_page:
+        raise BadInput("Give the address of a page: it begins with https:// or http://, and has no password.")
+    return url
+
+
+async def _check_zone(name: str) -> None:
+    if name:
+        await anyio.to_thread.run_sync(check_time_zone, name)
 
 
 def _title_of(text: str) -> str:
