@@ -107,6 +107,7 @@ class Walk:
                 f"/schedules/{self.ids['schedule']}",
                 "/schedules/notices",
                 "/schedules/delivery",
+                "/today",
             )
         ]
         return re.sub(r'"last_used_at":"[^"]*"', "", "\n".join(told))

@@ -249,6 +249,20 @@ class Schedules:
         scan = Scan(SCHEDULE_RUNS, {"schedule": id}, order="due_at", reverse=True, limit=limit, after=cursor)
         return (await self.store.scan(principal.owner, scan))[0]
 
+    async def brought(
+        self, principal: Principal, since: int, *, limit: int = 50
+    ) -> list[tuple[ScheduleRun, str]]:
+        """What runs and looks brought since a time, the newest first, each with its schedule's title."""
+        scan = Scan(SCHEDULE_RUNS, order="due_at", low=since, reverse=True, limit=_PAGE)
+        (page,) = await self.store.scan(principal.owner, scan)
+        runs = [item.record for item in page.items if item.record.schedule]
+        found = await self.store.get(SCHEDULES, principal.owner, [run.schedule for run in runs])
+        return [
+            (run, held.record.title)
+            for run, held in zip(runs, found, strict=True)
+            if held is not None and held.record.action != "remind"
+        ][:limit]
+
     async def notices(
         self, principal: Principal, *, unseen: bool = False, limit: int = 50, cursor: str | None = None
     ) -> Page[Notice]:

@@ -388,7 +388,7 @@ async def list_history(
 ) -> ScheduleHistory:
     """What came of a schedule, the newest first; it is kept for 90 days."""
     page = await app.features.of(Schedules).history(caller, schedule, limit=limit, cursor=cursor)
-    return ScheduleHistory(items=[_run_shown(item.record) for item in page.items], cursor=page.cursor)
+    return ScheduleHistory(items=[run_shown(item.record) for item in page.items], cursor=page.cursor)
 
 
 def shown(item: Versioned[Schedule], caller: Principal) -> ScheduleShown:
@@ -416,5 +416,6 @@ async def _delivery_shown(app: Served, caller: Principal, secret: str | None) ->
     )
 
 
-def _run_shown(run: ScheduleRun) -> ScheduleRunShown:
+def run_shown(run: ScheduleRun) -> ScheduleRunShown:
+    """What came of a due time as JSON."""
     return ScheduleRunShown.of(run, late_s=run.late_us / 1_000_000)
