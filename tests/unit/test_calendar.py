@@ -317,6 +317,19 @@ async def test_a_change_that_was_changed_again_cannot_be_undone() -> None:
             await calendar.undo(house.me, first.undo)
 
 
+async def test_changes_that_are_undone_in_turn_lead_back() -> None:
+    async with at_berlin() as house:
+        calendar = house.app.features.of(Calendar)
+        first = await made(house, "Review", "2026-12-04T09:00")
+        target = EventTarget(first.instance.id)
+        moved = await calendar.update(house.me, target, {"start": "2026-12-05T09:00"})
+        longer = await calendar.update(house.me, target, {"duration_minutes": 120})
+        gone = await calendar.delete(house.me, target)
+        for token in (gone.undo, longer.undo, moved.undo, first.undo):
+            await calendar.undo(house.me, token)
+        assert await listed(house, *DECEMBER) == []
+
+
 async def test_an_instance_that_a_series_does_not_have_is_unknown() -> None:
     async with at_berlin() as house:
         calendar, id = house.app.features.of(Calendar), await series(house)

@@ -6,6 +6,7 @@ different about single instances (`Override`). An `Instance` is one time at whic
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -155,16 +156,24 @@ EVENTS: Final = Collection(
 
 
 class EventUndo(Record, frozen=True, kw_only=True):
-    """A change that can be taken back: the events as they were, and the versions that it left.
+    """A change that can be taken back: the events as they were, and digests of what it left of each.
 
-    `made` are the ids of events that the change made: taking it back removes them. A version of 0 says that
-    the change deleted the event. `at` is microseconds UTC.
+    `made` are the ids of events that the change made, with digests as well: taking it back removes them. A
+    digest of "" says that nothing was left. `at` is microseconds UTC.
     """
 
     at: int
     before: tuple[Event, ...] = ()
-    versions: tuple[int, ...] = ()
+    left: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
+    made_left: tuple[str, ...] = ()
+
+
+def digest_of(event: Event | None) -> str:
+    """What tells an event from any other state of it: two changes that are undone in turn lead back."""
+    if event is None:
+        return ""
+    return hashlib.blake2b(msgspec.json.encode(event), digest_size=16).hexdigest()
 
 
 UNDO: Final = Collection("event_undo", EventUndo, ("at",), scans=(("at",),), searchable=False)

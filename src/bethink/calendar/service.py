@@ -20,6 +20,7 @@ from bethink.calendar.records import (
     Event,
     EventUndo,
     Instance,
+    digest_of,
     index_item,
     local,
     written,
@@ -355,7 +356,7 @@ class Calendar:
         found = await self.conflicts(principal, event)
         if found and not allow_conflict:
             raise await self._refuse(principal, event, found)
-        undo = EventUndo(id=self.new_id(), at=at, made=(id,))
+        undo = EventUndo(id=self.new_id(), at=at, made=(id,), made_left=(digest_of(event),))
         await self.commit(principal.owner, [put(event, 0), Put(UNDO, undo, 0)])
         instance = first_instance(event, zone=zone_of(principal.time_zone), version=1)
         return EventChange(instance=instance, undo=undo.id, conflicts=tuple(found))
@@ -425,8 +426,9 @@ class Calendar:
             id=self.new_id(),
             at=self.clock.now_us(),
             before=(held.record,),
-            versions=(held.version + 1,),
-            made=() if rest is None else (rest.id,),
+            left=(digest_of(events[0]),),
+            made=tuple(one.id for one in events[1:]),
+            made_left=tuple(map(digest_of, events[1:])),
         )
         changes = [put(events[0], held.version), *(put(one, 0) for one in events[1:]), Put(UNDO, undo, 0)]
         await self.commit(principal.owner, changes)
@@ -496,17 +498,9 @@ class Calendar:
                 left, _ = split(event, instance.at, event.id)
             case _:
                 pass
-        undo = EventUndo(
-            id=self.new_id(),
-            at=self.clock.now_us(),
-            before=(event,),
-            versions=(0 if left is None else held.version + 1,),
-        )
-        change: Change = (
-            Delete(EVENTS, event.id, held.version)
-            if left is None
-            else put(self._touched(left, untrusted=False), held.version)
-        )
+        left = left and self._touched(left, untrusted=False)
+        undo = EventUndo(id=self.new_id(), at=self.clock.now_us(), before=(event,), left=(digest_of(left),))
+        change = Delete(EVENTS, event.id, held.version) if left is None else put(left, held.version)
         await self.commit(principal.owner, [change, Put(UNDO, undo, 0)])
         return EventChange(instance=instance, undo=undo.id)
 
@@ -524,8 +518,9 @@ class Calendar:
         step = held.record
         now = await self.store.get(EVENTS, owner, [event.id for event in step.before])
         made = await self.store.get(EVENTS, owner, step.made)
-        versions = tuple(item.version if item else 0 for item in now)
-        if versions != step.versions or any(item is None or item.version != 1 for item in made):
+        versions = [item.version if item else 0 for item in now]
+        left = [digest_of(item and item.record) for item in (*now, *made)]
+        if left != [*step.left, *step.made_left]:
             raise BadInput("This change can no longer be undone: the event was changed again since.")
         changes: list[Change] = [Delete(UNDO, token, held.version)]
         changes += [Delete(EVENTS, item.record.id, item.version) for item in made if item]
