@@ -430,6 +430,10 @@ export type TextFormat = { description?: string | null; name?: string | null; sc
 
 export type TextSoFar = { kind: "text_so_far"; reasoning?: string; text: string };
 
+export type Today = { date: string; events: readonly EventShown[]; notices: readonly NoticeShown[]; overdue: readonly TaskShown[]; promised: readonly Memory[]; runs: readonly TodayRun[]; tasks: readonly TaskShown[] };
+
+export type TodayRun = { conversation: string; due_at: string; ended_at: string | null; error: string; id: string; late_s: number; message: string; notice: string; outcome: "running" | "done" | "failed" | "missed" | "skipped" | "waiting_for_approval" | "unknown"; run: string; schedule: string; started_at: string; title: string };
+
 export type ToolFinished = { attachments?: readonly Attachment[]; call: string; duration_ms: number; error?: string | null; kind: "tool_finished"; memories?: readonly string[]; name: string; redacted?: Record<string, number>; text: string; untrusted?: boolean };
 
 export type ToolList = { items: readonly ToolShown[] };
