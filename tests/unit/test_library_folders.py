@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -16,7 +17,7 @@ from bethink.documents.service import Documents
 from bethink.errors import BadInput, NotAllowed
 from bethink.forgetting.selection import ForgetRequest
 from bethink.principal import Principal
-from tests.reading import Reading, open_reading
+from tests.reading import Reading, open_reading, until
 
 pytestmark = pytest.mark.anyio
 
@@ -277,4 +278,42 @@ async def test_a_change_by_another_program_is_searchable_soon(tmp_path: Path) ->
         await until_found("yellow")
         here.write("barn.txt", "The barn is green.")
         await until_found("green")
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.timeout(30)
+async def test_without_room_for_watches_folders_are_compared_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    async def full(*_: object, ignore_permission_denied: bool, stop_event: anyio.Event, **__: object) -> Any:  # noqa: ANN401 - of watchfiles
+        # As watchfiles does it: it leaves out all that it cannot watch if it may leave out anything.
+        asked.append(ignore_permission_denied)
+        if not ignore_permission_denied:
+            why = 'OS file watch limit reached. about ["x"]' if len(asked) > 1 else None
+            raise ExceptionGroup("", [PermissionError("x") if why is None else OSError(why)])
+        await stop_event.wait()
+        yield set[Any]()
+
+    monkeypatch.setattr("watchfiles.awatch", full)
+    monkeypatch.setattr("bethink.documents.folder_watch._COMPARE_S", 0.1)
+    monkeypatch.setattr("bethink.documents.folder_watch._TURN_S", 0.1)
+    async with watched(tmp_path / "papers") as here, anyio.create_task_group() as tasks:
+        watch = here.reading.house.app.features.of(Documents).watch
+        tasks.start_soon(watch.watch)
+        await until(lambda: asked == [False, True])
+        assert watch.fault is None
+        # Folders that are watched anew are asked for strictly again.
+        other = tmp_path / "other"
+        other.mkdir()
+        await here.folders.add(here.reading.me, str(other))
+        await until(lambda: watch.fault is not None)
+        assert watch.fault == (
+            "Changes of watched folders are detected only every 0.1 seconds: OS file watch limit reached."
+        )
+        await anyio.Path(other / "barn.txt").write_text("The barn is green.")
+        with anyio.fail_after(10):
+            while not await here.reading.found("What colour is the barn?"):  # noqa: ASYNC110 - nobody tells
+                await anyio.sleep(0.05)
         tasks.cancel_scope.cancel()

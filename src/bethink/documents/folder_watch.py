@@ -94,12 +94,13 @@ class FolderWatch:
 
     async def _hold(self, watched: Mapping[Watched, WatchedFolder], ended: anyio.Event) -> None:
         """Hold the lease, and return when the watching of these ends."""
-        sure = anyio.current_time()
+        looked_at = float("-inf")
         places = _places(watched)
         while not ended.is_set():
-            if anyio.current_time() >= sure:
+            # What the system refuses is known only while it is asked.
+            if anyio.current_time() - looked_at >= (_COMPARE_S if self.fault else _SURE_S):
                 self._tell(watched)
-                sure = anyio.current_time() + (_COMPARE_S if self.fault else _SURE_S)
+                looked_at = anyio.current_time()
             with anyio.move_on_after(_TURN_S):
                 await self.folders.changed.wait()
             if not await self.bus.claim(_LEASE, _LEASE_S) or _places(await self._there()) != places:
@@ -142,27 +143,36 @@ class FolderWatch:
 
     async def _listen(self, watched: Mapping[Watched, WatchedFolder], ended: anyio.Event) -> None:
         """Have those folders looked at of which the system tells a change."""
+        self.fault, is_strict = None, True
         while not ended.is_set():
             try:
-                await self._follow(watched, ended)
-            except ExceptionGroup as group:
-                # A change that cannot be told, such as a name that is not UTF-8: look at all.
-                if (found := group.split(RuntimeError)[0]) is not None:
-                    await self._compare(str(found.exceptions[0]), ended)
-                    return
-                self._tell(watched, _AGAIN_S)
-                await anyio.sleep(_AGAIN_S)
-            except (OSError, RuntimeError) as error:
-                await self._compare(str(error), ended)
-                return
+                await self._follow(watched, ended, is_strict=is_strict)
+            except (OSError, RuntimeError, ExceptionGroup) as error:
+                match _refusal(error):
+                    case PermissionError() if is_strict:
+                        is_strict = False
+                    case None:
+                        # A change that cannot be told, such as a name that is not UTF-8: look at all.
+                        self._tell(watched, _AGAIN_S)
+                        await anyio.sleep(_AGAIN_S)
+                    case refusal:
+                        await self._compare(str(refusal), ended)
+                        return
 
     async def _compare(self, why: str, ended: anyio.Event) -> None:
         """Inotify's watches are used up, or the file system has none (inotify(7)): `_hold` looks often."""
-        self.fault = f"Changes of watched folders are detected only every {_COMPARE_S:g} seconds: {why}"
+        reason = why.partition(" about [")[0]
+        self.fault = f"Changes of watched folders are detected only every {_COMPARE_S:g} seconds: {reason}"
         _log.warning("%s", self.fault)
         await ended.wait()
 
-    async def _follow(self, watched: Mapping[Watched, WatchedFolder], ended: anyio.Event) -> None:
+    async def _follow(
+        self, watched: Mapping[Watched, WatchedFolder], ended: anyio.Event, *, is_strict: bool
+    ) -> None:
+        """Tell of each change. What is not `is_strict` leaves out folders that may not be read.
+
+        It also leaves out, without a word, those for which the system has no room.
+        """
         from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] - names trio's types
 
         there = await anyio.to_thread.run_sync(
@@ -182,10 +192,9 @@ class FolderWatch:
             step=_STEP_MS,
             stop_event=ended,
             recursive=True,
-            ignore_permission_denied=True,
+            ignore_permission_denied=not is_strict,
         )
         async for some in changes:
-            self.fault = None
             paths = [Path(path) for _, path in some]
             told = {
                 one: folder
@@ -199,3 +208,10 @@ class FolderWatch:
 
 def _places(watched: Mapping[Watched, WatchedFolder]) -> dict[Watched, tuple[str, object]]:
     return {one: (folder.path, folder.extensions) for one, folder in watched.items()}
+
+
+def _refusal(error: Exception) -> OSError | RuntimeError | None:
+    """Why the system does not tell of changes; None for an error that is about one change."""
+    if isinstance(error, ExceptionGroup):
+        return next((found for one in error.exceptions if (found := _refusal(one)) is not None), None)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType, reportUnknownMemberType] - a group of any
+    return error if isinstance(error, OSError | RuntimeError) else None
