@@ -7,6 +7,7 @@ above call (`OpenFeature`). Nothing outside the list in `features` names a featu
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
@@ -35,6 +36,8 @@ T = TypeVar("T")
 OWNER, ASSISTANT = "owner", "assistant"
 """Speakers who have no name."""
 _LABEL_CHARS: Final = 60
+_MARKS: Final = re.compile(r"[|#*`]|-{3,}")
+"""What Markdown writes between words."""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +139,7 @@ class GraphKind:
 
 def graph_label(text: str) -> str:
     """How a text is called that has no name."""
-    return " ".join(text[: 2 * _LABEL_CHARS].split())[:_LABEL_CHARS]
+    return " ".join(_MARKS.sub(" ", text[: 4 * _LABEL_CHARS]).split())[:_LABEL_CHARS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -506,10 +506,11 @@ class Settings(BaseModel):
         50, "Tokens that a passage may repeat of the one before it; at most half of a passage.", ge=0, le=500
     )
     graph_enabled: bool = _setting(
-        False, "Whether searches of knowledge bases may follow what hangs together with what was found."
+        False,
+        "Whether the page shows how things hang together, and searches of knowledge bases may follow it.",
     )
     graph_similarity: float = _setting(
-        0.75, "Least cosine of two passages that are alike, in the graph.", ge=0, le=1
+        0.75, "Least cosine of two things that are alike, in the graph.", ge=0, le=1
     )
     kb_max_archive_bytes: int = _setting(
         5_000_000_000, "Largest archive of a knowledge base that is uploaded, in bytes.", ge=1000

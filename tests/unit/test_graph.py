@@ -41,6 +41,7 @@ async def found(house: House, query: str, *, graph: bool, limit: int = 5) -> lis
             ["Ines Prata", "Bank of Portugal", "Lisbon"],
         ),
         ("Horses sleep. They dream.", []),
+        ("Ask Ada Quist. Ada Quist knows.", ["Ask Ada Quist", "Ada Quist"]),
         ("The NASA report AC-2026-17 says so.", ["NASA", "AC-2026-17"]),
         (
             "See [[entities/jane_doe|Jane]] and [this](../files/boat-list.md).",
@@ -109,6 +110,33 @@ async def test_a_search_of_one_base_is_not_widened_beyond_it() -> None:
         bases = documents_of(house.app).bases
         hits = await bases.search(house.me, "Office", "office lease", graph=True)
         assert [hit.document.name for hit in hits] == ["lease.md"]
+
+
+async def test_a_name_counts_less_the_more_have_it_and_what_is_only_alike_hardly_at_all() -> None:
+    notes = {f"note-{number}.md": f"Rosa Lund has key {number}.".encode() for number in range(4)}
+    pages = {
+        f"herd-{number}.md": f"Zebras of herd {number} graze in the north.".encode() for number in range(3)
+    }
+    first = b"The cellar is painted. Ask Ada Quist or Rosa Lund."
+    async with open_house(graph_enabled=True, graph_similarity=0.5) as house:
+        documents = {"cellar.md": first, "ada.md": b"Ada Quist is on leave.", **notes, **pages}
+        names = {f"document:{one.id}": one.name for one in await added(house, documents)}
+        graph = house.app.graph
+
+        async def widened(query: str, k: int) -> tuple[dict[str, float], dict[str, float]]:
+            found = await house.app.recall.find(house.me, query, k, kind="passage")
+            wide = await graph.widened(house.me, query, found, kind="passage")
+            items = await graph.recall.kinds["passage"].graph.of_items(house.me, [id for id, _ in wide])  # pyright: ignore[reportOptionalMemberAccess] - it has one
+            called = {id: names[one.whole[0]] for id, one in items.items() if one.whole}
+            return {called[id]: score for id, score in found}, {called[id]: score for id, score in wide}
+
+        found, wide = await widened("painted cellar", 1)
+        assert [*found] == ["cellar.md"]
+        assert wide["ada.md"] > max(wide[name] for name in notes)
+        found, wide = await widened("zebras of herd 1", 1)
+        alike = {name: score for name, score in wide.items() if name not in found}
+        assert set(alike) == {name for name in pages if name not in found}
+        assert max(alike.values()) < 0.4 * found["herd-1.md"]
 
 
 async def filled(door: Door) -> dict[str, str]:

@@ -15,6 +15,7 @@ _TOKEN: Final = re.compile(r"\w[\w'’&-]*")
 _INSIDE: Final = frozenset({"of", "de", "von", "van", "du", "da", "del", "der"})
 """Words that stand inside of names."""
 _SHORTEST: Final = 3
+_PAIR: Final = 2
 _ENDING: Final = re.compile(r"\.[a-z0-9]{1,5}$")
 
 
@@ -28,12 +29,12 @@ def names_of(text: str) -> list[str]:
     for token in _TOKEN.finditer(text):
         is_beside = bool(row) and text[row[-1].end() : token.start()] == " "
         if row and not (is_beside and (_is_capital(token[0]) or token[0] in _INSIDE)):
-            found.append(_name(row, text))
+            found += _names(row, text)
             row = []
         if _is_capital(token[0]) or row:
             row.append(token)
     if row:
-        found.append(_name(row, text))
+        found += _names(row, text)
     fit = (name for name in found if len(name) >= _SHORTEST and name.casefold() not in STOP_WORDS)
     return list({name.casefold(): name for name in fit}.values())
 
@@ -49,8 +50,11 @@ def _is_capital(word: str) -> bool:
     return word[0].isupper() or (has_digit and any(char.isalpha() for char in word))
 
 
-def _name(row: list[re.Match[str]], text: str) -> str:
-    """A row of words as a name; nothing if it is only how a sentence begins."""
+def _names(row: list[re.Match[str]], text: str) -> list[str]:
+    """A row of words as a name; nothing if it is only how a sentence begins.
+
+    What begins a sentence may be a name with the word before it: "Ask Ada Quist" is that, and "Ada Quist".
+    """
     while row and row[-1][0] in _INSIDE:
         row.pop()
     first = row[0]
@@ -59,5 +63,7 @@ def _name(row: list[re.Match[str]], text: str) -> str:
     if opens and first[0].casefold() in STOP_WORDS:
         row = row[1:]
     elif opens and len(row) == 1 and not (first[0].isupper() or any(char.isdigit() for char in first[0])):
-        return ""
-    return text[row[0].start() : row[-1].end()] if row else ""
+        return []
+    elif opens and len(row) > _PAIR:
+        return [text[one.start() : row[-1].end()] for one in row[:2]]
+    return [text[row[0].start() : row[-1].end()]] if row else []

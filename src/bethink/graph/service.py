@@ -195,8 +195,8 @@ class Graph:
         items, names = await self._beside(principal, node, part_of)
         view = await self._drawn(principal, items, named=names)
         found = next((one for one in view.nodes if one.id == node), None)
-        if found is None and node.startswith(_NAME):
-            # Only one thing has this name: nothing is drawn between things, and yet it is there.
+        if found is None and items and node.startswith(_NAME):
+            # Only one thing has this name: it is no node between things, and yet it is there.
             found = GraphNode(id=node, kind="name", label=node.removeprefix(_NAME))
         if found is None:
             raise UnknownId(f"The graph has no node {node[:100]!r}.")

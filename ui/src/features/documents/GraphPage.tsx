@@ -32,9 +32,11 @@ import { useCollections } from "./useCollections";
 const KEY = "bethink.documents.graph";
 const depths = ["1", "2", "3"] as const;
 type Depth = (typeof depths)[number];
-type Look = { all: Depth; near: Depth; isWhole: boolean };
+type Look = { all?: Depth; near?: Depth; isWhole: boolean };
+/** More nodes than these are shown by their topics at first. */
+const FEW = 60;
 /** Names of a whole drawing could not be read on a phone. */
-const first = (): Look => ({ all: "2", near: "2", isWhole: !matchMedia(PHONE).matches });
+const first = (): Look => ({ isWhole: !matchMedia(PHONE).matches });
 
 /** The view, and the node in its middle if it is one of the graph's own. */
 type Read = { shown: GraphShown; focus: GraphFocus | null };
@@ -112,7 +114,8 @@ function Shown({ place, name, shown, focus }: ShownProps) {
   const { collection, node, from } = place;
   const [kept, setKept] = useState(() => remembered(KEY, first()));
   const which = node && !isTopic(node) ? "near" : "all";
-  const depth = isTopic(node) ? "1" : kept[which];
+  const usual = which === "near" || shown.nodes.length <= FEW ? "2" : "1";
+  const depth = isTopic(node) ? "1" : (kept[which] ?? usual);
   const addressOf = useCallback(
     (id: string | null) => addressOfNode({ collection, node: id, from }),
     [collection, from],

@@ -72,7 +72,12 @@ export function GraphSide({ place, shown, focus, spots, addressOf }: SideProps) 
 
 function SpotRow({ spot, shown, middle }: { spot: Spot; shown: GraphShown; middle: string }) {
   const node = shown.nodes.find(({ id }) => id === spot.id);
-  const words = [node ? kindOf(node.kind).word : "Topic", betweenOf(shown, middle, spot.id)];
+  const whole = shown.nodes.find(({ id }) => id === `document:${node?.document}`);
+  const kind = node ? kindOf(node.kind).word : "Topic";
+  const words = [
+    whole && whole.id !== middle ? `${kind} of ${whole.label}` : kind,
+    betweenOf(shown, middle, spot.id),
+  ];
   return (
     <li>
       <Link to={spot.address}>
