@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -143,6 +144,31 @@ async def test_a_name_that_is_no_text_keeps_no_change_from_being_seen(
         assert watching.fault is None
     assert [path for path, _ in (await kept.vault.state(LOCAL_OWNER)).troubles] == ["bad?.md"]
     assert not [record for record in caplog.records if record.exc_info or record.levelname == "ERROR"]
+
+
+async def test_without_room_for_watches_files_are_compared_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object, ignore_permission_denied: bool, stop_event: anyio.Event, **__: object) -> Any:  # noqa: ANN401 - of watchfiles
+        # As watchfiles does it: it leaves out all that it cannot watch if it may leave out anything.
+        if not ignore_permission_denied:
+            why = "OS file watch limit reached."
+            raise OSError(why)
+        await stop_event.wait()
+        yield set[Any]()
+
+    monkeypatch.setattr("watchfiles.awatch", full)
+    monkeypatch.setattr("bethink.vault.watch._COMPARE_S", 0.05)
+    kept = kept_in(tmp_path)
+    kept.file("a.md", "one")
+    heard = Heard(kept)
+    async with watched(kept) as watching:
+        await heard.until({"a.md"})
+        kept.file("b.md", "two")
+        await heard.until({"a.md", "b.md"})
+        assert watching.fault == (
+            "Changes of files are detected only every 0.05 seconds: OS file watch limit reached."
+        )
 
 
 class BusyStore(MemoryStore):

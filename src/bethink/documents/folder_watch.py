@@ -211,7 +211,5 @@ def _places(watched: Mapping[Watched, WatchedFolder]) -> dict[Watched, tuple[str
 
 
 def _refusal(error: Exception) -> OSError | RuntimeError | None:
-    """Why the system does not tell of changes; None for an error that is about one change."""
-    if isinstance(error, ExceptionGroup):
-        return next((found for one in error.exceptions if (found := _refusal(one)) is not None), None)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType, reportUnknownMemberType] - a group of any
+    """Why the system does not tell of changes; None for an error while it did, which is about one change."""
     return error if isinstance(error, OSError | RuntimeError) else None

@@ -108,11 +108,17 @@ class FolderWatcher:
 
     async def _follow(self, roots: Mapping[Path, str], ended: anyio.Event, tasks: TaskGroup) -> None:
         """Take in what the system tells of."""
+        is_strict = True
         try:
             while not ended.is_set():
                 # It begins when the watcher is made: no change falls in between.
                 tasks.start_soon(self._sync_all, roots)
-                await self._listen(roots, ended)
+                try:
+                    await self._listen(roots, ended, is_strict=is_strict)
+                except PermissionError:
+                    if not is_strict:
+                        raise
+                    is_strict = False
         except (OSError, RuntimeError) as error:
             # inotify's watches are used up, or the file system has none (inotify(7)).
             self.fault = f"Changes of files are detected only every {_COMPARE_S:g} seconds: {error}"
@@ -121,8 +127,12 @@ class FolderWatcher:
                 await anyio.sleep(_COMPARE_S)
                 await self._sync_all(roots)
 
-    async def _listen(self, roots: Mapping[Path, str], ended: anyio.Event) -> None:
-        """Take in what is told, until there is something that cannot be told: a name that is not UTF-8."""
+    async def _listen(self, roots: Mapping[Path, str], ended: anyio.Event, *, is_strict: bool) -> None:
+        """Take in what is told, until there is something that cannot be told: a name that is not UTF-8.
+
+        What is not `is_strict` leaves out folders that may not be read, and those that the system has no room
+        for: that it does without a word.
+        """
         from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] - names trio's types
 
         changes = awatch(
@@ -132,7 +142,7 @@ class FolderWatcher:
             step=_STEP_MS,
             stop_event=ended,
             recursive=True,
-            ignore_permission_denied=True,
+            ignore_permission_denied=not is_strict,
         )
         try:
             async for some in changes:
