@@ -1,5 +1,5 @@
 // The calendar's part of the HTTP API; comes with its room.
-import type { EventDraft, EventShown, UndoneEvents } from "../contract/openapi";
+import type { EventDraft, EventShown, UnderstoodEvent, UndoneEvents } from "../contract/openapi";
 import { json, withQuery } from "./client";
 
 /** An instance; its times are RFC 3339, or days if it takes whole ones. The end is not part of it. */
@@ -8,17 +8,6 @@ export type Attendee = { name?: string | null; email?: string | null };
 export type Scope = "this" | "following" | "all";
 export type { EventDraft } from "../contract/openapi";
 export type FreeTime = { start: string; end: string };
-export type EventUnderstood = {
-  title: string;
-  start: string | null;
-  end: string | null;
-  all_day: boolean;
-  location: string;
-  recurrence: string;
-  recurrence_words: string;
-  words: string;
-  ambiguous: readonly { words: string; text: string }[];
-};
 const at = encodeURIComponent;
 const one = (id: string) => `/calendar/events/${at(id)}`;
 
@@ -38,5 +27,5 @@ export const calendarApi = {
     json<{ undo: string }>("DELETE", withQuery(one(id), { scope })),
   undo: (token: string) => json<UndoneEvents>("POST", "/calendar/undo", { token }),
   understand: (text: string, signal?: AbortSignal) =>
-    json<EventUnderstood>("GET", withQuery("/calendar/understand", { text }), undefined, signal),
+    json<UnderstoodEvent>("GET", withQuery("/calendar/understand", { text }), undefined, signal),
 };

@@ -1,8 +1,12 @@
 // The schedules' part of the HTTP API, and what they brought.
 import type {
+  DeliveryPatch,
+  DeliveryShown,
   NewSchedule,
   NoticeList,
   NoticeShown,
+  PushBrowser,
+  PushShown,
   ScheduleHistory,
   ScheduleList,
   SchedulePatch,
@@ -11,6 +15,8 @@ import type {
 import { json, withQuery } from "./client";
 
 export type {
+  DeliveryPatch,
+  DeliveryShown as Delivery,
   NewSchedule,
   NoticeShown as Notice,
   ScheduleRunShown as ScheduleRun,
@@ -39,4 +45,18 @@ export const noticesApi = {
   unseen: (signal?: AbortSignal) =>
     json<NoticeList>("GET", withQuery("/schedules/notices", { unseen: true }), undefined, signal),
   seen: (id: string) => json<NoticeShown>("POST", `/schedules/notices/${at(id)}/seen`),
+};
+
+export const pushApi = {
+  read: () => json<PushShown>("GET", "/schedules/push"),
+  add: (subscription: PushSubscriptionJSON) =>
+    json<PushBrowser>("POST", "/schedules/push", subscription),
+  remove: (endpoint: string) => json<void>("DELETE", withQuery("/schedules/push", { endpoint })),
+};
+
+export const deliveryApi = {
+  read: (signal?: AbortSignal) =>
+    json<DeliveryShown>("GET", "/schedules/delivery", undefined, signal),
+  change: (patch: DeliveryPatch) => json<DeliveryShown>("PUT", "/schedules/delivery", patch),
+  try: () => json<NoticeShown>("POST", "/schedules/delivery/try"),
 };

@@ -14,19 +14,16 @@ export function QuickEvent({ onAdd, onDay }: QuickProps) {
   const understand = useCallback(async (text: string, signal: AbortSignal): Promise<Understood> => {
     const found = await calendarApi.understand(text, signal);
     const chips = [found.title, found.words, found.location, found.recurrence_words];
-    return { chips: chips.filter(Boolean), choices: found.ambiguous };
+    return {
+      chips: chips.map((chip) => chip ?? "").filter(Boolean),
+      choices: found.ambiguous ?? [],
+      problem: found.problem ?? "",
+    };
   }, []);
-  const add = async (text: string) => {
-    const found = await calendarApi.understand(text);
-    if (!found.start) throw new Error("Say also when it is, for example “tomorrow at 15:00”.");
-    const made = await onAdd({
-      title: found.title,
-      start: found.start,
-      ...(found.end ? { end: found.end } : {}),
-      all_day: found.all_day,
-      location: found.location,
-      recurrence: found.recurrence,
-    });
+  const add = async (words: string) => {
+    const { title, start, end, problem } = await calendarApi.understand(words);
+    if (problem) throw new Error(problem);
+    const made = await onAdd({ words }, { title, start: start ?? null, end: end ?? null });
     if (made) onDay(made.all_day ? made.start.slice(0, 10) : dayOf(new Date(made.start)));
   };
   return (

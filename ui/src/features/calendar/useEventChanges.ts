@@ -77,8 +77,8 @@ export function useEventChanges(replace: Events["replace"]) {
     of.is_series ? scope.ask({ of, what, scopes }) : Promise.resolve<Scope>("all");
 
   /** Makes it; null if it was left at a conflict. What fails is thrown. */
-  const add = async (draft: EventDraft) => {
-    const made = await settled(draft.title ?? "", draft, draft, calendarApi.add);
+  const add = async (draft: EventDraft, meant: Times & { title?: string | null } = draft) => {
+    const made = await settled(meant.title ?? "", draft, meant, calendarApi.add);
     if (!made) return null;
     receipt(`“${made.title}” is on ${whenWords(shownOf(made))}`, [made.undo]);
     await plannerNews.tell();

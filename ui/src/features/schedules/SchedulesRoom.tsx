@@ -1,9 +1,10 @@
 // What happens by itself: reminders, work of the agent, watched pages.
-import { AlarmClock, Plus } from "lucide-react";
+import { AlarmClock, Bell, Plus } from "lucide-react";
 import { useCallback, useState } from "react";
 import { type Schedule, schedulesApi } from "../../api/schedules";
 import { Button } from "../../kit/Button";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { DeliveryDialog } from "../../planner/DeliveryDialog";
 import { ZoneNote } from "../../planner/ZoneNote";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
@@ -25,6 +26,7 @@ export default function SchedulesRoom({ schedule }: { schedule: string | null })
   useNews(plannerNews, look);
   const changes = useScheduleChanges();
   const [edited, setEdited] = useState<Schedule | "new" | null>(null);
+  const [delivery, setDelivery] = useState(false);
   useKey("create", () => setEdited("new"));
   const items = value?.items ?? [];
   return (
@@ -32,6 +34,9 @@ export default function SchedulesRoom({ schedule }: { schedule: string | null })
       <div className="page-inner">
         <header className="page-head">
           <h1>Schedules</h1>
+          <Button icon={Bell} onClick={() => setDelivery(true)}>
+            Where you are told
+          </Button>
           <Button icon={Plus} onClick={() => setEdited("new")}>
             New schedule
           </Button>
@@ -68,6 +73,7 @@ export default function SchedulesRoom({ schedule }: { schedule: string | null })
           onClose={() => setEdited(null)}
         />
       )}
+      {delivery && <DeliveryDialog onClose={() => setDelivery(false)} />}
       {schedule && (
         <ScheduleHistory
           key={schedule}

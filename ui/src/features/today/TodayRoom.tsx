@@ -1,7 +1,10 @@
 // One page with what is due, what was promised, and what came by itself.
-import { Sun } from "lucide-react";
+import { Bell, Sun } from "lucide-react";
+import { useState } from "react";
 import { readToday, type Today } from "../../api/today";
+import { Button } from "../../kit/Button";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { DeliveryDialog } from "../../planner/DeliveryDialog";
 import { EventRow } from "../../planner/EventRow";
 import { shownOf } from "../../planner/shown";
 import { TaskRow } from "../../planner/TaskRow";
@@ -15,13 +18,13 @@ import { Brought } from "./Brought";
 import { NoticeRows } from "./NoticeRows";
 import { Part } from "./Part";
 import { Promised } from "./Promised";
-import { PushSwitch } from "./PushSwitch";
 import "../../styles/planner.css";
 import "../../styles/schedules.css";
 
 export default function TodayRoom() {
   const { plannerNews, memoryNews } = useApp();
   const { value, problem, read, look } = useRead(readToday);
+  const [delivery, setDelivery] = useState(false);
   useNews(plannerNews, look);
   useNews(memoryNews, look);
   return (
@@ -29,13 +32,16 @@ export default function TodayRoom() {
       <div className="page-inner">
         <header className="page-head">
           <h1>{value ? longDay(dateOf(value.date)) : "Today"}</h1>
-          <PushSwitch />
+          <Button icon={Bell} onClick={() => setDelivery(true)}>
+            Where you are told
+          </Button>
         </header>
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
         {!value && !problem && <Skeleton lines={6} label="Loading the day" />}
         <NoticeRows />
         {value && <Day today={value} />}
       </div>
+      {delivery && <DeliveryDialog onClose={() => setDelivery(false)} />}
     </div>
   );
 }

@@ -1,4 +1,0 @@
-/** Whether this browser is told while no page is open. */
-export function PushSwitch() {
-  return null;
-}
