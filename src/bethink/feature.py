@@ -475,7 +475,8 @@ class OpenFeature:
     an export file, `components` those in a calendar. `tasks` run beside everything else. `retention` is what
     goes by itself, `check` what
     needs a look, and `statistics` are numbers by their names. `due` gives reminders, and `next_due` when
-    the next one is: who has them publishes `DUE_CHANGED`.
+    the next one is: who has them publishes `DUE_CHANGED`. `remains` are sentences for the receipt of who
+    forgets: where else there may be copies.
     """
 
     service: object
@@ -493,6 +494,7 @@ class OpenFeature:
     statistics: Callable[[Principal], Awaitable[Mapping[str, Any]]] | None = None
     due: Due | None = None
     next_due: NextDue | None = None
+    remains: Callable[[str], Awaitable[Sequence[str]]] | None = None
 
 
 def _closed(at: Surroundings) -> OpenFeature:
@@ -635,6 +637,10 @@ class Features:
         return {
             feature.name: await one.statistics(principal) for feature, one in self._open if one.statistics
         }
+
+    async def remains(self, owner: str) -> list[str]:
+        """Where else there may be copies of an owner's things, in sentences."""
+        return [told for one in self if one.remains for told in await one.remains(owner)]
 
     async def clean(self, owner: str) -> None:
         """Remove what no record names any more."""

@@ -35,6 +35,8 @@ _LONGEST_ANSWER_S: Final = 120.0
 _MAX_BYTES: Final = 50_000_000
 """Of an answer: a listing of a hundred thousand events."""
 _MAX_ITEM_BYTES: Final = 2_000_000
+_WRITTEN: Final = frozenset({200, 201, 202, 204})
+_LATER: Final = frozenset({408, 423, 425})
 _MOST_REDIRECTS: Final = 5
 _AT_ONCE: Final = 50
 """Events that are asked for in one request."""
@@ -95,7 +97,7 @@ class RemoteCalendar:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed in a calendar: etags by paths, None of what is gone. `is_whole`: these are all there are."""
+    """What changed in a calendar: etags by paths, None of what is gone; all there are if it `is_whole`."""
 
     etags: Mapping[str, str | None]
     sync_token: str = ""
@@ -226,7 +228,9 @@ class CalDavClient:
     def _check_written(self, answer: _Answer) -> None:
         if answer.status == HTTPStatus.PRECONDITION_FAILED:
             raise ChangedThere
-        if answer.status not in {200, 201, 202, 204}:
+        if answer.status in _LATER or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise CalendarServerError(f"{answer.url.host} answered {_phrase(answer.status)}.")
+        if answer.status not in _WRITTEN:
             raise RefusedThere(f"{answer.url.host} did not take it: it answered {_phrase(answer.status)}.")
 
     async def _changes(self, href: str, token: str) -> Changes:

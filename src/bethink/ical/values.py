@@ -72,7 +72,8 @@ class When:
         local = self.local
         if not isinstance(local, datetime):
             local = datetime.combine(local, datetime.min.time())
-        return local.replace(tzinfo=ZoneInfo(self.zone or floating))
+        zone = self.zone or floating
+        return local.replace(tzinfo=UTC if zone == "UTC" else ZoneInfo(zone))
 
     def there(self, zone: str) -> When:
         """The same moment as the local time of another zone."""

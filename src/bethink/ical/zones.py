@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from bethink.errors import BadInput
 from bethink.ical.values import when
+from bethink.recurrence import rule_of, starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -138,17 +139,12 @@ def _onsets(part: Component, start: datetime, year: int) -> Iterator[datetime]:
     Raises:
         ValueError: its rule is none, or begins more often than zones change.
     """
-    from dateutil.rrule import rrulestr
-
     yield start
     for line in part.all("RDATE"):
         yield from (when(value).moment().replace(tzinfo=None) for value in line.value.split(","))
     if (rule := part.value("RRULE").upper()) and "FREQ=YEARLY" in rule:
-        told = rrulestr(rule.replace("Z", ""), dtstart=start)
-        yield from islice(
-            told.between(datetime(year - 1, 1, 1), datetime(year, 12, 31)),  # noqa: DTZ001 - local
-            _MOST_ONSETS,
-        )
+        span = {"low": datetime(year - 1, 1, 1), "high": datetime(year, 12, 31)}  # noqa: DTZ001 - local
+        yield from islice(starts(rule_of(rule.replace("Z", "")), start, **span), _MOST_ONSETS)
 
 
 def _offset(text: str) -> timedelta:

@@ -178,14 +178,22 @@ MISSING = 'Searching and reading the web needs more packages: pip install "bethi
 _NEEDED = ("ddgs", "trafilatura", "pypdf", "protego")
 
 
+def gate_for(settings: Settings) -> Gate:
+    """The gate that the settings describe.
+
+    Raises:
+        BadInput: an entry of `web_allow_private` is neither an address, a network nor a name.
+    """
+    return Gate(ports=frozenset(settings.web_ports), opened=exceptions(settings.web_allow_private))
+
+
 def connect_internet(settings: Settings) -> Internet:
     """Search and pages by the settings. Looks on the disk for what is installed; nothing is sent.
 
     Raises:
         BadInput: an entry of `web_allow_private` is neither an address, a network nor a name.
     """
-    ports = frozenset(settings.web_ports)
-    gate = Gate(ports=ports, opened=exceptions(settings.web_allow_private))
+    gate = gate_for(settings)
     return Internet(
         search=(
             SearxngSearch(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio.to_thread
 import msgspec
 
 from bethink.clock import to_us
@@ -257,7 +258,11 @@ class TaskComponents:
         named = await self.tasks.store.get(TASKS, principal.owner, list(related))
         uid_of = {item.record.id: item.record.uid for item in named if item}
         reading = TaskReading(principal.time_zone)
-        return [_text(held[uid], uid_of, reading) if uid in held else None for uid in uids]
+
+        def told() -> list[ComponentText | None]:
+            return [_text(held[uid], uid_of, reading) if uid in held else None for uid in uids]
+
+        return await anyio.to_thread.run_sync(told)
 
     async def put(
         self, principal: Principal, incoming: Sequence[IncomingComponent]
@@ -296,16 +301,15 @@ class TaskComponents:
 
     async def within(self, principal: Principal, begin: int, end: int) -> frozenset[str]:
         """Those that are due in a span, and those without a date, as the standard has it (RFC 4791, 9.9)."""
-        found: set[str] = set()
-        async for page in pages_of(
-            self.tasks.store, principal.owner, Scan(TASKS, order="created_at", limit=_PAGE)
-        ):
-            for item in page:
-                due = due_of(item.record)
-                at = to_us(due.moment(principal.time_zone)) if due else None
-                if at is None or begin <= at < end or item.record.recurrence:
-                    found.add(item.record.uid)
-        return frozenset(found)
+        scan = Scan(TASKS, order="created_at", limit=_PAGE)
+        tasks = [item.record async for item in items_of(self.tasks.store, principal.owner, scan)]
+
+        def fits(task: Task) -> bool:
+            due = due_of(task)
+            at = to_us(due.moment(principal.time_zone)) if due else None
+            return at is None or begin <= at < end or task.recurrence is not None
+
+        return await anyio.to_thread.run_sync(lambda: frozenset(one.uid for one in tasks if fits(one)))
 
     async def _held(self, owner: str, uids: Sequence[str]) -> dict[str, Versioned[Task]]:
         """The tasks of these uids."""
@@ -320,7 +324,9 @@ class TaskComponents:
         ids = {
             one.uid: held[one.uid].record.id if one.uid in held else self.tasks.new_id() for one in incoming
         }
-        read = [self._read(one, held.get(one.uid), reading) for one in incoming]
+        read = await anyio.to_thread.run_sync(
+            lambda: [self._read(one, held.get(one.uid), reading) for one in incoming]
+        )
         related = {uid for found in read if not isinstance(found, str) for uid in found[1] if uid not in ids}
         ids |= {uid: item.record.id for uid, item in (await self._held(principal.owner, [*related])).items()}
         changes: list[Change] = []

@@ -1,0 +1,138 @@
+"""Calendar files: read into records with a report, and written from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+import msgspec
+
+from bethink.calendar_sync.objects import calendar_text, read_objects
+from bethink.errors import UnknownId
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bethink.calendar_sync.objects import CalendarObject
+    from bethink.feature import ComponentForm, ComponentText
+    from bethink.principal import Principal
+
+_PAGE: Final = 500
+_MOST_TOLD: Final = 100
+_UNTITLED: Final = "(untitled)"
+
+
+class RefusedEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry that was not taken, and why."""
+
+    title: str
+    why: str
+
+
+@dataclass(slots=True, kw_only=True)
+class CalendarImport:
+    """What became of the entries of a file.
+
+    `kept` are those that were changed here since, and were left as they are. Of `refused` and `problems` the
+    first hundred are told; `refused_count` is how many there are.
+    """
+
+    new: int = 0
+    changed: int = 0
+    known: int = 0
+    kept: int = 0
+    refused_count: int = 0
+    refused: list[RefusedEntry] = field(default_factory=list[RefusedEntry])
+    problems: list[str] = field(default_factory=list[str])
+
+    def refuse(self, title: str, why: str) -> None:
+        """Tell of an entry that is not taken."""
+        self.refused_count += 1
+        if len(self.refused) < _MOST_TOLD:
+            self.refused.append(RefusedEntry(title=title or _UNTITLED, why=why))
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarFiles:
+    """The files of all owners; nothing of them is kept but what they say."""
+
+    forms: Callable[[], Mapping[str, ComponentForm]]
+
+    async def take(self, principal: Principal, content: bytes, *, overwrite: bool = False) -> CalendarImport:
+        """Take the entries of a file. What is here already is left as it is unless they are to `overwrite` it.
+
+        Raises:
+            BadInput: it is no calendar file.
+            TooLarge: it has more than 10 MB.
+        """
+        forms = self.forms()
+        objects = await anyio.to_thread.run_sync(lambda: read_objects(content, forms=forms))
+        done = CalendarImport(problems=list(objects.problems)[:_MOST_TOLD])
+        for name, form in forms.items():
+            found = [one for one in objects.found if one.form == name]
+            for one in found:
+                if one.why:
+                    done.refuse(one.title, one.why)
+            fit = [one for one in found if not one.why]
+            for start in range(0, len(fit), _PAGE):
+                await self._put(principal, form, fit[start : start + _PAGE], done=done, overwrite=overwrite)
+        return done
+
+    async def _put(
+        self,
+        principal: Principal,
+        form: ComponentForm,
+        found: Sequence[CalendarObject],
+        *,
+        done: CalendarImport,
+        overwrite: bool,
+    ) -> None:
+        outcomes = await form.put(principal, [one.incoming(None if overwrite else "") for one in found])
+        for one, outcome in zip(found, outcomes, strict=True):
+            match outcome.kind:
+                case "new":
+                    done.new += 1
+                case "changed":
+                    done.changed += 1
+                case "known":
+                    done.known += 1
+                case "conflict":
+                    done.kept += 1
+                case "refused":
+                    done.refuse(one.title, outcome.why)
+
+    async def text(self, principal: Principal, names: Sequence[str] = (), *, title: str = "") -> str:
+        """Everything of an owner as one file; `names` are the forms, all if there are none."""
+        texts: list[ComponentText] = []
+        for name, form in self.forms().items():
+            if names and name not in names:
+                continue
+            async for page in form.states(principal.owner):
+                found = await form.texts(principal, [state.uid for state in page])
+                texts += [text for text in found if text is not None]
+        return await anyio.to_thread.run_sync(lambda: calendar_text(texts, name=title))
+
+    async def invitation(self, principal: Principal, form: str, uid: str) -> str:
+        """One entry as an invitation, to be sent to those who take part (RFC 5546, 3.2.2).
+
+        Raises:
+            UnknownId: there is no such entry.
+        """
+        (text,) = await self.forms()[form].texts(principal, [uid])
+        if text is None:
+            raise UnknownId("There is no event with this id.")
+        # Alarms are the organiser's own.
+        return calendar_text([_without_alarms(text)], method="REQUEST")
+
+
+def _without_alarms(text: ComponentText) -> ComponentText:
+    """The component without its alarms."""
+    lines: list[str] = []
+    is_alarm = False
+    for line in text.lines:
+        is_alarm = is_alarm or line == "BEGIN:VALARM"
+        if not is_alarm:
+            lines.append(line)
+        is_alarm = is_alarm and line != "END:VALARM"
+    return replace(text, lines=lines)
