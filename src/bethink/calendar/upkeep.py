@@ -14,6 +14,7 @@ from bethink.calendar.records import EVENTS, KIND, UNDO, Event, index_item, loca
 from bethink.calendar.reminders import EventReminders
 from bethink.calendar.series import first_instance, zone_of
 from bethink.calendar.service import Calendar, put, said_time
+from bethink.calendar.vevent import EventComponents
 from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times
 from bethink.feature import (
     DocumentForm,
@@ -276,6 +277,7 @@ def _open(at: Surroundings) -> OpenFeature:
         documents=[_form(calendar)],
         due=reminders.due,
         next_due=reminders.next_due,
+        components=[EventComponents(calendar).form],
         statistics=upkeep.statistics,
         retention=[
             RetentionRule(

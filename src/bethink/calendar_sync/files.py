@@ -59,7 +59,7 @@ class CalendarFiles:
 
     forms: Callable[[], Mapping[str, ComponentForm]]
 
-    async def take(self, principal: Principal, content: bytes, *, overwrite: bool = False) -> CalendarImport:
+    async def take(self, principal: Principal, data: bytes, *, overwrite: bool = False) -> CalendarImport:
         """Take the entries of a file. What is here already is left as it is unless they are to `overwrite` it.
 
         Raises:
@@ -67,7 +67,7 @@ class CalendarFiles:
             TooLarge: it has more than 10 MB.
         """
         forms = self.forms()
-        objects = await anyio.to_thread.run_sync(lambda: read_objects(content, forms=forms))
+        objects = await anyio.to_thread.run_sync(lambda: read_objects(data, forms=forms))
         done = CalendarImport(problems=list(objects.problems)[:_MOST_TOLD])
         for name, form in forms.items():
             found = [one for one in objects.found if one.form == name]

@@ -67,13 +67,31 @@ def with_remainder(ours: Component, kept: str, *, meaning: Meaning, owned: Mappi
         return ours
     (held,) = components(f"BEGIN:X\n{kept}\nEND:X")
     groups = _by_group(held.lines, owned)
+    others = groups.pop("", [])
     done = Component(ours.name, list(ours.lines), [*ours.parts, *_others(held)])
     said = meaning(ours)
-    for group, lines in groups.items():
-        if group:
+    # All at once, which is usual; else group by group.
+    whole = [line for line in ours.lines if owned.get(line.name) not in groups]
+    whole += [line for lines in groups.values() for line in lines]
+    if _means(Component(done.name, whole, done.parts), said, meaning):
+        done.lines = whole
+    else:
+        for group, lines in groups.items():
             done.lines = _grouped(done, group, lines, owned=owned, said=said, meaning=meaning)
-    done.lines += groups.get("", [])
+    done.lines += others
     return done
+
+
+def same_remainder(one: str, other: str) -> bool:
+    """Whether two remainders hold the same lines: programs write them in any order."""
+    return one == other or sorted(one.split("\n")) == sorted(other.split("\n"))
+
+
+def _means(component: Component, said: Mapping[str, object], meaning: Meaning) -> bool:
+    try:
+        return meaning(component) == said
+    except BadInput:
+        return False
 
 
 def _others(held: Component) -> list[Component]:
@@ -92,11 +110,8 @@ def _grouped(
     """The lines with theirs in place of ours of the same group, if they mean the same; else with ours."""
     mine = [line for line in done.lines if owned.get(line.name) == group]
     rest = [line for line in done.lines if owned.get(line.name) != group]
-    try:
-        if meaning(Component(done.name, [*rest, *theirs], done.parts)) == said:
-            return [*rest, *theirs]
-    except BadInput:
-        pass
+    if _means(Component(done.name, [*rest, *theirs], done.parts), said, meaning):
+        return [*rest, *theirs]
     return [*rest, *(_with_parameters(line, theirs) for line in mine)]
 
 

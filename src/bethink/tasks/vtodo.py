@@ -17,7 +17,7 @@ from bethink.errors import BadInput, Conflict
 from bethink.feature import ComponentForm, ComponentOutcome, ComponentState, ComponentText
 from bethink.ical.alarms import alarm, minutes_before
 from bethink.ical.lines import Component, Line
-from bethink.ical.remainder import kept_alarms, remainder, with_remainder
+from bethink.ical.remainder import kept_alarms, remainder, same_remainder, with_remainder
 from bethink.ical.values import (
     When,
     created_at,
@@ -483,7 +483,11 @@ def _alarms(task: Task, reading: TaskReading) -> list[Component]:
 
 
 def _same(task: Task, before: Task) -> bool:
-    return msgspec.structs.replace(task, updated_at=before.updated_at, untrusted=before.untrusted) == before
+    """Whether nothing that is said changed, in whichever order it stands."""
+    one, other = (
+        msgspec.structs.replace(each, updated_at=0, untrusted=False, extra="") for each in (task, before)
+    )
+    return one == other and same_remainder(task.extra, before.extra)
 
 
 def _etag(item: Versioned[Task]) -> str:
