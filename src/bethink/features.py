@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from bethink import calendar, conversations, memory, people, schedules, tasks
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, RUNS, THREADS, TOOL_USES
+from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
 from bethink.conversations import Conversations
 from bethink.documents.service import FEATURE as DOCUMENTS
 from bethink.feature import Feature, OpenFeature
@@ -89,6 +90,7 @@ FEATURES: Final = (
     tasks.FEATURE,
     calendar.FEATURE,
     schedules.FEATURE,
+    CALENDAR_SYNC,
     Feature(
         name="web",
         mcp_summary=(

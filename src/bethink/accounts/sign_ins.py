@@ -265,6 +265,14 @@ class BrowserSignIns:
     _by_address: Buckets = field(default_factory=lambda: Buckets(_FAILURES_OF_ADDRESS, "failed sign-ins"))
     _queue: Queue = field(default_factory=lambda: Queue(Buckets(_TRIES_OF_ADDRESS, "sign-ins")))
 
+    def count_failure(self, peer: str) -> None:
+        """Note that somebody at an address tried a secret that opens nothing.
+
+        Raises:
+            TooManyRequests: too many did.
+        """
+        self._by_address.take(peer)
+
     async def with_key(self, text: str, *, peer: str) -> NewSignIn:
         """Sign in with a key: the browser may do what the key may, for as long as the key lives.
 

@@ -359,9 +359,8 @@ class EventComponents:
         undo = EventUndo(
             id=self.calendar.new_id(),
             at=self.calendar.clock.now_us(),
-            ids=(held.record.id,),
             before=(held.record,),
-            after=(0,),
+            versions=(0,),
         )
         changes: list[Change] = [Delete(EVENTS, held.record.id, held.version), Put(UNDO, undo, 0)]
         await self.calendar.commit(principal.owner, changes)

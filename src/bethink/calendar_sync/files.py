@@ -10,6 +10,7 @@ import msgspec
 
 from bethink.calendar_sync.objects import calendar_text, read_objects
 from bethink.errors import UnknownId
+from bethink.ical.values import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,7 @@ class RefusedEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(slots=True, kw_only=True)
-class CalendarImport:
+class ImportedFile:
     """What became of the entries of a file.
 
     `kept` are those that were changed here since, and were left as they are. Of `refused` and `problems` the
@@ -59,8 +60,8 @@ class CalendarFiles:
 
     forms: Callable[[], Mapping[str, ComponentForm]]
 
-    async def take(self, principal: Principal, data: bytes, *, overwrite: bool = False) -> CalendarImport:
-        """Take the entries of a file. What is here already is left as it is unless they are to `overwrite` it.
+    async def take(self, principal: Principal, data: bytes, *, overwrite: bool) -> ImportedFile:
+        """Take the entries of a file; what is here already is left as it is unless they `overwrite` it.
 
         Raises:
             BadInput: it is no calendar file.
@@ -68,7 +69,7 @@ class CalendarFiles:
         """
         forms = self.forms()
         objects = await anyio.to_thread.run_sync(lambda: read_objects(data, forms=forms))
-        done = CalendarImport(problems=list(objects.problems)[:_MOST_TOLD])
+        done = ImportedFile(problems=list(objects.problems)[:_MOST_TOLD])
         for name, form in forms.items():
             found = [one for one in objects.found if one.form == name]
             for one in found:
@@ -85,7 +86,7 @@ class CalendarFiles:
         form: ComponentForm,
         found: Sequence[CalendarObject],
         *,
-        done: CalendarImport,
+        done: ImportedFile,
         overwrite: bool,
     ) -> None:
         outcomes = await form.put(principal, [one.incoming(None if overwrite else "") for one in found])
@@ -113,8 +114,10 @@ class CalendarFiles:
                 texts += [text for text in found if text is not None]
         return await anyio.to_thread.run_sync(lambda: calendar_text(texts, name=title))
 
-    async def invitation(self, principal: Principal, form: str, uid: str) -> str:
+    async def invitation(self, principal: Principal, form: str, uid: str, *, organizer: str = "") -> str:
         """One entry as an invitation, to be sent to those who take part (RFC 5546, 3.2.2).
+
+        `organizer` is the owner's e-mail address, if the entry does not name who invites.
 
         Raises:
             UnknownId: there is no such entry.
@@ -122,17 +125,19 @@ class CalendarFiles:
         (text,) = await self.forms()[form].texts(principal, [uid])
         if text is None:
             raise UnknownId("There is no event with this id.")
-        # Alarms are the organiser's own.
-        return calendar_text([_without_alarms(text)], method="REQUEST")
+        # Alarms are the organizer's own.
+        lines = _without_alarms(text.lines)
+        if organizer and not any(line.startswith("ORGANIZER") for line in lines):
+            lines.insert(1, f"ORGANIZER:mailto:{escaped(organizer)}")
+        return calendar_text([replace(text, lines=lines)], method="REQUEST")
 
 
-def _without_alarms(text: ComponentText) -> ComponentText:
-    """The component without its alarms."""
-    lines: list[str] = []
+def _without_alarms(lines: Sequence[str]) -> list[str]:
+    kept: list[str] = []
     is_alarm = False
-    for line in text.lines:
+    for line in lines:
         is_alarm = is_alarm or line == "BEGIN:VALARM"
         if not is_alarm:
-            lines.append(line)
+            kept.append(line)
         is_alarm = is_alarm and line != "END:VALARM"
-    return replace(text, lines=lines)
+    return kept

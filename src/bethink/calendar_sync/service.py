@@ -256,6 +256,7 @@ class CalendarSync:
         account = await self.account(principal, id)
         if not await self.bus.claim(_lease(id), _LEASE_S):
             raise Busy(_RUNNING)
+        report, fields = SyncReport(), dict[str, Any]()
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._renew, _lease(id))

@@ -98,7 +98,7 @@ class _Upkeep:
         return [item.record.name for item in page.items]
 
     async def _remove(self, owner: str) -> None:
-        await self.store.commit(owner, list(map(DeleteAll, _COLLECTIONS)))
+        await self.store.commit(owner, [DeleteAll(one) for one in _COLLECTIONS])
 
 
 def _open(at: Surroundings) -> OpenFeature:

@@ -133,8 +133,8 @@ def _write(element: Element, parts: list[str], declared: str = "") -> None:
     parts.append(f"</{tag}>")
 
 
-def made(name: str, *children: Element | str, **attributes: str) -> Element:
+def made(name: str, *children: Element | str) -> Element:
     """An element with children, or with a text."""
     texts = [child for child in children if isinstance(child, str)]
     elements = [child for child in children if not isinstance(child, str)]
-    return Element(name, "".join(texts), elements, attributes)
+    return Element(name, "".join(texts), elements)

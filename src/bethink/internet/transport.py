@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
 import httpcore2
@@ -45,16 +45,12 @@ class _GatedTransport(httpx2.AsyncBaseTransport):
             request.method,
             target,
             headers=request.headers.raw,
-            content=request.stream,  # pyright: ignore[reportArgumentType] - an asynchronous one
+            content=cast("AsyncIterable[bytes]", request.stream),
             extensions=request.extensions,
         )
         answer = await self.pool.handle_async_request(asked)
-        return httpx2.Response(
-            answer.status,
-            headers=answer.headers,
-            stream=_Body(answer.stream),  # pyright: ignore[reportArgumentType] - the same
-            extensions=answer.extensions,
-        )
+        body = _Body(cast("AsyncIterable[bytes]", answer.stream))
+        return httpx2.Response(answer.status, headers=answer.headers, stream=body)
 
 
 @asynccontextmanager

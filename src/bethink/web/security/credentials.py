@@ -7,8 +7,10 @@ addresses stand in histories and in the logs of proxies.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from starlette.requests import HTTPConnection
 
@@ -54,6 +56,9 @@ _RULES: Sequence[_Rule] = (
     _rule("GET", r"/v1/responses/[^/]+(/input_items)?", READ, CHAT),
     _rule("GET", r"/runs/[^/]+/events", READ, CHAT),
     _rule("GET", r"/v1/models(/.*)?", READ, CHAT),
+    _rule("PROPFIND", r"/dav(/.*)?", READ),
+    _rule("REPORT", r"/dav(/.*)?", READ),
+    _rule("OPTIONS", r"/dav(/.*)?", READ),
 )
 """The first that fits holds: any one of its rights is enough."""
 
@@ -93,6 +98,9 @@ _IN_ADDRESS = (
 )
 _TWO = "This request has two different keys: send one, as `Authorization: Bearer …` or as `api-key`."
 _BEARER = "bearer"
+_BASIC = "basic"
+BASIC_PATHS: Final = ("/dav", "/.well-known/caldav")
+"""Where a key may come as the password of a user name: calendar clients know no other way (RFC 7617)."""
 
 
 def peer_of(scope: Scope, trusted: Sequence[str]) -> str:
@@ -163,4 +171,14 @@ def _keys(request: HTTPConnection) -> list[str]:
         scheme, _, rest = value.strip().partition(" ")
         if scheme.lower() == _BEARER:
             found.append(rest.strip())
+        elif scheme.lower() == _BASIC and request.scope["path"].startswith(BASIC_PATHS):
+            found.append(_password(rest.strip()))
     return [key for key in found if key]
+
+
+def _password(text: str) -> str:
+    """The password of Basic authentication; what is none opens nothing."""
+    try:
+        return base64.b64decode(text, validate=True).decode().partition(":")[2] or "-"
+    except (binascii.Error, UnicodeDecodeError):
+        return "-"

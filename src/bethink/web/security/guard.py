@@ -23,7 +23,7 @@ from bethink.errors import BadInput, BethinkError, NotAllowed, TooLarge
 from bethink.json_bounds import JsonBounds
 from bethink.web.problems import of_error
 from bethink.web.request_scope import RequestScope
-from bethink.web.security.credentials import FOREIGN, credential_of, keep_own_cookies
+from bethink.web.security.credentials import BASIC_PATHS, FOREIGN, credential_of, keep_own_cookies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,11 +59,15 @@ _TEXTS: Final = re.compile(r"/conversations/[^/]+/chat|/v1/.*|/mcp|/vault(?:/.*)
 """What takes a whole text of its owner's."""
 _TURNS: Final = re.compile(r"/v1/.*|/openai/.*")
 _UNBOUNDED: Final = re.compile(
-    r"/memories/import|/import|/kb/import|/documents|/documents/(?:[^/]+/file|uploads/[^/]+)"
+    r"/memories/import|/import|/kb/import|/calendar/import|/documents|/documents/(?:[^/]+/file|uploads/[^/]+)"
 )
 """The routes that read a file as it comes, and count it by a setting."""
+_DAV: Final = re.compile(r"/dav(?:/.*)?")
+_DAV_BYTES: Final = 2 * 1024 * 1024
+"""Of one event with its changed instances, or of a question about very many."""
 _FILES: Final = re.compile(r"/conversations/[^/]+/files")
 """The route that takes files, as large as a setting says."""
+_UNKNOWN: Final = 401
 DIAL_PATHS = ("/openai/deployments/", "/openai/v1/")
 
 _FORWARDED = ("forwarded", "x-forwarded-", "x-real-ip")
@@ -114,6 +118,8 @@ class Guard:
                 for name, value in given.items():
                     headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-store")
+                if message["status"] == _UNKNOWN and scope["path"].startswith(BASIC_PATHS):
+                    headers["www-authenticate"] = 'Basic realm="Bethink", charset="UTF-8"'
             await send(message)
 
         try:
@@ -285,6 +291,8 @@ def body_bounds(scope: Scope, *, is_dial: bool, is_stranger: bool) -> BodyBounds
         return BodyBounds(STRANGER_BYTES)
     if _UNBOUNDED.fullmatch(path):
         return BodyBounds(None)
+    if _DAV.fullmatch(path):
+        return BodyBounds(_DAV_BYTES, values=None)
     if _FILES.fullmatch(path) and "app" in scope.get("state", {}):
         return BodyBounds(scope["state"]["app"].settings.max_file_bytes + _FORM_BYTES, values=None)
     size = MAX_BODY_BYTES if _TEXTS.fullmatch(path) else _USUAL_BYTES
