@@ -120,6 +120,7 @@ async def find_calendars() -> Response:
     return Response(status_code=301, headers={"Location": _ROOT})
 
 
+@router.api_route("/", methods=["PROPFIND"], dependencies=[SEES_ALL])
 @router.api_route("/dav", methods=list(_METHODS), dependencies=[SEES_ALL])
 @router.api_route("/dav/{path:path}", methods=list(_METHODS), dependencies=[SEES_ALL])
 async def answer_calendar_client(request: Request, app: Served, caller: Caller, path: str = "") -> Response:

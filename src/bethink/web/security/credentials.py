@@ -56,7 +56,7 @@ _RULES: Sequence[_Rule] = (
     _rule("GET", r"/v1/responses/[^/]+(/input_items)?", READ, CHAT),
     _rule("GET", r"/runs/[^/]+/events", READ, CHAT),
     _rule("GET", r"/v1/models(/.*)?", READ, CHAT),
-    _rule("PROPFIND", r"/dav(/.*)?", READ),
+    _rule("PROPFIND", r"/(dav(/.*)?)?", READ),
     _rule("REPORT", r"/dav(/.*)?", READ),
     _rule("OPTIONS", r"/dav(/.*)?", READ),
 )
@@ -99,8 +99,7 @@ _IN_ADDRESS = (
 _TWO = "This request has two different keys: send one, as `Authorization: Bearer …` or as `api-key`."
 _BEARER = "bearer"
 _BASIC = "basic"
-BASIC_PATHS: Final = ("/dav", "/.well-known/caldav")
-"""Where a key may come as the password of a user name: calendar clients know no other way (RFC 7617)."""
+_BASIC_PATHS: Final = ("/dav", "/.well-known/caldav")
 
 
 def peer_of(scope: Scope, trusted: Sequence[str]) -> str:
@@ -160,6 +159,14 @@ def credential_of(scope: Scope) -> str | None:
     return held if held.startswith(SIGN_IN_PREFIX) and not is_foreign else None
 
 
+def takes_basic(scope: Scope) -> bool:
+    """Whether a key may come as the password of any user name (RFC 7617): calendar clients know no other way.
+
+    Those that know a host alone look for calendars at its root.
+    """
+    return scope["path"].startswith(_BASIC_PATHS) or scope["method"] == "PROPFIND"
+
+
 def shows_key(scope: Scope) -> bool:
     """Whether a request shows a key in a header: a program sent it, and not the owner's own page."""
     return bool(_keys(HTTPConnection(scope)))
@@ -171,7 +178,7 @@ def _keys(request: HTTPConnection) -> list[str]:
         scheme, _, rest = value.strip().partition(" ")
         if scheme.lower() == _BEARER:
             found.append(rest.strip())
-        elif scheme.lower() == _BASIC and request.scope["path"].startswith(BASIC_PATHS):
+        elif scheme.lower() == _BASIC and takes_basic(request.scope):
             found.append(_password(rest.strip()))
     return [key for key in found if key]
 

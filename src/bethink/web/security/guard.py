@@ -23,7 +23,7 @@ from bethink.errors import BadInput, BethinkError, NotAllowed, TooLarge
 from bethink.json_bounds import JsonBounds
 from bethink.web.problems import of_error
 from bethink.web.request_scope import RequestScope
-from bethink.web.security.credentials import BASIC_PATHS, FOREIGN, credential_of, keep_own_cookies
+from bethink.web.security.credentials import FOREIGN, credential_of, keep_own_cookies, takes_basic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +118,7 @@ class Guard:
                 for name, value in given.items():
                     headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-store")
-                if message["status"] == _UNKNOWN and scope["path"].startswith(BASIC_PATHS):
+                if message["status"] == _UNKNOWN and takes_basic(scope):
                     headers["www-authenticate"] = 'Basic realm="Bethink", charset="UTF-8"'
             await send(message)
 
