@@ -22,11 +22,13 @@ from mcp.shared.exceptions import MCPError
 from starlette.routing import Route
 
 from bethink.agent.toolbox import CallResult, Prepared
+from bethink.calendar_sync.records import ACCOUNTS, CONFLICTS, CalendarAccount, SyncConflict
 from bethink.documents.service import Documents
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.families import offers
 from bethink.messages import ToolCall
 from bethink.principal import Principal
+from bethink.store import Change, Put
 from bethink.tool import ToolContext
 from bethink.web import create_rooms
 from tests.door import called, said, served
@@ -48,17 +50,23 @@ UNLISTED = {
     "/mcp-servers/callback",
     "/openai/deployments/{rest:path}",
     "/openai/v1/{rest:path}",
+    "/.well-known/caldav",
+    "/",
+    "/dav",
+    "/dav/{path:path}",
 }
 """Routes that the OpenAPI document leaves out: MCP is walked below, DIAL's callers are no users of
-this Bethink and have owners of their own, the others know no owner."""
+this Bethink and have owners of their own; of calendars tests/unit/test_dav.py shows whose they are. The
+others know no owner."""
 ENDLESS = {"GET /schedules/notices/events"}
 """Streams that never end; a test of their own shows whose they are."""
+BOBS_CALENDAR = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:b\nDTSTART:20261204\nEND:VEVENT\nEND:VCALENDAR\n"
 PUSH_KEYS = {
     "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
     "auth": "BTBZMqHH6r4Tts7J_aSIgg",
 }
 """Of RFC 8291, section 5."""
-OPEN = {"GET /health", "GET /session", "POST /session"}
+OPEN = {"GET /health", "GET /session", "POST /session", "GET /calendar/feed/{token}.ics"}
 """What strangers may ask."""
 MADE_UP = {
     "PUT /tools/{tool}/rule",  # a tool's name, the same for all: the rule is Bob's own
@@ -108,6 +116,9 @@ class Walk:
                 "/schedules/notices",
                 "/schedules/delivery",
                 "/today",
+                "/calendar/feeds",
+                "/calendar/accounts",
+                "/calendar/conflicts",
             )
         ]
         return re.sub(r'"last_used_at":"[^"]*"', "", "\n".join(told))
@@ -153,6 +164,8 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     schedule = await made("/schedules", json={"text": HERS, "when": "tomorrow at 9"})
     notice = await made("/schedules/delivery/try")
     task = await made("/tasks", json={"title": HERS})
+    feed = await made("/calendar/feeds", json={"name": SECRET})
+    await house.app.ports.store.commit(ann.id, calendar_records())
     part = await made("/documents/uploads", json={"name": f"{SECRET}.md", "size": 9})
     ids = {
         "path": path,
@@ -165,6 +178,10 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
         "task": task["id"],
         "task_undo": task["undo"],
         "event_undo": event["undo"],
+        "feed": feed["id"],
+        "token": "Ym9i.not-hers",
+        "account": "hers",
+        "conflict": "hers",
         "schedule": schedule["id"],
         "notice": notice["id"],
         "page_undo": page["undo"],
@@ -186,6 +203,27 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
         "name": "nothing",
     }
     return replace(bare, ids=ids)
+
+
+def calendar_records() -> list[Change]:
+    """An account of a calendar server and a conflict with it."""
+    account = CalendarAccount(
+        id="hers", name=SECRET, url="http://127.0.0.1:9", user="x", password=b"", created_at=1, paused=True
+    )
+    conflict = SyncConflict(
+        id="hers",
+        account="hers",
+        calendar="/c/",
+        href="/c/x.ics",
+        uid="x",
+        form="VEVENT",
+        at=1,
+        title=HERS,
+        here=None,
+        there=HERS,
+        there_etag="1",
+    )
+    return [Put(ACCOUNTS, account), Put(CONFLICTS, conflict)]
 
 
 def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -241,6 +279,13 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /memories/forget": {"json": {"ids": [ids["memory"]]}},
         "POST /calendar/events": {"json": {"title": "Bob's", "start": "2026-12-04T09:00"}},
         "PATCH /calendar/events/{event}": {"json": {"title": "Bob was here"}},
+        "POST /calendar/import": {"files": {"file": ("b.ics", BOBS_CALENDAR, "text/calendar")}},
+        "POST /calendar/feeds": {"json": {"name": "Bob's"}},
+        "POST /calendar/accounts": {
+            "json": {"url": "http://127.0.0.1:9", "user": "bob", "password": "no secret"}
+        },
+        "PATCH /calendar/accounts/{account}": {"json": {"name": "Bob was here"}},
+        "POST /calendar/conflicts/{conflict}": {"json": {"keep": "here"}},
         "POST /calendar/undo": {"json": {"token": ids["event_undo"]}},
         "POST /schedules": {"json": {"text": "Bob's", "when": "tomorrow at 9"}},
         "PATCH /schedules/{schedule}": {"json": {"text": "Bob was here"}},

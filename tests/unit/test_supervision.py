@@ -55,6 +55,8 @@ SERVED_ELSEWHERE = {
 """Tasks that need more than this house has; each has a test of its own."""
 
 BOUNDED = {
+    ("calendar_sync/service.py", "listen"): "ends with the supervised task that it is part of",
+    ("calendar_sync/service.py", "self._renew"): "one pass, whose outcome is recorded",
     ("documents/folder_watch.py", "self._listen"): "ends with the supervised task that it is part of",
     ("documents/folder_watch.py", "self._look_when_due"): "ends with the supervised task that it is part of",
     ("documents/ingest.py", "self._read_each"): "ends with the supervised task that it is part of",
