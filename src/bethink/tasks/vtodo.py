@@ -7,7 +7,9 @@ told in a line of our own, which other programs hand back.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
 
 import anyio.to_thread
 import msgspec
@@ -31,6 +33,7 @@ from bethink.ical.values import (
     written_when,
 )
 from bethink.principal import Principal
+from bethink.recurrence import kept_rule, rule_of, text_of
 from bethink.store import Delete, Put, Scan, items_of, pages_of
 from bethink.tasks.fields import checked
 from bethink.tasks.records import (
@@ -132,7 +135,7 @@ class TaskReading:
             "due": due,
             "starts_before": begins is None or due is None or begins.moment() <= due.moment(),
             "tags": list({tag.casefold(): tag for tag in tags}.values())[:MAX_TAGS],
-            "recurrence": component.value("RRULE") or None,
+            "recurrence": self._rule(component.value("RRULE"), due),
             "recurs_from": "done" if component.value(f"{_OWN}RECURS-FROM").upper() == "DONE" else "due",
             "project": _cut(unescaped(component.value(f"{_OWN}PROJECT")), MAX_PROJECT) or None,
             "estimated_hours": float(hours) if hours.replace(".", "", 1).isdecimal() else None,
@@ -147,11 +150,24 @@ class TaskReading:
         found = {minutes_before(part, ends, ends) for part in component.parts if part.name == "VALARM"}
         return sorted(minutes for minutes in found if minutes is not None)[:MAX_REMINDERS]
 
+    def _rule(self, rule: str, due: When | None) -> str | None:
+        """A rule as records keep it; None of one that is over."""
+        if not rule or due is None:
+            return rule or None
+        rule_of(rule)
+        start = datetime.fromisoformat(due.iso)
+        try:
+            return kept_rule(rule, start, ZoneInfo(due.zone or self.zone), all_day=due.is_day)
+        except BadInput:
+            return None
+
     def _due(self, component: Component) -> When | None:
         if (line := component.line("DUE")) is not None:
             due = when_of(line)
-        elif (start := component.line("DTSTART")) is not None and component.value("DURATION"):
-            begins, span = when_of(start), duration(component.value("DURATION"))
+        elif (start := component.line("DTSTART")) is not None and (
+            component.value("DURATION") or component.value("RRULE")
+        ):
+            begins, span = when_of(start), duration(component.value("DURATION") or "P0D")
             due = When(begins.local + span, begins.zone)
         else:
             return None
@@ -199,7 +215,7 @@ def lines_of(task: Task, parent: str | None, needs: Sequence[str]) -> Component:
         "COMPLETED": "" if task.done_at is None else utc(task.done_at),
         "PRIORITY": _PRIORITY.get(task.priority, ""),
         "CATEGORIES": ",".join(map(escaped, task.tags)),
-        "RRULE": task.recurrence or "",
+        "RRULE": _written_rule(task),
         f"{_OWN}RECURS-FROM": "DONE" if task.recurrence and task.recurs_from == "done" else "",
         "RELATED-TO": escaped(parent or ""),
         f"{_OWN}PROJECT": escaped(task.project or ""),
@@ -211,6 +227,13 @@ def lines_of(task: Task, parent: str | None, needs: Sequence[str]) -> Component:
         # A rule needs what it counts from (3.8.5.3).
         lines += [_time(name, due) for name in (("DTSTART", "DUE") if task.recurrence else ("DUE",))]
     return Component("VTODO", lines)
+
+
+def _written_rule(task: Task) -> str:
+    if not task.recurrence:
+        return ""
+    place = ZoneInfo(task.zone) if task.zone else None
+    return text_of(rule_of(task.recurrence), place, all_day=task.due is not None and "T" not in task.due)
 
 
 def due_of(task: Task) -> When | None:
