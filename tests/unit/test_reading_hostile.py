@@ -65,6 +65,40 @@ def test_what_unpacks_to_gigabytes_is_refused(kind: str, monkeypatch: pytest.Mon
     assert "is larger than 2 MB" in extracted(bomb).note
 
 
+def test_an_archive_of_very_many_parts_is_refused() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for number in range(10_001):
+            archive.writestr(f"word/{number}", "")
+    assert extracted(out.getvalue(), "a.docx").note == (
+        "This DOCX file has 10,001 parts, more than 10,000: divide it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Straße café naïve Übung größer", "latin-1"),
+        ("Déjà vu: le garçon a mangé, où était l'été", "cp1252"),
+        ("Año nuevo, mañana señor", "cp1252"),
+        ("Pražský hrad, žluťoučký kůň úpěl", "cp1250"),
+        ("Цапля летит над озером. " * 8, "cp1251"),
+        ("これは日本語の文章です。鷺が湖の上を飛んでいます。" * 5, "shift_jis"),
+    ],
+)
+def test_a_text_that_does_not_say_its_encoding_is_read(text: str, encoding: str) -> None:
+    assert whole(extracted(text.encode(encoding), "a.txt")) == text.strip()
+
+
+@pytest.mark.parametrize(
+    "damaged", [b"caf\xc3\xa9 " * 50 + b"\xc3", b"gr\xc3\xbc\xc3\x9fe " * 20 + b"caf\xe9"]
+)
+def test_a_few_wrong_bytes_do_not_spoil_a_text(damaged: bytes) -> None:
+    text = whole(extracted(damaged, "a.txt"))
+    assert text.startswith(("café café", "grüße grüße"))
+    assert text.count("\ufffd") == 1
+
+
 def test_a_part_that_is_too_large_is_refused_and_photographs_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     content = sample("docx")[1]
     monkeypatch.setattr("bethink.documents.reading.package._MAX_UNPACKED", len(content) // 2)

@@ -62,7 +62,9 @@ class Package:
         if any(part.flag_bits & 1 for part in parts):
             raise UnfitError(f"This {what} is locked with a password: save it without one.")
         size = sum(part.file_size for part in parts)
-        if len(parts) > _MAX_PARTS or (size > _MAX_UNPACKED and size > _MOST_PACKED * len(content)):
+        if len(parts) > _MAX_PARTS:
+            raise UnfitError(f"This {what} has {len(parts):,} parts, more than {_MAX_PARTS:,}: divide it.")
+        if size > _MAX_UNPACKED and size > _MOST_PACKED * len(content):
             raise UnfitError(f"Unpacked, this {what} is larger than {_MAX_UNPACKED // 1_000_000} MB.")
         self.names: Final = frozenset(self._archive.namelist())
 

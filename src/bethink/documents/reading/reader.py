@@ -45,6 +45,12 @@ if TYPE_CHECKING:
 
 _CPU_SPARE_S: Final = 5
 _SAMPLE: Final = 65_536
+_NOT_ASCII: Final = re.compile("[^\x00-\x7f]")
+_LETTERS_FOR_ONE: Final = 10
+"""So many letters that are right to one byte that is not: a text was cut or put together."""
+_WESTERN: Final = "cp1252"
+_AS_GOOD: Final = 0.1
+"""Of the share of a text that looks strange."""
 _TOO_LONG: Final = f"Only its first {MAX_CHARS:,} characters are read."
 _NOT_INSTALLED: Final = "{} files cannot be read: install `pip install 'bethink[documents]'`, then restart."
 _TOO_MUCH: Final = "This document cannot be read: it asks for too much memory. Save it in parts."
@@ -282,16 +288,31 @@ def text_of(content: bytes) -> str:
     try:
         return visible(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        return decoded(content, _guessed(content))
+        return _damaged_utf8(content) or decoded(content, _guessed(content))
+
+
+def _damaged_utf8(content: bytes) -> str | None:
+    """A text that is UTF-8 but for a few bytes: other encodings hardly ever look like it."""
+    text = content.decode("utf-8-sig", "replace")
+    wrong = text.count("\ufffd")
+    letters = len(_NOT_ASCII.findall(text)) - wrong
+    return visible(text) if letters > _LETTERS_FOR_ONE * wrong else None
 
 
 def _guessed(content: bytes) -> str | None:
-    """The encoding that a text's bytes look most like, where somebody is there to tell."""
+    """The encoding that a text's bytes look most like, if something here can tell.
+
+    Western European, as Windows writes it, before others that fit no better: it is by far the most common.
+    """
     with contextlib.suppress(ModuleNotFoundError):
         from charset_normalizer import from_bytes
 
-        if (best := from_bytes(content[:_SAMPLE]).best()) is not None:
-            return best.encoding
+        matches = [*from_bytes(content[:_SAMPLE])]
+        for match in matches:
+            is_near = match.chaos <= matches[0].chaos + _AS_GOOD
+            if match.encoding == _WESTERN and is_near and match.coherence >= matches[0].coherence:
+                return _WESTERN
+        return matches[0].encoding if matches else None
     return None
 
 
