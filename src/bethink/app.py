@@ -69,6 +69,7 @@ from bethink.visibility.service import Visibility
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
+    from bethink.documents.ingest import Ingest
     from bethink.documents.library import Library
     from bethink.llm.models import OfferedModels
     from bethink.mcp_client.servers import Servers
@@ -305,12 +306,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         important=features.important,
         on_missing=background.ask_vectors,
     )
-    graph = Graph(
-        recall=recall,
-        filter_for=visibility.filter_for,
-        enabled=settings.graph_enabled,
-        similarity=settings.graph_similarity,
-    )
+    graph = Graph.of(settings, recall, visibility.filter_for)
     surroundings = Surroundings(
         settings=settings,
         store=ports.store,
@@ -346,14 +342,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         visibility=visibility,
         recall=recall,
         graph=graph,
-        passages=Passages(
-            features.of(Documents).ingest.extraction,
-            ports.embeddings,
-            ports.clock,
-            limits=features.of(Documents).ingest.limits,
-            search_s=settings.documents_search_timeout_s,
-            reader_filters=visibility.reader_filters,
-        ),
+        passages=_passages(settings, ports, features.of(Documents).ingest, visibility=visibility),
         sharing=sharing_of(
             features.of(Conversations),
             ports.bus,
@@ -363,6 +352,17 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         vault_tools=VaultTools.of(settings, visibility.views, ports.interpreters),
         rules=ToolRules(ports.store, ports.clock),
         audit=Audit(ports.store, ports.clock, settings.tool_uses_days),
+    )
+
+
+def _passages(settings: Settings, ports: Ports, ingest: Ingest, *, visibility: Visibility) -> Passages:
+    return Passages(
+        ingest.extraction,
+        ports.embeddings,
+        ports.clock,
+        limits=ingest.limits,
+        search_s=settings.documents_search_timeout_s,
+        reader_filters=visibility.reader_filters,
     )
 
 

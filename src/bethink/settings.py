@@ -506,8 +506,7 @@ class Settings(BaseModel):
         50, "Tokens that a passage may repeat of the one before it; at most half of a passage.", ge=0, le=500
     )
     graph_enabled: bool = _setting(
-        False,
-        "Whether the page shows how things hang together, and searches of knowledge bases may follow it.",
+        False, "Whether things are shown as a graph, which searches of knowledge bases may follow."
     )
     graph_similarity: float = _setting(
         0.75, "Least cosine of two things that are alike, in the graph.", ge=0, le=1

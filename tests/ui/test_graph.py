@@ -80,6 +80,10 @@ def test_a_node_is_found_and_opened_where_it_stands(library: Served, page: Page)
     page.go_back()
     side.get_by_role("link", name="Open at this passage").click()
     expect(page.locator("mark").get_by_text("Harbour Street")).to_be_visible()
+    page.get_by_role("button", name="More for lease.md").click()
+    page.get_by_role("menuitem", name="In the graph").click()
+    expect(side.get_by_role("heading", name="lease.md")).to_be_visible()
+    expect(side.get_by_role("link", name="Open the document")).to_be_visible()
 
 
 def test_the_way_between_two_is_shown_step_by_step(library: Served, page: Page) -> None:

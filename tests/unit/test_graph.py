@@ -230,11 +230,15 @@ async def test_a_node_is_shown_with_its_text_and_what_is_beside_it(tmp_path: Pat
         assert {ids["discount"], "name:ines prata"} <= others
         assert "page:office.md" in (await beside("page:ines.md"))[1]
         assert "page:ines.md" in (await beside("page:office.md"))[1]
+        text, others = await beside(ids["lease.md"])
+        assert "Harbour Street" in text
+        assert len(others) == 1
         _, holders = await beside("name:ines prata")
         assert {ids["Ann"], "page:ines.md"} <= holders
         assert sum(":p" in one for one in holders) == 2
-        lost = await door.http.get("/documents/graph/focus", params={"node": "fact:none"})
-        assert lost.status_code == 404
+        for node in ("fact:none", "name:nobody at all", "page:../office.md", "document:", "\0"):
+            lost = await door.http.get("/documents/graph/focus", params={"node": node})
+            assert lost.status_code == 404, node
         found = (await door.http.get("/documents/graph/search", params={"query": "office in winter"})).json()
         assert found["nodes"][0]["id"] == "page:office.md"
 

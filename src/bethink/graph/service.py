@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from bethink.feature import FilterFor, GraphItem, GraphKind, RecallKind
     from bethink.principal import Principal
+    from bethink.settings import Settings
 
 _OFF: Final = "The graph is switched off: BETHINK_GRAPH_ENABLED=true switches it on."
 _HIDDEN: Final = "A filter hides a part of your things from this reader: their graph would tell of it."
@@ -77,6 +78,12 @@ class Graph:
     filter_for: FilterFor
     enabled: bool
     similarity: float
+
+    @classmethod
+    def of(cls, settings: Settings, recall: Recall, filter_for: FilterFor) -> Graph:
+        """The graph over what recall sees, as the settings have it."""
+        enabled, similarity = settings.graph_enabled, settings.graph_similarity
+        return cls(recall=recall, filter_for=filter_for, enabled=enabled, similarity=similarity)
 
     # --- searches
 
@@ -200,7 +207,8 @@ class Graph:
             found = GraphNode(id=node, kind="name", label=node.removeprefix(_NAME))
         if found is None:
             raise UnknownId(f"The graph has no node {node[:100]!r}.")
-        text = next((one.text for one in items if one.id == node), "")
+        # A document says what its first passage does.
+        text = next((one.text for one in items if node in {one.id, one.whole and one.whole[0]}), "")
         return GraphFocus(found, text, view)
 
     async def search(

@@ -14,6 +14,7 @@ import type { Collection, LibraryStatus } from "../../api/documents";
 import { IconButton } from "../../kit/Button";
 import { Menu } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
+import { useApp } from "../../services/context";
 import { addressOfDocuments, addressOfNode } from "../../services/router";
 import { count } from "../../services/words";
 import { type AskedCollection, CollectionDialogs } from "./CollectionDialogs";
@@ -60,12 +61,18 @@ function CollectionItem(props: {
   onAsk: (what: AskedCollection["what"]) => void;
 }) {
   const { collection, current, onAsk } = props;
+  const { router } = useApp();
   const chat = useAsk();
   const { id, name, documents, owner, shares } = collection;
   const ask = {
     label: "Ask about it",
     icon: MessageSquareText,
     run: () => chat([{ kind: "collection", id, name }]),
+  };
+  const graph = {
+    label: "Graph",
+    icon: Waypoints,
+    run: () => router.go(addressOfNode({ collection: id })),
   };
   const changes = [
     { label: "Rename", icon: Pencil, run: () => onAsk("rename") },
@@ -96,7 +103,7 @@ function CollectionItem(props: {
         icon={Ellipsis}
         size={16}
         label={`More for ${name}`}
-        items={owner ? [ask] : [ask, ...changes]}
+        items={owner ? [ask] : [ask, graph, ...changes]}
       />
     </li>
   );

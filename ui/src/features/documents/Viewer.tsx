@@ -8,7 +8,7 @@ import { Empty, Link, NARROW, Notice, ProblemNotice, Skeleton, useMedia } from "
 import { useFileDrop } from "../../kit/useFileDrop";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
-import { addressOfDocument, type DocumentPlace } from "../../services/router";
+import { addressOfDocument, addressOfNode, type DocumentPlace } from "../../services/router";
 import { useStore } from "../../services/store";
 import { useKey } from "../../services/useKey";
 import { useRead } from "../../services/useRead";
@@ -165,6 +165,7 @@ function OpenDocument({ document, place }: { document: Document; place: Document
           onDetails={() => setPanel(!panel)}
           onAsk={(what) => setAsked({ what, of: [document] })}
           onChat={() => chat([{ kind: "document", id, name }])}
+          onGraph={() => router.go(addressOfNode({ node: `document:${id}` }))}
         />
         {finding && (
           <FindBar

@@ -11,6 +11,7 @@ import {
   Search,
   Tag,
   Trash2,
+  Waypoints,
   ZoomIn,
   ZoomOut,
 } from "lucide-react";
@@ -39,6 +40,7 @@ type HeadProps = {
   onDetails: () => void;
   onAsk: (what: Asked["what"]) => void;
   onChat: () => void;
+  onGraph: () => void;
 };
 
 /** The page that is shown; another number leads there. */
@@ -92,6 +94,7 @@ function itemsOf(props: HeadProps, phone: boolean): MenuItem[] {
   return [
     ...(phone ? folded : []),
     ...(hasOriginal ? [original] : []),
+    { label: "In the graph", icon: Waypoints, run: props.onGraph },
     { label: "Rename", icon: Pencil, run: () => onAsk("rename") },
     { label: "Move", icon: FolderInput, run: () => onAsk("move") },
     { label: "Tags", icon: Tag, run: () => onAsk("tag") },
