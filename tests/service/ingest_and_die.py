@@ -51,4 +51,5 @@ async def main(directory: str, file: str, writes: str) -> None:
             await app.features.of(Documents).ingest.finish(me, [document.content])
 
 
-asyncio.run(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

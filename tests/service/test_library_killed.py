@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
@@ -109,3 +110,34 @@ async def test_what_another_process_adds_is_read_by_the_one_that_serves(tmp_path
             while (await app.library.content(me, state.content.id)).stage != "ready":  # noqa: ASYNC110 - nobody tells
                 await anyio.sleep(0.05)
         assert len(await app.library.search(me, "What colour is the roof?")) == 1
+
+
+async def files_in(directory: Path) -> list[str]:
+    """What lies in a folder and below, if it is there."""
+    return [path.name async for path in anyio.Path(directory).rglob("*") if await path.is_file()]
+
+
+@pytest.mark.requirement("C20")
+@pytest.mark.parametrize("writes", [-1, 1, 2])
+async def test_an_import_that_was_killed_leaves_nothing_behind_the_next_start(
+    tmp_path: Path, writes: int
+) -> None:
+    archive, data = tmp_path / "kb.tar.gz", tmp_path / "data"
+    async with opened(tmp_path / "first") as (app, me):
+        memory = app.conversation_memory
+        for name in ("barn", "boat"):
+            await memory.store_conversation(me, name, f"The {name} leaks.", "Noted.")
+        await memory.export_knowledge_base(me, archive)
+    program = [sys.executable, "-m", "tests.service.import_and_die", str(data), str(archive), str(writes)]
+    ended = await anyio.run_process(program, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+    assert "documents.jsonl" in await files_in(data / "unpacking")
+    async with opened(data) as (app, me):
+        bases = app.features.of(Documents).bases
+        await bases.finish_earlier()
+        assert await files_in(data / "unpacking") == []
+        assert [one.base.name for one in await bases.list(me)] == []
+        assert await files_in(data / "documents") == []
+        assert (await bases.import_archive(me, archive)).counts.documents == 2
+        assert await files_in(data / "unpacking") == []
+        assert "boat leaks" in (await app.library.search(me, "Which boat leaks?"))[0].text
