@@ -505,12 +505,8 @@ class Settings(BaseModel):
     documents_passage_overlap: int = _setting(
         50, "Tokens that a passage may repeat of the one before it; at most half of a passage.", ge=0, le=500
     )
-    graph_enabled: bool = _setting(
-        False, "Whether things are shown as a graph, which searches of knowledge bases may follow."
-    )
-    graph_similarity: float = _setting(
-        0.75, "Least cosine of two things that are alike, in the graph.", ge=0, le=1
-    )
+    graph_enabled: bool = _setting(False, "Whether there is a graph, which searches of bases may follow.")
+    graph_similarity: float = _setting(0.75, "Least cosine of what is alike in the graph.", ge=0, le=1)
     kb_max_archive_bytes: int = _setting(
         5_000_000_000, "Largest archive of a knowledge base that is uploaded, in bytes.", ge=1000
     )
