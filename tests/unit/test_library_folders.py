@@ -193,7 +193,13 @@ async def test_what_cannot_be_read_says_so_and_does_not_stop_the_others(tmp_path
         await here.look()
         (state,) = await here.folders.list(here.reading.me)
         assert (state.files, state.failed) == (2, 1)
+        left_out = "1 file is left out: This file is larger than"
+        assert state.folder.note.startswith(left_out)
         assert await here.look() == FolderChanges()
+        assert (await here.folders.list(here.reading.me))[0].folder.note == state.folder.note
+        here.write("long.txt", "x")
+        await here.look()
+        assert not (await here.folders.list(here.reading.me))[0].folder.note
 
 
 async def test_what_was_forgotten_is_not_read_again_until_it_changes(tmp_path: Path) -> None:

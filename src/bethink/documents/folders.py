@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -55,6 +56,7 @@ _TOO_MANY: Final = f"Only {MAX_FILES:,} files are read: watch parts of this fold
 _EMPTY: Final = "The folder is empty: its documents are kept until a file is there, or it is removed."
 _UNREAD: Final = "{:,} folders in it could not be read ({}): nothing is removed until they can."
 _UNREADABLE: Final = "Not a format that is read."
+_MOST_REASONS: Final = 5
 _NO_FOLDER: Final = "Watched folder not found: it may have been removed."
 
 
@@ -265,9 +267,12 @@ class Folders:
                 return FolderChanges()
             now_s = self.library.clock.now_us() / 1e6
             found = await anyio.to_thread.run_sync(partial(_difference, seen, known, now_s=now_s))
-            changes = await _FolderUpdate(self, owner, folder, found).run(known)
+            untouched = [one for id, one in known.items() if id in seen.files and id not in found.changed]
+            update = _FolderUpdate(self, owner, folder, found, Counter(one.error for one in untouched))
+            changes = await update.run(known)
             now = self.library.clock.now_us()
-            await self._note(owner, folder.id, is_missing=False, note=seen.note, synced_at=now)
+            note = " ".join(filter(None, (seen.note, _left_out(update.errors))))
+            await self._note(owner, folder.id, is_missing=False, note=note, synced_at=now)
             return changes
 
     @retry_conflicts
@@ -288,6 +293,8 @@ class _FolderUpdate:
     owner: str
     folder: WatchedFolder
     found: _Difference
+    errors: Counter[str]
+    """How many files are left out, by the reason."""
     _known: list[Put[FolderFile]] = field(default_factory=list["Put[FolderFile]"])
 
     async def run(self, known: Mapping[str, FolderFile]) -> FolderChanges:
@@ -327,6 +334,7 @@ class _FolderUpdate:
         after = msgspec.structs.replace(
             before, id=id, size=file.size, mtime_ns=file.mtime_ns, inode=file.inode
         )
+        self.errors[after.error] += 1
         await self.folders.store.commit(
             self.owner, [Put(FOLDER_FILES, after), Delete(FOLDER_FILES, before.id)]
         )
@@ -361,6 +369,7 @@ class _FolderUpdate:
         except BadInput as error:
             # The names of files are kept nowhere but in their documents.
             known = msgspec.structs.replace(known, error=str(error).replace(file.name, "This file"))
+        self.errors[known.error] += 1
         self._known.append(Put(FOLDER_FILES, known))
         if len(self._known) >= _TOGETHER:
             await self._put_down()
@@ -378,6 +387,15 @@ class _FolderUpdate:
         for start in range(0, len(ids), _PAGE):
             some = ids[start : start + _PAGE]
             await self.folders.store.commit(self.owner, [Delete(FOLDER_FILES, id) for id in some])
+
+
+def _left_out(errors: Mapping[str, int]) -> str:
+    """How many files are no documents, and why, the most frequent reason first."""
+    counts = sorted(((count, error) for error, count in errors.items() if error), reverse=True)
+    return " ".join(
+        f"{count:,} {'file is' if count == 1 else 'files are'} left out: {error}"
+        for count, error in counts[:_MOST_REASONS]
+    )
 
 
 def _resolved(path: str) -> Path:
