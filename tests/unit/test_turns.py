@@ -16,7 +16,7 @@ from bethink.conversations import (
     turn_of,
 )
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.events import MemoryRecalled
+from bethink.events import MemoryRecalled, Warned
 from bethink.llm.scripted import Rule, ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
@@ -198,3 +198,14 @@ async def test_without_memory_nothing_is_recalled_and_no_tool_of_memory_is_offer
         assert [event for event in told if isinstance(event, MemoryRecalled)] == []
         assert "search_memory" not in {tool.name for tool in llm.requests[-1].tools}
         assert await turns(house, "plumber") == []
+
+
+@pytest.mark.requirement("U9", "R159")
+async def test_without_memory_who_begins_a_conversation_is_told_once() -> None:
+    llm = ScriptedLlm(["I cannot say.", "Nor now."])
+    async with open_house(llm, memory_enabled=False) as house:
+        conversation = await house.new()
+        told, again = [await house.say("When?", conversation) for _ in range(2)]
+        (warned,) = [event for event in told if isinstance(event, Warned)]
+        assert (warned.part, "Memory is switched off" in warned.message) == ("memory", True)
+        assert [event for event in again if isinstance(event, Warned)] == []

@@ -48,6 +48,13 @@ async def model_part(door: Door) -> dict[str, str | None]:
         await anyio.lowlevel.checkpoint()
 
 
+async def test_health_says_that_memory_is_off() -> None:
+    async with open_door(memory_enabled=False) as door:
+        answer = (await door.http.get("/health")).json()
+    assert answer["parts"]["memory"]["status"] == "off"
+    assert "BETHINK_MEMORY_ENABLED" in answer["parts"]["memory"]["message"]
+
+
 @pytest.mark.requirement("R112", "U6")
 async def test_health_has_the_documented_fields_and_every_part() -> None:
     async with open_door(ScriptedLlm(["Hello"])) as door:
@@ -66,6 +73,7 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
         "documents": "ok",
         "redis": "off",
         "vault": "off",
+        "memory": "ok",
         "memory_agent": "ok",
         "background": "ok",
     }

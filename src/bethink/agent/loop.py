@@ -51,6 +51,7 @@ class Loop:
     """The loop, wired to the parts that it drives.
 
     `first_call` is the tool to begin with (`client_tools`), `job` what its usage is counted under.
+    `remembers_nothing` says why, to who begins a conversation.
     """
 
     llm: Llm
@@ -62,6 +63,7 @@ class Loop:
     summaries: Summaries | None = None
     first_call: str | None = None
     job: str = "chat"
+    remembers_nothing: str | None = None
 
     @property
     def _completion(self) -> Completion:
@@ -142,6 +144,8 @@ class Loop:
         yield RunDone(reason=stop, message=saved)
 
     async def _prepare(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        if self.remembers_nothing and len(request.messages) == 1:
+            yield Warned(part="memory", message=self.remembers_nothing)
         async for event in self._recall(request):
             yield event
         async for event in self._resume(request):

@@ -22,7 +22,7 @@ from bethink.agent.records import Journal, Ledger, Run
 from bethink.agent.request import NO_RESOURCES, DecidedCall, Earlier, RunRequest
 from bethink.agent.stored_runs import decided_calls
 from bethink.agent.toolbox import CallResult, Postponed, Prepared, Toolbox
-from bethink.errors import Conflict, NoModel, NotAllowed
+from bethink.errors import Conflict, MemoryUnavailable, NoModel, NotAllowed
 from bethink.events import (
     Event,
     MemoryRecalled,
@@ -473,6 +473,7 @@ class LoopFactory:
             self.bounds.within(options.budget_tokens),
             summaries=self.summaries,
             first_call=options.first_call,
+            remembers_nothing=None if self.memory else MemoryUnavailable().message,
         )
 
     def toolbox(self, options: RunOptions, resources: RunResources) -> Toolbox:

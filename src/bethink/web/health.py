@@ -22,7 +22,7 @@ from bethink.agent.start import MODEL_HELP
 from bethink.conversations import CONVERSATIONS
 from bethink.documents.records import WORKING
 from bethink.documents.service import Documents
-from bethink.errors import DiskFull, StorageError
+from bethink.errors import DiskFull, MemoryUnavailable, StorageError
 from bethink.llm.models import AUTO
 from bethink.principal import LOCAL_OWNER
 from bethink.sandbox.interpreters import SWITCHED_OFF
@@ -101,6 +101,7 @@ class Parts(BaseModel):
     """The parts of Bethink and their status."""
 
     store: PartHealth
+    memory: PartHealth
     embeddings: PartHealth
     model: PartHealth
     extraction: PartHealth
@@ -177,6 +178,9 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
         vault = VaultPart.by(error.message)
     parts = Parts(
         store=store,
+        memory=PartHealth.by(None)
+        if app.settings.memory_enabled
+        else PartHealth(status="off", message=MemoryUnavailable().message),
         embeddings=_embeddings(app),
         model=probe.part(),
         extraction=_extraction(app),

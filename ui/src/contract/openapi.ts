@@ -2,6 +2,8 @@
 
 export type AcceptBody = { digest?: string | null };
 
+export type AccountRemoved = { removed: number };
+
 export type AddressParts = { city?: string | null; country?: string | null; flat_house?: string | null; street?: string | null };
 
 export type AnswerError = { code: string; message: string };
@@ -29,6 +31,20 @@ export type Body_upload_file = { file: string };
 export type Bounds = { max_message_chars: number; max_repeated_calls: number; max_run_cost_usd: number; max_run_tokens: number; max_seconds: number; max_steps: number; max_tool_calls: number; tool_timeout_s: number };
 
 export type BranchBody = { message: string };
+
+export type CalendarAccountDraft = { interval_minutes?: number; name?: string; password: string; sends?: "all" | "changes" | "nothing"; url: string; user: string };
+
+export type CalendarAccountList = { items: readonly CalendarAccountShown[] };
+
+export type CalendarAccountPatch = { interval_minutes?: number | null; name?: string | null; off?: readonly string[] | null; password?: string | null; paused?: boolean | null; sends?: "all" | "changes" | "nothing" | null };
+
+export type CalendarAccountShown = { calendars: readonly SyncedCalendarShown[]; error: string; id: string; interval_minutes: number; name: string; next_at: string | null; paused: boolean; pending_deletions: number; refused?: readonly CalendarRefusal[]; sends: "all" | "changes" | "nothing"; synced_at: string | null; url: string; user: string };
+
+export type CalendarConflictList = { items: readonly CalendarConflictShown[] };
+
+export type CalendarConflictShown = { account: string; account_name: string; at: string; form: "VEVENT" | "VTODO"; here: string | null; id: string; there: string | null; title: string; uid: string };
+
+export type CalendarRefusal = { title: string; why: string };
 
 export type CallPage = { cursor: string | null; items: readonly CallShown[] };
 
@@ -59,6 +75,8 @@ export type CollectionShare = { user: string; writes: boolean };
 export type CollectionShown = { created_at: string; description: string; documents: number; id: string; name: string; owner: string | null; shares: readonly CollectionShare[]; writes: boolean };
 
 export type Completion = { max_completion_tokens?: number | null; max_tokens?: number | null; messages: readonly ChatMessage[]; metadata?: Metadata | null; model: string; n?: number | null; parallel_tool_calls?: boolean | null; reasoning_effort?: string | null; response_format?: Format | null; seed?: number | null; stop?: readonly string[] | null; stream?: boolean | null; stream_options?: StreamOptions | null; temperature?: number | null; tool_choice?: unknown; tools?: readonly Offered[] | null; top_p?: number | null };
+
+export type ConflictChoice = { keep: "here" | "there" | "both" };
 
 export type Consolidation = { facts: number; merges: readonly MemoryMerge[]; undo: string | null; waiting: number };
 
@@ -142,6 +160,12 @@ export type EventUndo = { token: string };
 
 export type Fault = { parameter: string; reason: string };
 
+export type FeedDraft = { forms?: readonly ("VEVENT" | "VTODO")[]; name?: string };
+
+export type FeedList = { items: readonly FeedShown[] };
+
+export type FeedShown = { created_at: string; forms: readonly ("VEVENT" | "VTODO")[]; id: string; name: string; path?: string | null; used_at: string | null };
+
 export type FileList = { items: readonly ConversationFile[] };
 
 export type FolderBody = { path: string };
@@ -199,6 +223,8 @@ export type ImportTally = { duplicates: number; grown: number; kept: number; kno
 export type ImportTopic = { count: number; keywords: readonly string[]; name: string };
 
 export type ImportedBase = { counts: ArchiveCounts; name: string; note: string };
+
+export type ImportedFileed = { changed: number; kept: number; known: number; new: number; problems: readonly string[]; refused: readonly CalendarRefusal[]; refused_count: number };
 
 export type Interrupted = { at: string; message: string; run: string };
 
@@ -324,7 +350,7 @@ export type Part = { file?: Record<string, unknown> | null; file_data?: string |
 
 export type PartHealth = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { background: PartHealth; bus: PartHealth; documents: DocumentsPart; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; store: PartHealth; vault: VaultPart; web: PartHealth };
+export type Parts = { background: PartHealth; bus: PartHealth; documents: DocumentsPart; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; store: PartHealth; vault: VaultPart; web: PartHealth };
 
 export type PassageList = { items: readonly PassageShown[]; note: string };
 
@@ -405,6 +431,12 @@ export type Snooze = { minutes?: number | null; until?: string | null };
 export type StreamOptions = { include_usage?: boolean };
 
 export type SummaryShown = { at: string; covered_messages: number; text: string };
+
+export type SyncAsked = { accept_deletions?: boolean };
+
+export type Synced = { account: CalendarAccountShown; conflicts: number; deleted_here: number; deleted_there: number; received: number; refused: number; sent: number };
+
+export type SyncedCalendarShown = { forms: readonly ("VEVENT" | "VTODO")[]; href: string; name: string; on: boolean; read_only: boolean };
 
 export type TaskDeletion = { deleted: number; undo: string };
 

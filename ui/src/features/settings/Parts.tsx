@@ -15,6 +15,7 @@ const faces: Record<PartHealth["status"], { icon: LucideIcon; word: string }> = 
 };
 const partNames: Record<string, string> = {
   store: "Storage",
+  memory: "Memory",
   embeddings: "Search by meaning",
   model: "Language model",
   extraction: "Learning from conversations",
