@@ -71,6 +71,7 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
         "mcp": "off",
         "sandbox": "off",
         "documents": "ok",
+        "schedules": "ok",
         "redis": "off",
         "vault": "off",
         "memory": "ok",

@@ -46,7 +46,7 @@ from bethink.store import Delete, Put, Scan, Versioned, items_of, records_of, re
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from bethink.bus import Bus
     from bethink.clock import Clock
@@ -87,6 +87,40 @@ class DeliveryChange(msgspec.Struct, frozen=True, kw_only=True):
     new_webhook_secret: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    """How an owner is told: `at` is now or the end of quiet hours, `ways` are set up, each with to whom."""
+
+    now: int
+    at: int
+    ways: tuple[tuple[Way, str], ...]
+
+    def told(self, notice: Notice, wanted: Sequence[Channel] = (), *, busy: bool = False) -> list[Change]:
+        """The changes by which the owner is told.
+
+        It goes by those `wanted` channels that are set up, by all of them if none is named; and into its
+        conversation later, if that is `busy` now.
+        """
+        notice = msgspec.structs.replace(notice, at=self.at)
+        ways = [one for one in self.ways if not wanted or one[0] in wanted]
+        if self.at > self.now:
+            ways.append(("page", ""))
+        if busy:
+            ways.append(("conversation", ""))
+        deliveries = [
+            Delivery(
+                id=delivery_id(notice, way, to),
+                notice=notice.id,
+                way=way,
+                to=to,
+                created_at=self.now,
+                next_at=self.now if way == "conversation" else self.at,
+            )
+            for way, to in ways
+        ]
+        return [Put(NOTICES, notice, 0), *(Put(DELIVERIES, one, 0) for one in deliveries)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outbox:
     """The notices of all owners, and their deliveries.
@@ -105,50 +139,21 @@ class Outbox:
     quiet_hours: QuietHours | None
     site: str
 
-    async def told(
-        self, principal: Principal, notice: Notice, wanted: Sequence[Channel] = (), *, busy: bool = False
-    ) -> list[Change]:
-        """The changes by which the owner is told: the notice, at the end of quiet hours if it is in them.
-
-        It goes by those `wanted` channels that are set up, by all of them if none is named; and into its
-        conversation later, if that is `busy` now.
-        """
-        settings, now = await self.settings(principal), self.clock.now_us()
-        quiet = self._quiet(settings)
-        notice = msgspec.structs.replace(notice, at=quiet.over(now, principal.time_zone) if quiet else now)
-        ways = [one async for one in self._ways(principal, settings) if not wanted or one[0] in wanted]
-        if notice.at > now:
-            ways.append(("page", ""))
-        if busy:
-            ways.append(("conversation", ""))
-        deliveries = [
-            Delivery(
-                id=delivery_id(notice, way, to),
-                notice=notice.id,
-                way=way,
-                to=to,
-                created_at=now,
-                next_at=now if way == "conversation" else notice.at,
-            )
-            for way, to in ways
-        ]
-        return [Put(NOTICES, notice, 0), *(Put(DELIVERIES, one, 0) for one in deliveries)]
-
-    async def _ways(
-        self, principal: Principal, settings: DeliverySettings
-    ) -> AsyncGenerator[tuple[Way, str], None]:
-        """The ways out that are set up, and to whom."""
+    async def recipients(self, principal: Principal) -> Recipients:
+        """By which ways the owner is told now."""
+        settings = await self.settings(principal)
+        ways: list[tuple[Way, str]] = []
         if settings.email and self.mail is not None:
-            yield "email", ""
+            ways.append(("email", ""))
         if settings.webhook_url:
-            yield "webhook", ""
-        async for browser in records_of(self.store, principal.owner, Scan(PUSH_SUBSCRIPTIONS)):
-            yield "push", browser.id
-
-    def _quiet(self, settings: DeliverySettings) -> QuietHours | None:
-        if settings.quiet_hours is None:
-            return self.quiet_hours
-        return QuietHours.parse(settings.quiet_hours)
+            ways.append(("webhook", ""))
+        scan = Scan(PUSH_SUBSCRIPTIONS)
+        browsers = [one.id async for one in records_of(self.store, principal.owner, scan)]
+        ways.extend(("push", browser) for browser in browsers)
+        given = settings.quiet_hours
+        quiet = self.quiet_hours if given is None else QuietHours.parse(given)
+        now = self.clock.now_us()
+        return Recipients(now, quiet.over(now, principal.time_zone) if quiet else now, tuple(ways))
 
     async def announce(self, owner: str) -> None:
         """Have the owner's page look for notices."""

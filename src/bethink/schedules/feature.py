@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,8 +17,10 @@ from bethink.feature import (
     OpenFeature,
     Recallable,
     RecallKind,
+    RecordCuts,
     RetentionRule,
 )
+from bethink.forgettable import Removal
 from bethink.internet.addresses import Gate, exceptions
 from bethink.record_texts import RecordTexts
 from bethink.schedules.channels import Mail
@@ -40,13 +42,15 @@ from bethink.schedules.records import (
 from bethink.schedules.service import Schedules, checked
 from bethink.schedules.timing import QuietHours
 from bethink.schedules.work import Work
-from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
+from bethink.store import Delete, Scan, items_of, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from bethink.feature import Surroundings
-    from bethink.principal import Principal
+    from bethink.forgettable import Forgettable, Holding, TextPlace
+    from bethink.principal import OnBehalfOf, Principal
+    from bethink.redaction import Redaction
     from bethink.store import Change, Store
 
 _DAY_US = 86_400_000_000
@@ -54,27 +58,98 @@ HISTORY_US = 90 * _DAY_US
 """How long what came of schedules is kept, and what their owners were told."""
 _TOLD_US = 7 * _DAY_US
 _EXAMPLES = 3
+_NAME_CHARS = 60
 _IMPORTANCE = 0.5
 _PAGE = 500
 
 
-def schedule_texts(store: Store) -> RecordTexts[Schedule]:
-    """What schedules say."""
-    return RecordTexts(
-        store=store,
-        collection=SCHEDULES,
-        kind="schedules",
-        one="schedule",
-        name=lambda schedule: schedule.title,
-        fields=lambda schedule: {"title": schedule.title, "text": schedule.text, "url": schedule.url},
-        sentences=frozenset(("title", "text")),
-        rewrite=lambda schedule, left: msgspec.structs.replace(schedule, **left),
-        index=item_of,
-        others=[SCHEDULE_RUNS, NOTICES, DELIVERIES, WATCHED_PAGES],
-    )
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """What schedules say, what came of them, what their owners were told, and what watched pages said."""
+
+    parts: Sequence[RecordTexts[Any]]
+
+    @classmethod
+    def of(cls, store: Store) -> _Texts:
+        """Those of a store."""
+        schedules = RecordTexts(
+            store=store,
+            collection=SCHEDULES,
+            kind="schedules",
+            one="schedule",
+            name=lambda schedule: schedule.title,
+            fields=lambda schedule: {"title": schedule.title, "text": schedule.text, "url": schedule.url},
+            sentences=frozenset(("title", "text")),
+            rewrite=lambda schedule, left: msgspec.structs.replace(schedule, **left),
+            index=item_of,
+            others=[SCHEDULE_RUNS, NOTICES, DELIVERIES, WATCHED_PAGES],
+        )
+        runs = RecordTexts(
+            store=store,
+            collection=SCHEDULE_RUNS,
+            kind="schedules",
+            one="schedule",
+            name=lambda run: run.message[:_NAME_CHARS],
+            fields=lambda run: {"message": run.message, "error": run.error},
+            sentences=frozenset(("message", "error")),
+            rewrite=lambda run, left: msgspec.structs.replace(run, **left),
+        )
+        notices = RecordTexts(
+            store=store,
+            collection=NOTICES,
+            kind="schedules",
+            one="notice",
+            name=lambda notice: notice.title,
+            fields=lambda notice: {"title": notice.title, "text": notice.text},
+            sentences=frozenset(("title", "text")),
+            rewrite=lambda notice, left: msgspec.structs.replace(notice, **left),
+        )
+        # What a page said goes as a whole: the next look keeps it anew, as the first did.
+        pages = RecordTexts(
+            store=store,
+            collection=WATCHED_PAGES,
+            kind="schedules",
+            one="watched page",
+            name=lambda page: page.title,
+            fields=lambda page: {"title": page.title, "text": page.text},
+            sentences=frozenset(),
+            rewrite=lambda page, _: msgspec.structs.replace(page, title="", text=""),
+        )
+        return cls((schedules, runs, notices, pages))
+
+    async def cut(self, owner: str, gone: Redaction) -> RecordCuts:
+        """All of them without what is forgotten."""
+        found = [await part.cut(owner, gone) for part in self.parts]
+        return RecordCuts(
+            [change for one in found for change in one.changes],
+            [excerpt for one in found for excerpt in one.excerpts],
+        )
+
+    @property
+    def forgettable(self) -> Forgettable:
+        """How all schedules go, and what of all this holds some words."""
+        each = [part.forgettable for part in self.parts]
+
+        async def find(owner: str, holding: Holding) -> list[TextPlace]:
+            return [place for one in each if one.find for place in await one.find(owner, holding)]
+
+        async def take(owner: str, places: Sequence[TextPlace]) -> Removal:
+            taken = [await one.take(owner, places) for one in each if one.take]
+            return Removal(
+                [change for one in taken for change in one.changes],
+                [gone for one in taken for gone in one.gone],
+            )
+
+        return replace(each[0], find=find, take=take)
 
 
-def _form(store: Store) -> DocumentForm:
+def _form(schedules: Schedules, acting: OnBehalfOf) -> DocumentForm:
+    store = schedules.store
+
+    def same(one: Schedule) -> Schedule:
+        """A schedule without what time changes of it."""
+        return msgspec.structs.replace(one, next_at=None, snoozed_until=None, last=None, updated_at=0)
+
     async def export(owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
         async for page in pages_of(store, owner, Scan(SCHEDULES, order="created_at", limit=_PAGE)):
             found = [msgspec.to_builtins(item.record) for item in page]
@@ -85,14 +160,14 @@ def _form(store: Store) -> DocumentForm:
         checked_id(schedule.id)
         return checked(schedule)
 
-    async def restore(owner: str, schedules: Sequence[Schedule], is_preview: bool) -> Sequence[str]:  # noqa: FBT001 - as DocumentForm has it
-        here = await store.get(SCHEDULES, owner, [schedule.id for schedule in schedules])
-        new = [one for one, known in zip(schedules, here, strict=True) if known is None]
+    async def restore(owner: str, given: Sequence[Schedule], is_preview: bool) -> Sequence[str]:  # noqa: FBT001 - as DocumentForm has it
+        here = await store.get(SCHEDULES, owner, [one.id for one in given])
+        new = [one for one, known in zip(given, here, strict=True) if known is None]
         if new and not is_preview:
-            await store.commit(owner, [Put(SCHEDULES, one, 0, item_of(one)) for one in new])
+            await schedules.restore(acting(owner, audience="import"), new)
         return [
-            "said" if known is None else "known" if known.record == one else "differing"
-            for one, known in zip(schedules, here, strict=True)
+            "said" if known is None else "known" if same(known.record) == same(one) else "differing"
+            for one, known in zip(given, here, strict=True)
         ]
 
     return DocumentForm(
@@ -202,13 +277,13 @@ def _open(at: Surroundings) -> OpenFeature:
         found = await at.store.get(SCHEDULES, principal.owner, ids)
         return [item and _recallable(item.record) for item in found]
 
-    texts = schedule_texts(at.store)
+    texts = _Texts.of(at.store)
     return OpenFeature(
         service=schedules,
-        recall=[RecallKind(name=KIND, resolve=resolve)],
+        recall=[RecallKind(name=KIND, resolve=resolve, on_request=True)],
         forgettable=texts.forgettable,
         cut=texts.cut,
-        documents=[_form(at.store)],
+        documents=[_form(schedules, at.acting)],
         tasks=[BackgroundTask(name="schedules", run=firing.run, served=True)],
         retention=[
             RetentionRule(

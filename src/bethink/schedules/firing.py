@@ -33,6 +33,7 @@ from bethink.schedules.records import (
     Schedule,
     ScheduleRun,
     item_of,
+    notice_id,
     run_id,
 )
 from bethink.schedules.timing import missed_between, next_due, words_for
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from bethink.clock import Clock
     from bethink.feature import Features
     from bethink.principal import OnBehalfOf, Principal
-    from bethink.schedules.delivery import Outbox
+    from bethink.schedules.delivery import Outbox, Recipients
     from bethink.schedules.records import Channel
     from bethink.schedules.work import Work
     from bethink.store import Change, Store
@@ -228,12 +229,11 @@ class Firing:
         await self._remind_of_records(principal, now)
         scan = Scan(SCHEDULES, order="next_at", low=0, high=now + 1, limit=_PAGE)
         async for page in pages_of(self.store, owner, scan):
-            for held in page:
-                if held.record.id in self._taken:
-                    continue
-                if held.record.action == "remind":
-                    await self._remind(principal, held, now)
-                else:
+            free = [held for held in page if held.record.id not in self._taken]
+            reminders = [held for held in free if held.record.action == "remind"]
+            await self._remind_all(principal, reminders, now)
+            for held in free:
+                if held.record.action != "remind":
                     work = partial(self._do, principal, held.record.id)
                     self._begin(tasks, owner, held.record.id, work=work)
         for held in await self.outbox.due(owner, now):
@@ -277,28 +277,40 @@ class Firing:
 
     # --- reminders
 
+    async def _remind_all(self, principal: Principal, due: Sequence[Versioned[Schedule]], now: int) -> None:
+        """Remind of what is due: in one batch, but for what is said in conversations too."""
+        recipients = await self.outbox.recipients(principal)
+        together = [held for held in due if not held.record.conversation]
+        changes = [
+            change
+            for held in together
+            for run, after in [self._taken_up(principal, held.record, now)]
+            for change in (
+                Put(SCHEDULE_RUNS, run, 0),
+                _put(after, held.version),
+                *_told(recipients, held.record, run, owner_zone=principal.time_zone),
+            )
+        ]
+        alone = [held for held in due if held.record.conversation]
+        if changes:
+            try:
+                await self.store.commit(principal.owner, changes)
+                await self.outbox.announce(principal.owner)
+            except Conflict:
+                # One of them was taken up by another process, or changed.
+                alone = [*due]
+        for held in alone:
+            await self._remind(principal, held, now)
+
     async def _remind(self, principal: Principal, held: Versioned[Schedule], now: int) -> None:
-        schedule = held.record
-        if (taken := self._taken_up(principal, schedule, now)) is None:
-            return
-        run, after = taken
+        run, after = self._taken_up(principal, held.record, now)
         changes: list[Change] = [Put(SCHEDULE_RUNS, run, 0), _put(after, held.version)]
         try:
             if run.outcome == "missed":
                 await self.store.commit(principal.owner, changes)
-                return
-            notice = Notice(
-                id=run.id,
-                kind="reminder",
-                at=now,
-                title=schedule.title,
-                text=f"{schedule.text}{_lateness(schedule, now, principal.time_zone)}",
-                conversation=schedule.conversation,
-                link=f"/schedules/{schedule.id}",
-                schedule=schedule.id,
-                untrusted=schedule.untrusted,
-            )
-            await self._tell(principal, notice, changes, channels=schedule.channels)
+            else:
+                notice = _reminder(held.record, run, principal.time_zone)
+                await self._tell(principal, notice, changes, channels=held.record.channels)
         except Conflict:
             await self._pass_over(principal, held, run.id, now=now)
 
@@ -319,7 +331,7 @@ class Firing:
 
     @retry_conflicts
     async def _remind_of(self, principal: Principal, reminder: DueReminder, now: int) -> None:
-        id = run_id(reminder.id, reminder.at)
+        id, told = run_id(reminder.id, reminder.at), notice_id(reminder.id, reminder.at)
         (known,) = await self.store.get(SCHEDULE_RUNS, principal.owner, [id])
         if known is not None:
             return
@@ -330,13 +342,13 @@ class Firing:
             started_at=now,
             ended_at=now,
             outcome="done",
-            notice=id,
+            notice=told,
             link=reminder.link,
             conversation=reminder.conversation,
             late_us=now - reminder.at,
         )
         notice = Notice(
-            id=id,
+            id=told,
             kind="reminder",
             at=now,
             title=reminder.title,
@@ -362,14 +374,15 @@ class Firing:
         Raises:
             Conflict: something is not as the changes expect.
         """
-        told = await self.outbox.told(principal, notice, channels)
+        recipients = await self.outbox.recipients(principal)
+        told = recipients.told(notice, channels)
         is_kept = False
         if notice.conversation and is_said:
             try:
                 await self._say(principal, notice, [*changes, *told])
                 is_kept = True
             except Busy:
-                told = await self.outbox.told(principal, notice, channels, busy=True)
+                told = recipients.told(notice, channels, busy=True)
             except UnknownId:
                 # The conversation was deleted: the page tells it.
                 pass
@@ -390,9 +403,7 @@ class Firing:
         (held,) = await self.store.get(SCHEDULES, principal.owner, [id])
         if held is None or held.record.next_at is None or held.record.next_at > now:
             return
-        if (taken := self._taken_up(principal, held.record, now)) is None:
-            return
-        run, after = taken
+        run, after = self._taken_up(principal, held.record, now)
         try:
             await self.store.commit(principal.owner, [Put(SCHEDULE_RUNS, run, 0), _put(after, held.version)])
         except Conflict:
@@ -442,6 +453,7 @@ class Firing:
             return
         schedule, place = held.record, result.conversation or known.record.conversation
         is_waiting = result.outcome == "waiting_for_approval"
+        told = notice_id(schedule.id, run.due_at)
         ended = msgspec.structs.replace(
             known.record,
             outcome=result.outcome,
@@ -450,7 +462,7 @@ class Firing:
             conversation=place,
             message=shorten(result.text, MAX_RESULT_CHARS, placeholder="…"),
             error=result.error,
-            notice=run.id if result.notice else known.record.notice,
+            notice=told if result.notice else known.record.notice,
         )
         last = LastRun(outcome=result.outcome, at=run.due_at, error=result.error, conversation=place)
         after = msgspec.structs.replace(schedule, last=last, results=place or schedule.results)
@@ -463,7 +475,7 @@ class Firing:
             await self.store.commit(owner, changes)
             return
         notice = Notice(
-            id=run.id,
+            id=told,
             at=now,
             title=schedule.title,
             text=result.notice,
@@ -476,12 +488,9 @@ class Firing:
 
     # --- due times
 
-    def _taken_up(
-        self, principal: Principal, schedule: Schedule, now: int
-    ) -> tuple[ScheduleRun, Schedule] | None:
-        """The run of what is due now, and the schedule behind it; None if nothing is due."""
-        if (due := schedule.next_at) is None:
-            return None
+    def _taken_up(self, principal: Principal, schedule: Schedule, now: int) -> tuple[ScheduleRun, Schedule]:
+        """The run of what is due now, and the schedule behind it."""
+        due = now if schedule.next_at is None else schedule.next_at
         late = now - due
         is_reminder = schedule.action == "remind"
         is_missed = late > LATE_US and schedule.missed == "skip"
@@ -496,7 +505,7 @@ class Firing:
             is_open=int(not is_over),
             outcome=outcome,
             process=self.bus.process,
-            notice="" if is_missed or not is_reminder else run_id(schedule.id, due),
+            notice="" if is_missed or not is_reminder else notice_id(schedule.id, due),
             conversation=schedule.conversation if is_reminder else "",
             error=_MISSED if is_missed else "",
             late_us=late,
@@ -517,6 +526,29 @@ class Firing:
 
 
 _MISSED: Final = "Bethink was off when it was due, and it is set to be left then."
+
+
+def _reminder(schedule: Schedule, run: ScheduleRun, owner_zone: str) -> Notice:
+    return Notice(
+        id=run.notice,
+        kind="reminder",
+        at=run.started_at,
+        title=schedule.title,
+        text=f"{schedule.text}{_lateness(schedule, run.started_at, owner_zone)}",
+        conversation=schedule.conversation,
+        link=f"/schedules/{schedule.id}",
+        schedule=schedule.id,
+        untrusted=schedule.untrusted,
+    )
+
+
+def _told(
+    recipients: Recipients, schedule: Schedule, run: ScheduleRun, *, owner_zone: str
+) -> Sequence[Change]:
+    """The changes by which the owner is reminded; none of what was missed and is left."""
+    if run.outcome == "missed":
+        return ()
+    return recipients.told(_reminder(schedule, run, owner_zone), schedule.channels)
 
 
 def _put(schedule: Schedule, version: int) -> Put[Schedule]:

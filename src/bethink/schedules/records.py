@@ -219,6 +219,11 @@ def run_id(of: str, due_at: int) -> str:
     return hashed_id(due_at, f"{of}\0{due_at}".encode())
 
 
+def notice_id(of: str, due_at: int) -> str:
+    """The id of what is told of a schedule or reminder at a due time."""
+    return hashed_id(due_at, f"notice\0{of}\0{due_at}".encode())
+
+
 def delivery_id(notice: Notice, way: Way, to: str = "") -> str:
     """The id of a notice's delivery: the same at each try."""
     return hashed_id(notice.at, f"{notice.id}\0{way}\0{to}".encode())

@@ -225,6 +225,12 @@ class Schedules:
         """
         return await self.snooze(principal, id, self.clock.now_us())
 
+    async def restore(self, principal: Principal, schedules: Sequence[Schedule]) -> None:
+        """Keep schedules that were kept before, or elsewhere: due from now on, whatever was due by then."""
+        now, zone = self.clock.now_us(), principal.time_zone
+        due = [_due(one, now, zone) for one in schedules]
+        await self._commit(principal, [Put(SCHEDULES, one, 0, item_of(one)) for one in due])
+
     async def delete(self, principal: Principal, id: str) -> Schedule:
         """Remove a schedule with its history and what its owner was told; which one it was.
 
@@ -332,8 +338,7 @@ class Schedules:
             text="You asked for it, to see that notices reach you.",
             link="/schedules",
         )
-        changes = await self.outbox.told(principal, notice)
-        await self._commit(principal, changes)
+        await self._commit(principal, (await self.outbox.recipients(principal)).told(notice))
         await self.outbox.announce(principal.owner)
         return notice
 

@@ -104,7 +104,7 @@ class Work:
         (before,) = await self.store.get(WATCHED_PAGES, principal.owner, [schedule.id])
         now = WatchedPage(id=schedule.id, url=page.url, title=page.title, text=text, at=self.clock.now_us())
         kept = [Put(WATCHED_PAGES, now)]
-        if before is None:
+        if before is None or not before.record.text:
             return Result(outcome="done", text="First look: the page is kept for comparison.", changes=kept)
         told = await anyio.to_thread.run_sync(difference, before.record.text, text)
         if not told:

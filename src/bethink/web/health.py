@@ -26,6 +26,7 @@ from bethink.errors import DiskFull, MemoryUnavailable, StorageError
 from bethink.llm.models import AUTO
 from bethink.principal import LOCAL_OWNER
 from bethink.sandbox.interpreters import SWITCHED_OFF
+from bethink.schedules import Schedules
 from bethink.store import Expect
 from bethink.vault.files.context import GONE, OFF
 from bethink.web.deps import Anybody, Caller, Served
@@ -97,6 +98,12 @@ class DocumentsPart(PartHealth):
     failed: int = 0
 
 
+class SchedulesPart(PartHealth):
+    """What happens by itself: notices of the caller's that were not delivered within a day."""
+
+    undelivered: int = 0
+
+
 class Parts(BaseModel):
     """The parts of Bethink and their status."""
 
@@ -110,6 +117,7 @@ class Parts(BaseModel):
     mcp: PartHealth
     sandbox: PartHealth
     documents: DocumentsPart
+    schedules: SchedulesPart
     redis: RedisPart
     vault: VaultPart
     memory_agent: PartHealth
@@ -189,6 +197,7 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
         mcp=_mcp(app),
         sandbox=_sandbox(app),
         documents=await _documents(app, caller),
+        schedules=await _schedules(app, caller),
         redis=await _redis(app),
         vault=vault,
         memory_agent=_memory_agent(app),
@@ -329,6 +338,15 @@ async def _documents(app: App, caller: Principal) -> DocumentsPart:
         waiting=sum(stages[stage] for stage in WORKING),
         failed=stages["failed"],
     )
+
+
+async def _schedules(app: App, caller: Principal) -> SchedulesPart:
+    lost = await app.features.of(Schedules).outbox.failing(caller)
+    if not lost:
+        return SchedulesPart(status="ok")
+    what = "One notice was" if lost == 1 else f"{lost:,} notices were"
+    message = f"{what} not delivered within a day: see your notices, and where you are told."
+    return SchedulesPart(status="degraded", message=message, undelivered=lost)
 
 
 def _memory_agent(app: App) -> PartHealth:
