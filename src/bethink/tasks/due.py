@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
@@ -19,6 +20,7 @@ from bethink.when.moments import understood
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import tzinfo
 
     from bethink.tasks.records import Task
     from bethink.when.meanings import Understood
@@ -49,7 +51,7 @@ def in_exact_terms(given: Mapping[str, Any], now: datetime) -> tuple[dict[str, A
         meant = understood(rule, now)
         if not isinstance(meant, Recurrence):
             raise NotUnderstood(f"recurrence: “{rule}” says no rule: write it like every 2nd Friday.")
-        found = due_fields(meant, exact)
+        found = due_fields(meant, {})
         if {"due_date", "due_at"} & exact.keys():
             found = {name: value for name, value in found.items() if name.startswith("recur")}
         exact |= found
@@ -57,13 +59,40 @@ def in_exact_terms(given: Mapping[str, Any], now: datetime) -> tuple[dict[str, A
     return exact, "; ".join(told)
 
 
+def days_of(words: str, now: datetime) -> tuple[date, date]:
+    """The days that words name, from the first to before the second.
+
+    Raises:
+        BadInput: they name none.
+    """
+    meant = understood(words, now)
+    match meant:
+        case Day():
+            return meant.date, meant.date + timedelta(days=1)
+        case Moment():
+            return meant.at.date(), meant.at.date() + timedelta(days=1)
+        case Range():
+            last = (meant.end - _INSTANT).date()
+            return meant.start.date(), last + timedelta(days=1)
+        case Recurrence():
+            raise NotUnderstood(
+                "due: give overdue, today, week, none, a day, or some days such as next week."
+            )
+
+
 def _in_zone(zone: object, now: datetime) -> datetime:
     if not isinstance(zone, str) or not zone:
         return now
     try:
-        return now.astimezone(ZoneInfo(zone))
+        return now.astimezone(zone_of(zone))
     except (ValueError, OSError, KeyError):
         raise BadInput(f"zone: {zone[:40]!r} is none: give a name such as Europe/Paris.") from None
+
+
+@lru_cache(maxsize=1024)
+def zone_of(name: str) -> tzinfo:
+    """The zone of an IANA name, kept: to load one reads a file."""
+    return ZoneInfo(name)
 
 
 def due_fields(meant: Understood, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +138,7 @@ def with_rule(task: Task, now: datetime) -> Task:
             raise BadInput("recurrence: this never happens, no day fits all of its parts.")
         task = msgspec.structs.replace(task, due=first.date().isoformat())
     due, is_day = _local(task)
-    zone = ZoneInfo(task.zone) if task.zone else now.tzinfo or UTC
+    zone = zone_of(task.zone) if task.zone else now.tzinfo or UTC
     rule = kept_rule(task.recurrence or "", due, zone, all_day=is_day)
     return msgspec.structs.replace(task, recurrence=rule)
 
@@ -129,7 +158,7 @@ def next_due(task: Task, now: datetime) -> tuple[str, str] | None:
         return None
     rule = rule_of(task.recurrence)
     start, is_day = _local(task)
-    local_now = now.astimezone(ZoneInfo(task.zone)) if task.zone else now
+    local_now = now.astimezone(zone_of(task.zone)) if task.zone else now
     today = datetime.combine(local_now.date(), time())
     if task.recurs_from == "done":
         start = datetime.combine(today.date(), start.time())
@@ -155,7 +184,7 @@ def due_day(task: Task, now: datetime) -> date | None:
         return None
     if "T" not in task.due or not task.zone or task.zone == str(now.tzinfo):
         return date.fromisoformat(task.due[:10])
-    moment = datetime.fromisoformat(task.due).replace(tzinfo=ZoneInfo(task.zone))
+    moment = datetime.fromisoformat(task.due).replace(tzinfo=zone_of(task.zone))
     return moment.astimezone(now.tzinfo).date()
 
 
@@ -198,6 +227,6 @@ def reminder_moments(task: Task, time_zone: str) -> list[tuple[int, int]]:
         return []
     at = task.due_at(time_zone)
     if at is None:
-        day = datetime.combine(date.fromisoformat(task.due), _REMINDS_AT, ZoneInfo(time_zone))
+        day = datetime.combine(date.fromisoformat(task.due), _REMINDS_AT, zone_of(time_zone))
         at = to_us(day)
     return [(at - minutes * 60_000_000, minutes) for minutes in task.reminders]

@@ -6,6 +6,7 @@ that this is, and moves with the rules of the zone, never by itself.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from datetime import UTC, date, datetime
@@ -125,16 +126,17 @@ _LAST = datetime.max.time().replace(microsecond=0)
 
 
 class TaskUndo(Record, frozen=True, kw_only=True):
-    """A change that can be taken back: the tasks as they were, and the versions that it left.
+    """A change that can be taken back: the tasks as they were, and the digest of what it left of each.
 
-    `made` are the ids of tasks that the change made: taking it back removes them. A version of 0 says that
-    the change deleted the task.
+    `made` are the ids of tasks that the change made, and `made_left` what it left of those: taking it back
+    removes them. The digest of what was deleted is "".
     """
 
     at: int
     before: tuple[Task, ...] = ()
-    versions: tuple[int, ...] = ()
+    left: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
+    made_left: tuple[str, ...] = ()
 
 
 TASKS: Final = Collection(
@@ -151,6 +153,13 @@ TASKS: Final = Collection(
     ),
 )
 UNDO: Final = Collection("task_undo", TaskUndo, ("at",), scans=(("at",),), searchable=False)
+
+
+def digest_of(task: Task | None) -> str:
+    """Tells one state of a task from all others; "" for none."""
+    if task is None:
+        return ""
+    return hashlib.blake2b(msgspec.json.encode(task), digest_size=12).hexdigest()
 
 
 def index_item(task: Task) -> IndexItem:

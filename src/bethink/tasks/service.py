@@ -7,15 +7,15 @@ import binascii
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
-from zoneinfo import ZoneInfo
 
+import anyio.to_thread
 import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import DUE_CHANGED
 from bethink.store import Delete, Expect, Put, Scan, items_of, retry_conflicts
-from bethink.tasks.due import due_day, in_exact_terms, is_overdue, next_due, with_rule
+from bethink.tasks.due import days_of, due_day, in_exact_terms, is_overdue, next_due, with_rule, zone_of
 from bethink.tasks.fields import checked
 from bethink.tasks.records import (
     CLOSED,
@@ -27,6 +27,7 @@ from bethink.tasks.records import (
     UNDO,
     Task,
     TaskUndo,
+    digest_of,
     index_item,
 )
 
@@ -53,7 +54,7 @@ NO_TASK: Final = "There is no task with this id: list or search the tasks to see
 class TaskQuery:
     """Which tasks: all that is given must fit. Without `status` and `done`, all that are not archived.
 
-    `due` is `overdue`, `today`, `week` (the seven days from today), `none`, or a day.
+    `due` is `overdue`, `today`, `week` (the seven days from today), `none`, or a day or some days in words.
     """
 
     status: str | None = None
@@ -131,7 +132,7 @@ class Tasks:
 
     def now(self, principal: Principal) -> datetime:
         """The time in the owner's zone."""
-        return to_datetime(self.clock.now_us()).astimezone(ZoneInfo(principal.time_zone))
+        return to_datetime(self.clock.now_us()).astimezone(zone_of(principal.time_zone))
 
     @retry_conflicts
     async def create(
@@ -148,7 +149,7 @@ class Tasks:
             BadInput: a field is unfit or missing; the sentence names each.
         """
         now = self.now(principal)
-        exact, words = in_exact_terms(given, now)
+        exact, words = await anyio.to_thread.run_sync(in_exact_terms, given, now)
         values = checked({"title": None, **exact}, now)
         id, at = self.new_id(), self.clock.now_us()
         blank = Task(id=id, uid=id, title="", created_at=at, updated_at=at, conversation=conversation)
@@ -159,7 +160,7 @@ class Tasks:
             done_at=None if task.is_open else at,
         )
         seen = await self._check_relations(principal.owner, task)
-        undo = TaskUndo(id=self.new_id(), at=at, made=(id,))
+        undo = TaskUndo(id=self.new_id(), at=at, made=(id,), made_left=(digest_of(task),))
         await self.commit(principal.owner, [*seen, _put(task, 0), Put(UNDO, undo, 0)])
         return TaskChange(task=task, version=1, undo=undo.id, understood=words)
 
@@ -204,7 +205,7 @@ class Tasks:
         )
 
     async def _fitting(self, principal: Principal, query: TaskQuery) -> list[Versioned[Task]]:
-        fits = _test_of(query, self.now(principal))
+        fits = await anyio.to_thread.run_sync(_test_of, query, self.now(principal))
         return [
             item
             for status in query.statuses
@@ -278,9 +279,8 @@ class Tasks:
         if if_version is not None and held.version != if_version:
             raise TaskChanged
         owner, now, at = principal.owner, self.now(principal), self.clock.now_us()
-        exact, words = in_exact_terms(
-            {name: value for name, value in given.items() if name != "position"}, now
-        )
+        fields = {name: value for name, value in given.items() if name != "position"}
+        exact, words = await anyio.to_thread.run_sync(in_exact_terms, fields, now)
         before = held.record
         if exact.get("due_date", "") is None or exact.get("due_at", "") is None:
             # What is due at no time does not come again.
@@ -306,8 +306,9 @@ class Tasks:
             id=self.new_id(),
             at=at,
             before=(before,),
-            versions=(held.version + 1,),
+            left=(digest_of(after),),
             made=tuple(task.id for task in made),
+            made_left=tuple(map(digest_of, made)),
         )
         changes += [_put(after, held.version), *(_put(task, 0) for task in made), Put(UNDO, undo, 0)]
         await self.commit(owner, changes)
@@ -365,7 +366,7 @@ class Tasks:
             id=self.new_id(),
             at=self.clock.now_us(),
             before=tuple(item.record for item in gone),
-            versions=(0,) * len(gone),
+            left=("",) * len(gone),
         )
         deletions = [Delete(TASKS, item.record.id, item.version) for item in gone]
         await self.commit(principal.owner, [*deletions, Put(UNDO, undo, 0)])
@@ -401,12 +402,16 @@ class Tasks:
         step = held.record
         now = await self.store.get(TASKS, owner, [task.id for task in step.before])
         made = await self.store.get(TASKS, owner, step.made)
-        versions = tuple(item.version if item else 0 for item in now)
-        if versions != step.versions or any(item is not None and item.version != 1 for item in made):
+        if (
+            tuple(digest_of(item and item.record) for item in now) != step.left
+            or tuple(digest_of(item and item.record) for item in made) != step.made_left
+        ):
             raise BadInput("This change can no longer be undone: the task was changed again since.")
         changes: list[Change] = [Delete(UNDO, token, held.version)]
         changes += [Delete(TASKS, item.record.id, item.version) for item in made if item]
-        changes += [_put(task, version) for task, version in zip(step.before, versions, strict=True)]
+        changes += [
+            _put(task, item.version if item else 0) for task, item in zip(step.before, now, strict=True)
+        ]
         await self.commit(owner, changes)
         return step.before
 
@@ -418,7 +423,7 @@ class Tasks:
         """
         scan = Scan(UNDO, order="at", reverse=True, limit=_PAGE)
         async for item in items_of(self.store, principal.owner, scan):
-            if item.record.before and item.record.before[0].id == id and not any(item.record.versions):
+            if item.record.before and item.record.before[0].id == id and not any(item.record.left):
                 await self.undo(principal, item.record.id)
                 return await self.get(principal, id)
         raise UnknownId("No task with this id was deleted within the last month.")
@@ -594,8 +599,5 @@ def _due_test(due: str | None, now: datetime) -> Callable[[Task], bool]:
         case "week":
             return lambda task: (day := due_day(task, now)) is not None and today <= day < today + _WEEK
         case _:
-            try:
-                wanted = date.fromisoformat(due)
-            except ValueError:
-                raise BadInput("due: give overdue, today, week, none or a day, YYYY-MM-DD.") from None
-            return lambda task: due_day(task, now) == wanted
+            first, behind = days_of(due, now)
+            return lambda task: (day := due_day(task, now)) is not None and first <= day < behind

@@ -90,7 +90,6 @@ def _texts(store: Store) -> RecordTexts[Task]:
         sentences=_SENTENCES,
         rewrite=_rewritten,
         index=index_item,
-        subject=lambda task: task.title,
         others=[UNDO],
     )
 
@@ -132,7 +131,7 @@ class TaskUpkeep:
             Delete(UNDO, item.record.id)
             async for item in items_of(self.tasks.store, owner, Scan(UNDO, limit=_PAGE))
             if any(
-                text and gone.about(task.title).says(text, close=False)
+                text and gone.says(text, close=False)
                 for task in item.record.before
                 for text in _fields(task).values()
             )

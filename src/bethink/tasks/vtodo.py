@@ -315,7 +315,7 @@ class TaskComponents:
         scan = Scan(TASKS, {"parent": held.record.id}, "created_at", limit=_PAGE)
         parts = [item async for item in items_of(self.tasks.store, principal.owner, scan)]
         undo = TaskUndo(
-            id=self.tasks.new_id(), at=self.tasks.clock.now_us(), before=(held.record,), versions=(0,)
+            id=self.tasks.new_id(), at=self.tasks.clock.now_us(), before=(held.record,), left=("",)
         )
         freed = [_put(msgspec.structs.replace(part.record, parent=None), part.version) for part in parts]
         changes: list[Change] = [Delete(TASKS, held.record.id, held.version), *freed, Put(UNDO, undo, 0)]
