@@ -26,9 +26,9 @@ from bethink.calendar.fields import (
     TYPES,
     checked_event,
 )
-from bethink.calendar.records import EVENTS, UNDO, Attendee, Event, EventUndo, Override, local, written
+from bethink.calendar.records import EVENTS, Attendee, Event, Override, local, written
 from bethink.calendar.series import SINGLE, instances
-from bethink.calendar.service import know_zones, put
+from bethink.calendar.service import EventTarget, know_zones, put
 from bethink.clock import to_us
 from bethink.errors import BadInput, Conflict
 from bethink.feature import ComponentForm, ComponentOutcome, ComponentState, ComponentText
@@ -48,7 +48,7 @@ from bethink.ical.values import (
     written_when,
 )
 from bethink.recurrence import kept_rule, rule_of, text_of
-from bethink.store import Delete, Put, Scan, items_of, pages_of
+from bethink.store import Scan, items_of, pages_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
@@ -356,14 +356,7 @@ class EventComponents:
             return False
         if if_etag is not None and if_etag != _etag(held):
             raise Conflict
-        undo = EventUndo(
-            id=self.calendar.new_id(),
-            at=self.calendar.clock.now_us(),
-            before=(held.record,),
-            versions=(0,),
-        )
-        changes: list[Change] = [Delete(EVENTS, held.record.id, held.version), Put(UNDO, undo, 0)]
-        await self.calendar.commit(principal.owner, changes)
+        await self.calendar.delete(principal, EventTarget(held.record.id, "all", held.version))
         return True
 
     async def within(self, principal: Principal, begin: int, end: int) -> frozenset[str]:

@@ -285,17 +285,10 @@ class CalDavClient:
             *(made(f"{DAV}href", href) for href in hrefs),
         )
         answer = await self._ask("REPORT", self._url(calendar), body=written(body), headers={"Depth": "1"})
-        wanted = set(hrefs)
-        found = {
-            (path := _path(response)): RemoteText(
-                path, _etag(properties.text_of(f"{DAV}getetag")), data.encode()
-            )
-            for response in self._multistatus(answer).all(f"{DAV}response")
-            if (data := (properties := _properties(response)).text_of(f"{CALDAV}calendar-data"))
-        }
-        # What a server leaves out of many it may give by itself.
+        found = _texts(self._multistatus(answer)) if _can_be_read(answer) else {}
+        # What a server leaves out of many, or gives so that none can be read, it may give by itself.
         missing = [one for href in hrefs if href not in found if (one := await self._got(href)) is not None]
-        return [*(one for path, one in found.items() if path in wanted), *missing]
+        return [*(found[href] for href in hrefs if href in found), *missing]
 
     async def _got(self, href: str) -> RemoteText | None:
         answer = await self._ask("GET", self._url(href), headers={"Accept": "text/calendar"})
@@ -436,6 +429,23 @@ class _NotThere(CalendarServerError):
 class _Found:
     url: httpx2.URL
     told: Element
+
+
+def _can_be_read(answer: _Answer) -> bool:
+    try:
+        return answer.status == _MULTISTATUS and bool(parsed(answer.content))
+    except BadInput:
+        return False
+
+
+def _texts(told: Element) -> dict[str, RemoteText]:
+    """The objects that an answer gives, by their paths."""
+    found: dict[str, RemoteText] = {}
+    for response in told.all(f"{DAV}response"):
+        path, properties = _path(response), _properties(response)
+        if data := properties.text_of(f"{CALDAV}calendar-data"):
+            found[path] = RemoteText(path, _etag(properties.text_of(f"{DAV}getetag")), data.encode())
+    return found
 
 
 def _propfind(*names: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 
 import anyio
 import anyio.to_thread
@@ -33,9 +33,10 @@ from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from bethink.bus import Bus
-    from bethink.calendar_sync.client import RemoteCalendar
+    from bethink.calendar_sync.client import CalDavClient, RemoteCalendar
     from bethink.clock import Clock
     from bethink.feature import ComponentForm
     from bethink.internet.addresses import Gate
@@ -44,6 +45,17 @@ if TYPE_CHECKING:
     from bethink.store import Store
 
 Keep = Literal["here", "there", "both"]
+
+
+class Connect(Protocol):
+    """Gives a client of the server at an address."""
+
+    def __call__(
+        self, gate: Gate, url: str, *, user: str, password: str
+    ) -> AbstractAsyncContextManager[CalDavClient]:
+        """The client; see `client.connected`."""
+        ...
+
 
 MAX_ACCOUNTS: Final = 20
 _MAX_TEXT: Final = 300
@@ -97,6 +109,7 @@ class CalendarSync:
     new_id: Callable[[], str]
     acting: OnBehalfOf
     forms: Callable[[], Mapping[str, ComponentForm]]
+    connect: Connect = connected
     _wake: anyio.Event = field(default_factory=anyio.Event)
 
     # --- accounts ------------------------------------------------------------
@@ -226,7 +239,7 @@ class CalendarSync:
         return records_of(self.store, owner, Scan(LINKS, {"account": account}, limit=_PAGE))
 
     async def _discovered(self, url: str, user: str, password: str) -> list[RemoteCalendar]:
-        async with connected(self.gate, url, user=user, password=password) as client:
+        async with self.connect(self.gate, url, user=user, password=password) as client:
             return await client.calendars()
 
     def _calendars(self, found: Sequence[RemoteCalendar]) -> tuple[SyncedCalendar, ...]:
@@ -282,7 +295,9 @@ class CalendarSync:
         try:
             with anyio.fail_after(_PASS_S):
                 password = await self.secret_box.open(account.password)
-                async with connected(self.gate, account.url, user=account.user, password=password) as client:
+                async with self.connect(
+                    self.gate, account.url, user=account.user, password=password
+                ) as client:
                     found = self._calendars(await client.calendars())
                     # Those that were made on the server since come along.
                     calendars = {one.href: one for one in found} | calendars

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from bethink.cli.calendar_sync import COMMANDS as OF_CALENDARS
 from bethink.cli.commands import YES, Commands, arg, at_most
 from bethink.cli.exits import Exit
 from bethink.cli.terminal import counted, one_line, rfc3339
@@ -252,3 +253,6 @@ def _as_data(session: Session, one: Instance) -> dict[str, Any]:
 
 def _plain(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownArgumentType] - of any type
+
+
+COMMANDS.table += OF_CALENDARS.table

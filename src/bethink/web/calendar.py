@@ -13,6 +13,7 @@ from bethink.calendar import Calendar, EventConflict, EventTarget, Hours
 from bethink.calendar.free_time import blocks, clock_of
 from bethink.calendar.series import zone_of
 from bethink.calendar.service import know_zones
+from bethink.calendar_sync.upkeep import Calendars
 from bethink.clock import to_datetime, to_us
 from bethink.errors import Ambiguous, BadInput
 from bethink.recurrence import words
@@ -22,6 +23,7 @@ from bethink.web.problems import MEDIA_TYPE, documented
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bethink.app import App
     from bethink.calendar import EventChange, Instance
     from bethink.principal import Principal
 
@@ -57,6 +59,13 @@ class EventLink(BaseModel):
     title: str | None = None
 
 
+class EventAccount(BaseModel):
+    """The account of a calendar server that an event is synchronised with."""
+
+    id: str
+    name: str
+
+
 class EventShown(BaseModel):
     """An event, or one instance of a series; of whole days `start` and `end` (exclusive) are days."""
 
@@ -85,7 +94,7 @@ class EventShown(BaseModel):
     links: list[EventLink]
     conversation: str | None = Field(description="In which it was made.")
     conflicts: list[str] = Field(description="The ids of what it overlaps.")
-    account: None = None
+    account: EventAccount | None = Field(default=None, description="With which it is synchronised.")
     created_at: datetime
     updated_at: datetime
     untrusted: bool
@@ -247,7 +256,8 @@ async def list_events(
         event_type=event_type,
         query=query,
     )
-    return EventList(items=_with_conflicts(found.items, caller), more=found.more)
+    items = await _with_accounts(app, caller, found.items, _with_conflicts(found.items, caller))
+    return EventList(items=items, more=found.more)
 
 
 @router.post("/events", status_code=201, response_model=EventShown, responses=_CONFLICT)
@@ -334,7 +344,9 @@ async def find_free_time(
 @router.get("/events/{event}", responses=documented(404))
 async def get_event(event: str, app: Served, caller: Caller) -> EventShown:
     """One instance by its id; of a series named alone, its first."""
-    return shown(await app.features.of(Calendar).get(caller, event), caller)
+    found = await app.features.of(Calendar).get(caller, event)
+    (one,) = await _with_accounts(app, caller, [found], [shown(found, caller)])
+    return one
 
 
 @router.patch("/events/{event}", response_model=EventShown, responses=_CONFLICT)
@@ -414,6 +426,21 @@ def _with_conflicts(found: Sequence[Instance], caller: Principal) -> list[EventS
                 overlaps[other.id].append(one.id)
         open_.append(one)
     return [shown(one, caller, overlaps[one.id]) for one in found]
+
+
+async def _with_accounts(
+    app: App, caller: Principal, found: Sequence[Instance], items: Sequence[EventShown]
+) -> list[EventShown]:
+    """The same, each with its account."""
+    uids = list({one.event.uid for one in found})
+    names = await app.features.of(Calendars).sync.account_names(caller, uids) if uids else {}
+    if not names:
+        return list(items)
+    accounts = {uid: EventAccount(id=id, name=name) for uid, (id, name) in names.items()}
+    return [
+        item.model_copy(update={"account": accounts.get(one.event.uid)})
+        for one, item in zip(found, items, strict=True)
+    ]
 
 
 def _changed(calendar: Calendar, change: EventChange, caller: Principal) -> EventShown:

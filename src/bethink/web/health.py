@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field
 
 from bethink import __version__
 from bethink.agent.start import MODEL_HELP
+from bethink.calendar_sync.upkeep import Calendars
 from bethink.conversations import CONVERSATIONS
 from bethink.documents.records import WORKING
 from bethink.documents.service import Documents
@@ -120,6 +121,7 @@ class Parts(BaseModel):
     schedules: SchedulesPart
     redis: RedisPart
     vault: VaultPart
+    calendar: PartHealth
     memory_agent: PartHealth
     background: PartHealth
 
@@ -200,6 +202,7 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
         schedules=await _schedules(app, caller),
         redis=await _redis(app),
         vault=vault,
+        calendar=await _calendar(app, caller),
         memory_agent=_memory_agent(app),
         background=PartHealth.by("; ".join(app.ports.supervisor.faults()) or None),
     )
@@ -347,6 +350,19 @@ async def _schedules(app: App, caller: Principal) -> SchedulesPart:
     what = "One notice was" if lost == 1 else f"{lost:,} notices were"
     message = f"{what} not delivered within a day: see your notices, and where you are told."
     return SchedulesPart(status="degraded", message=message, undelivered=lost)
+
+
+async def _calendar(app: App, caller: Principal) -> PartHealth:
+    """Accounts of calendar servers that do not work, and conflicts that wait for their owner."""
+    sync = app.features.of(Calendars).sync
+    try:
+        faults = await sync.faults(caller)
+        has_accounts = bool(await sync.accounts(caller))
+    except StorageError as error:
+        return PartHealth.by(error.message)
+    if not has_accounts:
+        return PartHealth(status="off", message="No calendar account is set up.")
+    return PartHealth.by(" ".join(faults) or None)
 
 
 def _memory_agent(app: App) -> PartHealth:
