@@ -112,9 +112,9 @@ class Graph:
             reached[id] = max(reached.get(id, 0.0), score)
 
         vectors = await self._vectors(principal.owner, seeds.values())
+        query_around = self._query(principal.owner, [of_kind], part_of)
         for id, seed in seeds.items():
-            query_near = self._query(principal.owner, [of_kind], part_of)
-            for _, other, weight in await self._around(seed, vectors.get(seed.id), query_near):
+            for _, other, weight in await self._around(seed, vectors.get(seed.id), query_around):
                 reach(other, scores[id] * weight)
             beside = await of_kind.graph.of_nodes(principal, [*filter(None, (seed.before, seed.behind))])
             for one in beside:
