@@ -31,7 +31,7 @@ test("every address leads to its room", () => {
   expect(routeOf("/vault/check")).toEqual({ room: "vault", page: null, view: "check" });
   expect(routeOf("/vault/stars")).toEqual({ room: "lost", path: "/vault/stars" });
   expect(routeOf("/c")).toEqual({ room: "lost", path: "/c" });
-  expect(routeOf("/tasks/9")).toEqual({ room: "lost", path: "/tasks/9" });
+  expect(routeOf("/tasks/9/8")).toEqual({ room: "lost", path: "/tasks/9/8" });
   expect(routeOf("/%E0%A4%A")).toEqual({ room: "lost", path: "/%E0%A4%A" });
 });
 

@@ -1,0 +1,88 @@
+import { type FormEvent, useState } from "react";
+import { calendarsApi, type Sends } from "../../api/calendars";
+import { asProblem } from "../../api/client";
+import { Button } from "../../kit/Button";
+import { Dialog } from "../../kit/Dialog";
+
+type FormProps = { onDone: () => Promise<unknown>; onClose: () => void };
+
+const nothing = { url: "", user: "", password: "", sends: "all" as Sends };
+
+export const sendsWords: Record<Sends, string> = {
+  all: "All that is planned here",
+  changes: "Only changes of what came from there",
+  nothing: "Nothing",
+};
+
+/** Signs in to a calendar server. What fails is told here, and what was typed stays. */
+export function AccountForm({ onDone, onClose }: FormProps) {
+  const [form, setForm] = useState(nothing);
+  const [why, setWhy] = useState("");
+  const [busy, setBusy] = useState(false);
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    try {
+      await calendarsApi.addAccount(form);
+      await onDone();
+      return onClose();
+    } catch (error) {
+      const problem = asProblem(error);
+      setWhy(problem.detail || problem.title);
+    }
+    setBusy(false);
+  };
+  const field = (name: "url" | "user" | "password") => ({
+    className: "input",
+    required: true,
+    value: form[name],
+    onChange: ({ target }: { target: HTMLInputElement }) => {
+      setForm({ ...form, [name]: target.value });
+      setWhy("");
+    },
+  });
+  return (
+    <Dialog title="Add an account" onClose={onClose}>
+      <form className="body" onSubmit={(event) => void save(event)}>
+        <label className="field">
+          Address of the server
+          <input {...field("url")} data-first placeholder="https://" autoComplete="off" />
+        </label>
+        <label className="field">
+          User
+          <input {...field("user")} autoComplete="off" />
+        </label>
+        <label className="field">
+          Password, many servers want one made for programs
+          <input {...field("password")} type="password" autoComplete="off" />
+        </label>
+        <label className="field">
+          What goes there
+          <select
+            className="input"
+            value={form.sends}
+            onChange={({ target }) => setForm({ ...form, sends: target.value as Sends })}
+          >
+            {Object.entries(sendsWords).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        {why && (
+          <p className="why" role="alert">
+            {why}
+          </p>
+        )}
+        <div className="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" disabled={busy}>
+            {busy ? "Signing in" : "Add"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

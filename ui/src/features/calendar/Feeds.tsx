@@ -1,0 +1,78 @@
+import { Copy, Plus } from "lucide-react";
+import { useState } from "react";
+import { calendarsApi } from "../../api/calendars";
+import { Button } from "../../kit/Button";
+import { Confirm } from "../../kit/Dialog";
+import { Notice, ProblemNotice } from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { useRead } from "../../services/useRead";
+import { shortDate } from "../../services/words";
+import { useAttempt } from "./useAttempt";
+
+/** Addresses at which other programs read this calendar; each is a secret, and can be taken back. */
+export function Feeds() {
+  const { toasts } = useApp();
+  const { value, problem, look, read } = useRead(calendarsApi.feeds);
+  const { busy, attempt } = useAttempt(look);
+  const [made, setMade] = useState("");
+  const [gone, setGone] = useState<string | null>(null);
+  const add = () =>
+    void attempt(async () => {
+      const { path } = await calendarsApi.addFeed("Bethink");
+      setMade(path ? new URL(path, location.origin).href : "");
+      return null;
+    });
+  const copy = () =>
+    void navigator.clipboard.writeText(made).then(() => toasts.show("Copied"), toasts.fault);
+  return (
+    <section>
+      <h2>Feeds</h2>
+      <p>A private address that other calendars subscribe to, to show what is planned here.</p>
+      {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+      {made && (
+        <Notice tone="ask">
+          <strong>The address, shown this once:</strong>
+          <code className="feed">{made}</code>
+          <span>
+            <Button icon={Copy} onClick={copy}>
+              Copy
+            </Button>
+          </span>
+        </Notice>
+      )}
+      <ul className="plain-list" aria-label="Feeds">
+        {value?.items.map((feed) => (
+          <li key={feed.id} className="calendar-line">
+            <span>{feed.name}</span>
+            <small>
+              made {shortDate(Date.parse(feed.created_at))},{" "}
+              {feed.used_at ? `read ${shortDate(Date.parse(feed.used_at))}` : "never read"}
+            </small>
+            <Button look="quiet" onClick={() => setGone(feed.id)}>
+              Revoke
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <Button icon={Plus} disabled={busy} onClick={add}>
+        New feed
+      </Button>
+      {gone && (
+        <Confirm
+          title="Revoke the feed?"
+          action="Revoke"
+          onConfirm={() =>
+            void attempt(async () => {
+              await calendarsApi.removeFeed(gone);
+              setMade("");
+              return "The feed is revoked";
+            })
+          }
+          onClose={() => setGone(null)}
+        >
+          <p>Calendars that subscribe to it are told nothing any more. This cannot be undone.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}

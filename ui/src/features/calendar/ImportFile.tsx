@@ -1,0 +1,90 @@
+import { Upload } from "lucide-react";
+import { useRef, useState } from "react";
+import { calendarsApi, type Imported } from "../../api/calendars";
+import { Button } from "../../kit/Button";
+import { Dialog } from "../../kit/Dialog";
+import { count } from "../../services/words";
+import { useAttempt } from "./useAttempt";
+
+const nothing = async () => undefined;
+
+/** Takes in a calendar file, and says what became of each part of it. */
+export function ImportFile() {
+  const field = useRef<HTMLInputElement>(null);
+  const [file, setFile] = useState<File | null>(null);
+  const [done, setDone] = useState<Imported | null>(null);
+  const { busy, attempt } = useAttempt(nothing);
+  const take = (chosen: File, overwrite: boolean) =>
+    void attempt(async () => {
+      setFile(chosen);
+      setDone(await calendarsApi.import(chosen, overwrite));
+      return null;
+    });
+  return (
+    <>
+      <Button icon={Upload} disabled={busy} onClick={() => field.current?.click()}>
+        {busy ? "Reading the file" : "Import a file"}
+      </Button>
+      <input
+        ref={field}
+        type="file"
+        hidden
+        accept=".ics,text/calendar"
+        aria-label="Calendar file"
+        onChange={({ target }) => {
+          const [chosen] = target.files ?? [];
+          if (chosen) take(chosen, false);
+          target.value = "";
+        }}
+      />
+      {done && file && (
+        <Dialog title={`Imported ${file.name}`} onClose={() => setDone(null)}>
+          <div className="body scroll">
+            <Report done={done} />
+            <div className="actions">
+              {done.kept > 0 && (
+                <Button disabled={busy} onClick={() => take(file, true)}>
+                  Replace those {done.kept}
+                </Button>
+              )}
+              <Button look="primary" onClick={() => setDone(null)}>
+                Close
+              </Button>
+            </div>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function Report({ done }: { done: Imported }) {
+  return (
+    <>
+      <p>
+        {count(done.new, "new entry", "new entries")}, {done.changed} changed, {done.known} here
+        already.
+      </p>
+      {done.kept > 0 && <p>{done.kept} are different here, and were left as they are.</p>}
+      {done.refused_count > 0 && (
+        <>
+          <p>{done.refused_count} could not be taken:</p>
+          <ul className="bad-lines">
+            {done.refused.map(({ title, why }) => (
+              <li key={`${title} ${why}`}>
+                {title}: {why}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {done.problems.length > 0 && (
+        <ul className="bad-lines" aria-label="Problems of the file">
+          {done.problems.map((problem) => (
+            <li key={problem}>{problem}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
