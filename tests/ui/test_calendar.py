@@ -112,14 +112,15 @@ def test_events_are_carried_and_stretched_by_the_mouse(calendar: Served, page: P
     expect(page.get_by_text("“Rehearsal” is on Thursday 11 March, 12:00 to 13:30")).to_be_visible()
     assert _times(calendar, event) == ("2027-03-11T12:00", "2027-03-11T13:30")
     page.keyboard.press("u")
-    expect(_shown(page, "Rehearsal")).to_contain_text("Thursday 11 March, 12:00 to 13:00")
+    page.keyboard.press("u")
+    expect(_shown(page, "Rehearsal")).to_contain_text("Wednesday 10 March, 10:00 to 11:00")
 
     page.goto(f"{calendar.url}/calendar/month/{_WEEK}")
     day = page.locator(f"[data-day='{_WEEK}']").bounding_box()
     assert day is not None
     _carry(page, _shown(page, "Rehearsal"), right=-day["width"], down=day["height"])
-    expect(page.get_by_text("“Rehearsal” is on Wednesday 17 March")).to_be_visible()
-    assert _times(calendar, event) == ("2027-03-17T12:00", "2027-03-17T13:00")
+    expect(page.get_by_text("“Rehearsal” is on Tuesday 16 March")).to_be_visible()
+    assert _times(calendar, event) == ("2027-03-16T10:00", "2027-03-16T11:00")
 
 
 def test_events_are_moved_stretched_and_deleted_by_keys_alone(calendar: Served, page: Page) -> None:
@@ -228,6 +229,56 @@ def test_a_conflict_is_shown_and_settled_by_a_free_time(calendar: Served, page: 
     free.first.click()
     expect(page.get_by_text(f"“Dentist” is on {words}")).to_be_visible()
     expect(_shown(page, "overlaps another event")).to_have_count(0)
+
+
+def test_an_event_is_written_in_words_and_what_is_understood_shows(calendar: Served, page: Page) -> None:
+    page.goto(f"{calendar.url}/calendar/month")
+    expect(page.get_by_role("grid")).to_be_visible()
+    page.keyboard.press("n")
+    page.keyboard.type("Choir every Tuesday at 19:00")
+    understood = page.get_by_role("list", name="Understood")
+    for words in ("Choir", "19:00", "every week on Tuesday"):
+        expect(understood).to_contain_text(words)
+    assert faults(page) == []
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile(r"“Choir” is on Tuesday .*, 19:00 to 20:00"))).to_be_visible()
+    expect(_shown(page, "Choir").first).to_be_visible()
+
+
+def test_calendar_files_come_in_and_go_out_and_feeds_are_revoked(calendar: Served, page: Page) -> None:
+    _event(calendar, "Rehearsal", f"{_WEEK}T10:00", f"{_WEEK}T11:00")
+    page.goto(f"{calendar.url}/calendar/settings")
+    assert faults(page) == []
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Export all").click()
+    text = saved.value.path().read_text(encoding="utf-8")
+    assert "SUMMARY:Rehearsal" in text
+    other = text.replace("SUMMARY:Rehearsal", "SUMMARY:Concert").replace("UID:", "UID:other-")
+    page.get_by_label("Calendar file").set_input_files(
+        {"name": "band.ics", "mimeType": "text/calendar", "buffer": other.encode()}
+    )
+    report = page.get_by_role("dialog", name="Imported band.ics")
+    expect(report).to_contain_text("1 new entry")
+    assert faults(page) == []
+    page.keyboard.press("Escape")
+
+    page.get_by_role("button", name="New feed").click()
+    address = page.locator(".feed").inner_text()
+    assert "SUMMARY:Concert" in page.request.get(address).text()
+    page.get_by_role("button", name="Revoke").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(page.get_by_role("list", name="Feeds").get_by_role("listitem")).to_have_count(0)
+    assert page.request.get(address).status == 404
+
+    page.get_by_role("button", name="Add an account").click()
+    dialog = page.get_by_role("dialog", name="Add an account")
+    dialog.get_by_label("Address of the server").fill("http://127.0.0.1:9/")
+    dialog.get_by_label("User").fill("ana")
+    dialog.get_by_label("Password").fill("secret")
+    dialog.get_by_role("button", name="Add").click()
+    expect(dialog.get_by_role("alert")).to_be_visible()
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "calendar-settings.png")
 
 
 def test_the_day_on_which_clocks_change_keeps_its_hours(calendar: Served, page: Page) -> None:

@@ -39,7 +39,6 @@ export function spoken(one: Shown): string {
   const { event } = one;
   const parts = [
     event.all_day ? `${whenWords(one)}, all day` : whenWords(one),
-    elsewhere(one),
     event.location,
     event.recurrence_words,
     event.status === "tentative" ? "tentative" : "",

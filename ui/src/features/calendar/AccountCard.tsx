@@ -19,6 +19,7 @@ function syncedWords({ received, sent, conflicts }: Synced): string {
 /** An account: how it is, its calendars, what does not work. */
 export function AccountCard({ account, onChange }: CardProps) {
   const { id, name, url, user, calendars, error, paused, pending_deletions: pending } = account;
+  const { refused = [] } = account;
   const { busy, attempt } = useAttempt(onChange);
   const [asking, setAsking] = useState(false);
   const sync = (acceptDeletions = false) =>
@@ -63,9 +64,9 @@ export function AccountCard({ account, onChange }: CardProps) {
           </label>
         ))}
       </fieldset>
-      {account.refused.length > 0 && (
+      {refused.length > 0 && (
         <ul className="bad-lines" aria-label="Not taken">
-          {account.refused.map(({ title, why }) => (
+          {refused.map(({ title, why }) => (
             <li key={`${title} ${why}`}>
               {title}: {why}
             </li>

@@ -1,6 +1,6 @@
 import { Repeat, TriangleAlert } from "lucide-react";
 import type { CSSProperties } from "react";
-import { spoken } from "../../planner/eventWords";
+import { elsewhere, spoken } from "../../planner/eventWords";
 import type { Shown } from "../../planner/shown";
 import { timeWords } from "../../services/days";
 
@@ -22,6 +22,7 @@ type EventProps = {
 export function EventButton(props: EventProps) {
   const { one, onOpen, className = "", style, isDraft, isContinued, tabIndex, edge } = props;
   const { event, begin, isBar } = one;
+  const there = elsewhere(one);
   const kind = `type-${event.event_type}`;
   const look = `cal-event ${isBar ? "bar" : ""} ${kind} ${event.status} ${isDraft ? "draft" : ""}`;
   return (
@@ -41,6 +42,7 @@ export function EventButton(props: EventProps) {
       {event.conflicts.length > 0 && <TriangleAlert className="clash" size={12} aria-hidden />}
       <span className="title">{event.title}</span>
       {!event.all_day && <time>{timeWords(begin)}</time>}
+      {there && <small className="there">{there}</small>}
       {event.recurrence && <Repeat size={11} aria-hidden />}
       <span className="visually-hidden">, {spoken(one)}</span>
       {edge && <span className="edge" data-edge={event.id} />}

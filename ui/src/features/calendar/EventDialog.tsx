@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from "react";
+import { calendarsApi } from "../../api/calendars";
 import { asProblem } from "../../api/client";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
@@ -66,6 +67,15 @@ export function EventDialog({ given, changes, onClose }: DialogProps) {
         <EventFields form={form} onChange={change} />
         {event.conflicts.length > 0 && (
           <Notice tone="ask">It overlaps another event of that time.</Notice>
+        )}
+        {!isMade && (
+          <a
+            className="link"
+            href={calendarsApi.invitationAddress(event.id)}
+            download="invitation.ics"
+          >
+            Save as an invitation file
+          </a>
         )}
         {event.account && <p className="small">Synchronised with {event.account.name}.</p>}
         {why && (

@@ -13,7 +13,7 @@ export function QuickEvent({ onAdd, onDay }: QuickProps) {
   useKey("create", () => field.current?.focus());
   const understand = useCallback(async (text: string, signal: AbortSignal): Promise<Understood> => {
     const found = await calendarApi.understand(text, signal);
-    const chips = [found.title, found.words, found.location, found.recurrence_words];
+    const chips = [found.title, found.words, found.location];
     return {
       chips: chips.map((chip) => chip ?? "").filter(Boolean),
       choices: found.ambiguous ?? [],
