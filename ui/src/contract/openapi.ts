@@ -350,7 +350,7 @@ export type Part = { file?: Record<string, unknown> | null; file_data?: string |
 
 export type PartHealth = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { background: PartHealth; bus: PartHealth; documents: DocumentsPart; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; store: PartHealth; vault: VaultPart; web: PartHealth };
+export type Parts = { background: PartHealth; bus: PartHealth; documents: DocumentsPart; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; schedules: SchedulesPart; store: PartHealth; vault: VaultPart; web: PartHealth };
 
 export type PassageList = { items: readonly PassageShown[]; note: string };
 
@@ -417,6 +417,8 @@ export type SchedulePatch = { action?: "remind" | "run" | "watch" | null; budget
 export type ScheduleRunShown = { conversation: string; due_at: string; ended_at: string | null; error: string; id: string; late_s: number; message: string; notice: string; outcome: "running" | "done" | "failed" | "missed" | "skipped" | "waiting_for_approval" | "unknown"; run: string; started_at: string };
 
 export type ScheduleShown = { action: "remind" | "run" | "watch"; at: string | null; budget_tokens: number | null; channels: readonly ("page" | "push" | "email" | "webhook")[]; conversation: string; created_at: string; id: string; last: LastRunShown | null; missed: "once" | "skip"; next_at: string | null; next_words: string; paused: boolean; recurrence: string; recurrence_words: string; results: string; snoozed_until: string | null; text: string; title: string; untrusted: boolean; updated_at: string; url: string; version: number; zone: string };
+
+export type SchedulesPart = { message?: string | null; status: "ok" | "off" | "loading" | "degraded"; undelivered?: number };
 
 export type SessionShown = { by_key: boolean; needed: boolean; rights: readonly string[]; user: Person | null };
 
