@@ -182,12 +182,17 @@ async def _ours(root: Path, corpus: Sequence[CorpusFile]) -> tuple[list[_Read], 
 async def _peak_of_children(peaks: list[int]) -> None:
     """Look often at the memory of all that was started here."""
     while True:
-        for task in Path("/proc/self/task").iterdir():  # noqa: ASYNC240 - no disk is behind it
-            # A process may be gone meanwhile.
-            with suppress(OSError):
-                children = (task / "children").read_text(encoding="ascii").split()
-                peaks[0] = max([peaks[0], *map(peak_mb, children)])
+        _look(Path("/proc/self"), peaks)
         await asyncio.sleep(_LOOK_S)
+
+
+def _look(process: Path, peaks: list[int]) -> None:
+    # A process may be gone meanwhile.
+    with suppress(OSError):
+        for task in (process / "task").iterdir():
+            for child in (task / "children").read_text(encoding="ascii").split():
+                peaks[0] = max(peaks[0], peak_mb(child))
+                _look(Path("/proc", child), peaks)
 
 
 def _totals(corpus: Sequence[CorpusFile], wall: float, *, cpu_s: float, peak_mb: int) -> dict[str, Any]:

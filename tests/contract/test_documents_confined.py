@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -63,6 +64,7 @@ def doing(code: str) -> Reading:
 
 _COUNT_FILES = """
 import os
+import sys
 def is_open(number):
     try: return bool(os.fstat(number))
     except OSError: return False
@@ -240,3 +242,42 @@ async def test_without_a_wall_documents_are_read_all_the_same_and_health_says_so
         assert "Year" in extracted.pages[1]
         part = (await http.get("/health")).json()["parts"]["documents"]
         assert part["message"].startswith("Documents are read in a process of their own, without a sandbox")
+
+
+_HANGS = """
+import asyncio, sys
+from bethink.sandbox import Limits, Reading
+from bethink.sandbox.file_reader import ForkingReader
+from tests.contract.sandboxes import sandbox_named
+async def main(wall):
+    reader = await (
+        ForkingReader.plain() if wall == "none" else sandbox_named(wall).open_reader(Limits(disk_bytes=0))
+    )
+    with open("/dev/null", "rb") as source:
+        await reader.read(source, Reading(("timeit", "-n1", "-r1", "import time; time.sleep(60)"), 60, 10))
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("wall", [*EVERY, "none"])
+async def test_nothing_reads_on_once_bethink_was_killed(wall: str) -> None:
+    if wall != "none":
+        sandbox_named(wall)
+    command = (sys.executable, "-c", _HANGS, wall)
+    async with await anyio.open_process(command, stderr=None) as process:
+        depth = 4 if wall == "bubblewrap" else 2  # with the copy that hangs
+        with anyio.fail_after(20):
+            while len(started := descendants(process.pid)) < depth:  # noqa: ASYNC110 - nobody tells
+                await anyio.sleep(0.01)
+        process.kill()
+        await process.wait()
+        with anyio.fail_after(5):
+            while any(map(_runs, started)):  # noqa: ASYNC110 - the same
+                await anyio.sleep(0.01)
+
+
+def _runs(process: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False

@@ -55,7 +55,7 @@ _TOGETHER: Final = 50
 _TOO_MANY: Final = f"Only {MAX_FILES:,} files are read: watch parts of this folder one by one."
 _EMPTY: Final = "The folder is empty: its documents are kept until a file is there, or it is removed."
 _UNREAD: Final = "{:,} folders in it could not be read ({}): nothing is removed until they can."
-_UNREADABLE: Final = "Not a format that is read."
+_UNREADABLE: Final = "Not a format that is read (images are with the extra `ocr`)."
 _MOST_REASONS: Final = 5
 _NO_FOLDER: Final = "Watched folder not found: it may have been removed."
 

@@ -85,8 +85,7 @@ def _become(command: list[str], files: list[int], *, confine: Callable[[], objec
     os.closerange(3, _LAST_FD)
     # A group of its own: a signal to it finds this process alone.
     os.setpgid(0, 0)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _die_with_parent()
     if os.getppid() != parent:
         return
     confine()
@@ -96,7 +95,13 @@ def _become(command: list[str], files: list[int], *, confine: Callable[[], objec
     os._exit(0)
 
 
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 if __name__ == "__main__":
+    _die_with_parent()
     main(lambda: None, None)
 elif __name__ == "__sandbox__":
     _scope = globals()
