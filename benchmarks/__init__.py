@@ -161,6 +161,12 @@ async def _documents(settings: Settings, how: How) -> Rows:
     return [row for name in how.parts or parts for row in await parts[name]()]
 
 
+async def _planner(settings: Settings, how: How) -> Rows:
+    from benchmarks.planner import measure_planner
+
+    return await measure_planner(settings.models, how.peer_python)
+
+
 _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "agent": _agent,
     "door": _door,
@@ -175,4 +181,5 @@ _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "conversations": _conversations,
     "vault": _vault,
     "documents": _documents,
+    "planner": _planner,
 }

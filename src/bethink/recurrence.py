@@ -35,6 +35,7 @@ _SEARCH: Final = timedelta(days=100 * 366)
 _DAYS: Final = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _LAST: Final = datetime(9998, 1, 1)  # noqa: DTZ001 - local times have no zone here
 _DAY_MINUTES: Final = 24 * 60
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - as above
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,12 +281,9 @@ def _last_counted(rule: Rule, start: datetime) -> datetime | None:
 def _between(rule: Rule, start: datetime, *, low: datetime, high: datetime) -> Iterator[datetime]:
     plan = _plan(rule, start)
     for days in _periods(plan, start.toordinal(), low=low.toordinal(), high=high.toordinal()):
-        found = [
-            datetime.combine(day, clock)
-            for day in map(date.fromordinal, days)
-            if all(fits(day) for fits in plan.fits)
-            for clock in plan.clocks(day.toordinal())
-        ]
+        dates = map(date.fromordinal, days)
+        fitting = [day for day in dates if all(fits(day) for fits in plan.fits)] if plan.fits else dates
+        found = [datetime.combine(day, clock) for day in fitting for clock in plan.clocks(day.toordinal())]
         if rule.positions:
             count = len(found)
             places = {place - 1 if place > 0 else count + place for place in rule.positions}
@@ -299,10 +297,16 @@ def _between(rule: Rule, start: datetime, *, low: datetime, high: datetime) -> I
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A rule with what its start adds, ready to be followed: which days fit, and the times of a day."""
+    """A rule with what its start adds, ready to be followed.
+
+    `months`, `month_days` and `days` are those from which the days of a period are made; `fits` are what
+    each of them must meet beside that, and `clocks` are the times of a day.
+    """
 
     rule: Rule
-    months: frozenset[int]
+    months: tuple[int, ...]
+    month_days: frozenset[int]
+    days: tuple[Weekday, ...]
     fits: tuple[Callable[[date], bool], ...]
     clocks: Callable[[int], Iterable[time]]
 
@@ -322,18 +326,28 @@ def _plan(rule: Rule, start: datetime) -> _Plan:
             case _:
                 pass
     of_year = rule.frequency == "YEARLY" and not months
+    makes_month_days = rule.frequency in {"YEARLY", "MONTHLY"} and bool(month_days)
+    makes_days = not makes_month_days and not (of_year and any(day.nth for day in days))
+    makes_days = makes_days and rule.frequency in {"YEARLY", "MONTHLY", "WEEKLY"}
     fits: list[Callable[[date], bool]] = []
-    if months:
+    if months and rule.frequency != "YEARLY":
         fits.append(lambda day: day.month in months)
-    if month_days:
+    if month_days and not makes_month_days:
         fits.append(lambda day: day.day in month_days or day.day - _length(day) - 1 in month_days)
-    if days:
+    if days and not makes_days:
         fits.append(_on_days(days, of_year=of_year))
     if rule.year_days:
         fits.append(lambda day: _in_year(day, rule.year_days))
     if rule.weeks:
         fits.append(lambda day: _in_week(day, rule.weeks, rule.week_start))
-    return _Plan(rule, months, tuple(fits), _clocks(rule, start))
+    return _Plan(
+        rule,
+        tuple(sorted(months)) or tuple(range(1, 13)),
+        month_days if makes_month_days else frozenset(),
+        days if makes_days else (),
+        tuple(fits),
+        _clocks(rule, start),
+    )
 
 
 def _on_days(days: tuple[Weekday, ...], *, of_year: bool) -> Callable[[date], bool]:
@@ -355,7 +369,7 @@ def _on_days(days: tuple[Weekday, ...], *, of_year: bool) -> Callable[[date], bo
 
 
 def _length(day: date) -> int:
-    return calendar.monthrange(day.year, day.month)[1]
+    return _month(day.year, day.month)[1]
 
 
 def _year_length(year: int) -> int:
@@ -408,17 +422,17 @@ def _periods(plan: _Plan, start: int, *, low: int, high: int) -> Iterator[Iterab
             first = date.fromordinal(start).year
             begin, end = date.fromordinal(low).year, date.fromordinal(high).year
             for year in range(_from(first, begin, rule.interval), end + 1, rule.interval):
-                months = sorted(plan.months) or range(1, 13)
-                yield [day for month in months for day in _month(year, month)]
+                yield [day for month in plan.months for day in _days_of_month(plan, year, month)]
         case "MONTHLY":
             first, begin, end = (_month_index(day) for day in (start, low, high))
             for index in range(_from(first, begin, rule.interval), end + 1, rule.interval):
-                yield _month(index // 12, index % 12 + 1)
+                yield _days_of_month(plan, index // 12, index % 12 + 1)
         case "WEEKLY":
             # Ordinal 1 was a Monday.
             first, begin, end = (day - (day - 1 - rule.week_start) % 7 for day in (start, low, high))
+            offsets = sorted({(day.day - rule.week_start) % 7 for day in plan.days})
             for week in range(_from(first, begin, 7 * rule.interval), end + 1, 7 * rule.interval):
-                yield range(week, week + 7)
+                yield [week + offset for offset in offsets]
         case "DAILY":
             for day in range(_from(start, low, rule.interval), high + 1, rule.interval):
                 yield (day,)
@@ -437,9 +451,29 @@ def _month_index(day: int) -> int:
     return at.year * 12 + at.month - 1
 
 
-def _month(year: int, month: int) -> range:
-    first = date(year, month, 1).toordinal()
-    return range(first, first + calendar.monthrange(year, month)[1])
+def _days_of_month(plan: _Plan, year: int, month: int) -> Iterable[int]:
+    """The days of a month that the plan's days of months, or of weeks, give."""
+    first, length = _month(year, month)
+    if plan.month_days:
+        places = (day - 1 if day > 0 else length + day for day in plan.month_days)
+        return sorted({first + place for place in places if 0 <= place < length})
+    if not plan.days:
+        return range(first, first + length)
+    found: set[int] = set()
+    for weekday in plan.days:
+        days = range(first + (weekday.day - first + 1) % 7, first + length, 7)
+        nth = weekday.nth
+        if not nth:
+            found.update(days)
+        elif -len(days) <= nth <= len(days):
+            found.add(days[nth - 1 if nth > 0 else nth])
+    return sorted(found)
+
+
+@lru_cache(maxsize=4096)
+def _month(year: int, month: int) -> tuple[int, int]:
+    """The first day of a month as an ordinal, and how many days it has."""
+    return date(year, month, 1).toordinal(), calendar.monthrange(year, month)[1]
 
 
 # --- series: a rule, more dates, fewer dates ----------------------------------
@@ -473,7 +507,22 @@ def moment_of(local: datetime, zone: tzinfo) -> int:
     One that the clocks skip is read with the offset before, so that it lies behind the gap; of one that
     they show twice the first is meant (RFC 5545, 3.3.5).
     """
-    return to_us(local.replace(tzinfo=zone, fold=0))
+    offset = _offset(zone, local.toordinal())
+    if offset is None:
+        return to_us(local.replace(tzinfo=zone, fold=0))
+    since = local - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds - offset
+
+
+@lru_cache(maxsize=65_536)
+def _offset(zone: tzinfo, day: int) -> int | None:
+    """How far a zone is from UTC on a day, in microseconds; None if that changes on it, or close to it."""
+    at = datetime.fromordinal(day)
+    hours = (at + timedelta(hours=hour) for hour in (-1, 0, 12, 24, 25))
+    first, *others = ((hour.replace(tzinfo=zone, fold=fold)).utcoffset() for hour in hours for fold in (0, 1))
+    if first is None or any(other != first for other in others):
+        return None
+    return first // timedelta(microseconds=1)
 
 
 # --- in words ----------------------------------------------------------------

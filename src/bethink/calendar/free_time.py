@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from heapq import merge
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bethink.errors import BadInput
 from bethink.recurrence import moment_of
@@ -17,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import tzinfo
 
-    from bethink.calendar.records import Instance
+    from bethink.calendar.records import Instance, Span
+
+    Taken: TypeAlias = Instance | Span
 
 _DAY: Final = timedelta(days=1)
 
@@ -53,32 +54,23 @@ def clock_of(name: str, text: str) -> time:
         raise BadInput(f"{name}: {text[:20]!r} is no time of day: write HH:MM.") from None
 
 
-def blocks(instance: Instance) -> bool:
-    """Whether it takes up its time."""
-    return instance.busy and instance.status != "cancelled"
-
-
-def overlapping(new: Sequence[Instance], others: Sequence[Instance]) -> list[Instance]:
+def overlapping(new: Sequence[Taken], others: Sequence[Span]) -> list[Span]:
     """Those of the `others`, ordered by their start, that overlap any of the new ones; each once."""
-    found: dict[str, Instance] = {}
-    held: list[Instance] = []
-    rest = iter(others)
+    found: dict[int, Span] = {}
+    held: list[tuple[int, Span]] = []
+    rest = enumerate(others)
     following = next(rest, None)
-    for one in sorted(new, key=lambda instance: instance.starts_at):
-        while following is not None and following.starts_at < one.ends_at:
+    for one in sorted(new, key=lambda one: one.starts_at):
+        while following is not None and following[1].starts_at < one.ends_at:
             held.append(following)
             following = next(rest, None)
-        held = [other for other in held if other.ends_at > one.starts_at or other.starts_at >= one.starts_at]
-        found |= {
-            other.id: other
-            for other in held
-            if other.starts_at < one.ends_at and other.ends_at > one.starts_at
-        }
-    return sorted(found.values(), key=lambda instance: (instance.starts_at, instance.id))
+        held = [(place, other) for place, other in held if other.ends_at > one.starts_at]
+        found |= {place: other for place, other in held if other.starts_at < one.ends_at}
+    return [found[place] for place in sorted(found)]
 
 
 def free_times(
-    taken: Iterable[Instance], days: Iterable[date], *, hours: Hours, zone: tzinfo, not_before: int
+    taken: Iterable[Taken], days: Iterable[date], *, hours: Hours, zone: tzinfo, not_before: int
 ) -> Iterator[FreeTime]:
     """What is left of these hours of the days between the instances, which are ordered by their start."""
     spans = iter([(one.starts_at, one.ends_at) for one in taken])
@@ -118,12 +110,3 @@ def nearest(free: Iterable[FreeTime], start: int, *, length: int, most: int) -> 
     placed = [FreeTime(at := min(max(one.start, start), one.end - length), at + length) for one in fitting]
     chosen = sorted(placed, key=lambda one: abs(one.start - start))[:most]
     return sorted(chosen, key=lambda one: one.start)
-
-
-def in_order(*many: Iterable[Instance]) -> list[Instance]:
-    """Instances by their start."""
-    return list(merge(*(sorted(one, key=_key) for one in many), key=_key))
-
-
-def _key(instance: Instance) -> tuple[int, int, str]:
-    return instance.starts_at, instance.ends_at, instance.id

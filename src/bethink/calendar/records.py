@@ -10,7 +10,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -218,6 +218,26 @@ class Instance:
     def all_day(self) -> bool:
         """Whether it takes whole days."""
         return len(self.start) == _DATE_CHARS
+
+    @property
+    def blocks(self) -> bool:
+        """Whether it takes up its time."""
+        return self.busy and self.status != "cancelled"
+
+
+class Span(NamedTuple):
+    """The time that an instance takes up, in microseconds UTC; `start` is what its rule gives, local."""
+
+    starts_at: int
+    ends_at: int
+    event: Event
+    start: datetime
+    version: int
+
+    @property
+    def at(self) -> str:
+        """The same as text."""
+        return written(self.start, all_day=self.event.all_day)
 
 
 def local(text: str) -> datetime:

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from bethink.calendar.records import Event, Instance, Override, local, written
+from bethink.calendar.records import Event, Instance, Override, Span, local, written
 from bethink.clock import to_datetime
 from bethink.errors import BadInput
 from bethink.recurrence import (
@@ -69,6 +69,34 @@ def instances(event: Event, *, low: int, high: int, zone: tzinfo, version: int =
             found = _instance(event, at, one, zone=own, version=version)
             if _overlaps(found, low, high):
                 yield found
+
+
+def spans(event: Event, *, low: int, high: int, zone: tzinfo, version: int = 0) -> Iterator[Span]:
+    """The times that an event takes up in a range of microseconds UTC, in no order; quicker than `instances`."""
+    if not event.is_series or event.overrides:
+        for one in instances(event, low=low, high=high, zone=zone, version=version):
+            if one.blocks:
+                yield Span(one.starts_at, one.ends_at, event, local(one.at), version)
+        return
+    if not event.busy or event.status == "cancelled":
+        return
+    own = zone_of(event.zone) if event.zone and not event.all_day else zone
+    length = event.length
+    first = to_datetime(low).astimezone(own).replace(tzinfo=None) - length - _DAY
+    last = to_datetime(high).astimezone(own).replace(tzinfo=None) + _DAY
+    for start in _starts(event, low=first, high=last):
+        starts_at, ends_at = _moments(start, start + length, own)
+        if starts_at < high and ends_at > low:
+            yield Span(starts_at, ends_at, event, start, version)
+
+
+def _moments(start: datetime, end: datetime, zone: tzinfo) -> tuple[int, int]:
+    """Start and end in microseconds UTC."""
+    starts_at, ends_at = moment_of(start, zone), moment_of(end, zone)
+    if ends_at < starts_at:
+        # The end stands before a gap of the clocks that the start was moved behind.
+        ends_at = starts_at + (end - start) // _US
+    return starts_at, ends_at
 
 
 def instance_at(event: Event, at: str, *, zone: tzinfo, version: int = 0) -> Instance | None:
@@ -144,12 +172,7 @@ def _instance(event: Event, at: str, change: Override | None, *, zone: tzinfo, v
         end = (
             event.end if start == event.start else written(local(start) + event.length, all_day=event.all_day)
         )
-    begin, finish = local(start), local(end)
-    starts_at = moment_of(begin, zone)
-    ends_at = moment_of(finish, zone)
-    if ends_at < starts_at:
-        # Its end stands before a gap of the clocks that its start was moved behind.
-        ends_at = starts_at + (finish - begin) // _US
+    starts_at, ends_at = _moments(local(start), local(end), zone)
     said: dict[str, Any] = {name: getattr(event, name) for name in SINGLE}
     if change is not None:
         said |= {name: value for name in SINGLE if (value := getattr(change, name)) is not None}

@@ -11,7 +11,7 @@ import msgspec
 
 from bethink.calendar import free_time
 from bethink.calendar.fields import checked
-from bethink.calendar.free_time import FreeTime, Hours, blocks
+from bethink.calendar.free_time import FreeTime, Hours
 from bethink.calendar.records import (
     EVENTS,
     KIND,
@@ -20,6 +20,7 @@ from bethink.calendar.records import (
     Event,
     EventUndo,
     Instance,
+    Span,
     digest_of,
     index_item,
     local,
@@ -32,6 +33,7 @@ from bethink.calendar.series import (
     first_instance,
     instance_at,
     instances,
+    spans,
     split,
     synchronised,
     upcoming,
@@ -63,9 +65,10 @@ _PAGE: Final = 5_000
 _FOUND: Final = 200
 _SLACK: Final = timedelta(days=2)
 """Zones lie up to 14 hours from UTC, and keys are local times: so much more is scanned at both ends."""
-_LOOKED_AT: Final = timedelta(days=366)
-_MOST_CHECKED: Final = 400
+_LOOKED_AT: Final = timedelta(days=183)
+_MOST_CHECKED: Final = 200
 """How far, and for how many instances, a series is looked through for conflicts."""
+_FREE_RANGE: Final = timedelta(days=366)
 _NAMED: Final = 10
 _OFFERED: Final = 3
 NO_EVENT: Final = "There is no event with this id: list the calendar to see which there are."
@@ -224,40 +227,59 @@ class Calendar:
 
     async def _between(self, principal: Principal, start: int, end: int) -> list[Instance]:
         """All instances that overlap a range, in order."""
+        items = await self._near(principal, start, end)
+        zone = zone_of(principal.time_zone)
+
+        def spread() -> list[Instance]:
+            found = (
+                one
+                for item in items
+                for one in instances(item.record, low=start, high=end, zone=zone, version=item.version)
+            )
+            return sorted(found, key=lambda one: (one.starts_at, one.ends_at, one.id))
+
+        return await anyio.to_thread.run_sync(spread)
+
+    async def _taken(self, principal: Principal, start: int, end: int, *, but: str = "") -> list[Span]:
+        """The times that are taken up in a range, in order, but by one event."""
+        items = await self._near(principal, start, end)
+        zone = zone_of(principal.time_zone)
+
+        def spread() -> list[Span]:
+            found = (
+                one
+                for item in items
+                if item.record.id != but
+                for one in spans(item.record, low=start, high=end, zone=zone, version=item.version)
+            )
+            return sorted(found, key=lambda one: (one.starts_at, one.ends_at, one.event.id))
+
+        return await anyio.to_thread.run_sync(spread)
+
+    async def _near(self, principal: Principal, start: int, end: int) -> list[Versioned[Event]]:
+        """The events that may have instances in a range."""
         slack, long = (one // timedelta(microseconds=1) for one in (_SLACK, LONG))
         scans = (
             Scan(EVENTS, {"lasting": 0}, "begins", start - long - slack, end + slack, limit=_PAGE),
             Scan(EVENTS, {"lasting": 1}, "ends", start - slack, limit=_PAGE),
         )
-        items = [item for scan in scans async for item in items_of(self.store, principal.owner, scan)]
         await know_zones(principal.time_zone)
-        zone = zone_of(principal.time_zone)
-
-        def spread() -> list[Instance]:
-            return free_time.in_order(
-                one
-                for item in items
-                for one in instances(item.record, low=start, high=end, zone=zone, version=item.version)
-            )
-
-        return await anyio.to_thread.run_sync(spread)
+        return [item for scan in scans async for item in items_of(self.store, principal.owner, scan)]
 
     # --- conflicts and free times --------------------------------------------
 
     async def conflicts(self, principal: Principal, event: Event, only: str | None = None) -> list[Instance]:
-        """What stands where an event is to be: of a series in the year to come, or of one instance `only`."""
-        new = [one for one in self._planned(principal, event, only) if blocks(one)]
+        """What stands where an event is to be: a series in the next half year, or one instance `only`."""
+        new = [one for one in self._planned(principal, event, only) if one.blocks]
         if not new:
             return []
         low, high = min(one.starts_at for one in new), max(one.ends_at for one in new)
         if high <= low:
             return []
-        others = [
-            one
-            for one in await self._between(principal, low, high)
-            if one.event.id != event.id and blocks(one)
-        ]
-        return free_time.overlapping(new, others)
+        found = free_time.overlapping(new, await self._taken(principal, low, high, but=event.id))
+        zone = zone_of(principal.time_zone)
+        shown = (instance_at(one.event, one.at, zone=zone, version=one.version) for one in found)
+        return [one for one in shown if one is not None]
 
     def _planned(self, principal: Principal, event: Event, only: str | None) -> list[Instance]:
         zone = zone_of(principal.time_zone)
@@ -288,13 +310,13 @@ class Calendar:
         Raises:
             BadInput: the range is empty or longer than a year, or the minutes are not above 0.
         """
-        if not 0 < end - start <= _LOOKED_AT // timedelta(microseconds=1):
+        if not 0 < end - start <= _FREE_RANGE // timedelta(microseconds=1):
             raise BadInput("The end of the range must be after its start, and at most a year later.")
         if minutes <= 0:
             raise BadInput("duration_minutes: give whole minutes, more than 0.")
         await know_zones(principal.time_zone)
         zone = zone_of(principal.time_zone)
-        taken = [one for one in await self._between(principal, start, end) if blocks(one)]
+        taken = await self._taken(principal, start, end)
         first, last = (to_datetime(at).astimezone(zone).date() for at in (start, end))
         days = free_time.days_around(first, 1, (last - first).days)
         found = free_time.free_times(
@@ -308,7 +330,11 @@ class Calendar:
         """The refusal of an event, with what stands there and when there is time instead."""
         zone = zone_of(principal.time_zone)
         meant = next(
-            (one for one in self._planned(principal, event, None) if free_time.overlapping([one], found)),
+            (
+                one
+                for one in self._planned(principal, event, None)
+                if any(other.starts_at < one.ends_at and other.ends_at > one.starts_at for other in found)
+            ),
             first_instance(event, zone=zone),
         )
         length = meant.ends_at - meant.starts_at
@@ -316,7 +342,7 @@ class Calendar:
         days = list(free_time.days_around(day, 1, 7))
         hours = Hours()
         low, high = free_time.hours_of(days[0], hours, zone)[0], free_time.hours_of(days[-1], hours, zone)[1]
-        taken = [one for one in await self._between(principal, low, high) if blocks(one)]
+        taken = await self._taken(principal, low, high)
         gaps = free_time.free_times(taken, days, hours=hours, zone=zone, not_before=self.clock.now_us())
         free = free_time.nearest(gaps, meant.starts_at, length=length, most=_OFFERED)
         return EventConflict(refusal(found, free, zone), found[:_NAMED], free)

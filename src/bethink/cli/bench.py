@@ -25,7 +25,7 @@ COMMANDS = Commands()
         "names NAME*",
         "`recall PATH`: how many answers to the questions of a public data set are"
         " found; or, in a clone of the repository: agent, door, storage, search, memory,"
-        " embeddings, start, llm, trust, tools, conversations, vault, documents; all by default",
+        " embeddings, start, llm, trust, tools, conversations, vault, documents, planner; all by default",
     ),
     arg("--format locomo|beam|realtalk|longmemeval", "the format of PATH"),
     arg("--output FILE.jsonl", "with `recall`: what was found for each question"),
@@ -38,8 +38,8 @@ COMMANDS = Commands()
     arg("--turns N,N", "with `conversations`: how long they are, 10,1000,10000 unless told"),
     arg(
         "--peer-python PYTHON",
-        "with `memory` and `documents`: a Python that has what is measured beside them: chromadb, lancedb"
-        " or mem0; markitdown, kreuzberg or llama-index-core",
+        "with `memory`, `documents` and `planner`: a Python that has what is measured beside them: chromadb,"
+        " lancedb or mem0; markitdown, kreuzberg or llama-index-core; recurring-ical-events",
     ),
     arg("--files N", "with `documents`: how many files the corpus has, 1000 unless told", type=int),
     arg(

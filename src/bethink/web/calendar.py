@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, Field
 
 from bethink.calendar import Calendar, EventConflict, EventTarget, Hours
-from bethink.calendar.free_time import blocks, clock_of
+from bethink.calendar.free_time import clock_of
 from bethink.calendar.series import zone_of
 from bethink.calendar.service import know_zones
 from bethink.calendar_sync.upkeep import Calendars
@@ -417,7 +417,7 @@ def _with_conflicts(found: Sequence[Instance], caller: Principal) -> list[EventS
     overlaps: dict[str, list[str]] = {one.id: [] for one in found}
     open_: list[Instance] = []
     for one in found:
-        if not blocks(one):
+        if not one.blocks:
             continue
         open_ = [other for other in open_ if other.ends_at > one.starts_at]
         for other in open_:
