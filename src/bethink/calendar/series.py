@@ -72,7 +72,7 @@ def instances(event: Event, *, low: int, high: int, zone: tzinfo, version: int =
 
 
 def spans(event: Event, *, low: int, high: int, zone: tzinfo, version: int = 0) -> Iterator[Span]:
-    """The times that an event takes up in a range of microseconds UTC, in no order; quicker than `instances`."""
+    """The times that an event takes up in a range, in no order; quicker than `instances`."""
     if not event.is_series or event.overrides:
         for one in instances(event, low=low, high=high, zone=zone, version=version):
             if one.blocks:
