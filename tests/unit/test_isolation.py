@@ -315,6 +315,7 @@ QUERIES = {
     "GET /documents/graph/search": {"query": "quetzal"},
     "GET /recall": {"query": "quetzal"},
     "GET /tasks/understand": {"text": "Feed the newt tomorrow"},
+    "GET /calendar/understand": {"text": "Feed the newt tomorrow at 9"},
     "GET /calendar/events": {"start": "2026-12-01", "end": "2027-01-01"},
     "GET /calendar/free": {"start": "2026-12-01", "end": "2027-01-01"},
     "GET /conversations/search": {"query": "quetzal"},
