@@ -140,6 +140,8 @@ export type EmbeddingsBody = { dimensions?: number | null; encoding_format?: "fl
 
 export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | ContextFilled | Warned | MessageSaved | RunFailed | RunDone;
 
+export type EventAccount = { id: string; name: string };
+
 export type EventConflictProblem = { conflicts: readonly EventShown[]; detail: string; free: readonly FreeTimeShown[]; status: number; title: string; type: string };
 
 export type EventDeletion = { undo: string };
@@ -154,7 +156,7 @@ export type EventPatch = { all_day?: boolean | null; allow_conflict?: boolean; a
 
 export type EventReading = { text: string; words: string };
 
-export type EventShown = { account?: null; all_day: boolean; attendees: readonly Attendee[]; busy: boolean; categories: readonly string[]; color: string; conflicts: readonly string[]; conversation: string | null; created_at: string; description: string; end: string; ends_at: string; event: string; event_type: string; id: string; is_changed: boolean; is_series: boolean; links: readonly EventLink[]; location: string; recurrence: string | null; recurrence_words: string | null; reminders: readonly number[]; start: string; starts_at: string; status: "confirmed" | "tentative" | "cancelled"; title: string; understood?: string | null; undo?: string | null; untrusted: boolean; updated_at: string; version: number; zone: string };
+export type EventShown = { account?: EventAccount | null; all_day: boolean; attendees: readonly Attendee[]; busy: boolean; categories: readonly string[]; color: string; conflicts: readonly string[]; conversation: string | null; created_at: string; description: string; end: string; ends_at: string; event: string; event_type: string; id: string; is_changed: boolean; is_series: boolean; links: readonly EventLink[]; location: string; recurrence: string | null; recurrence_words: string | null; reminders: readonly number[]; start: string; starts_at: string; status: "confirmed" | "tentative" | "cancelled"; title: string; understood?: string | null; undo?: string | null; untrusted: boolean; updated_at: string; version: number; zone: string };
 
 export type EventUndo = { token: string };
 
@@ -350,7 +352,7 @@ export type Part = { file?: Record<string, unknown> | null; file_data?: string |
 
 export type PartHealth = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { background: PartHealth; bus: PartHealth; documents: DocumentsPart; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; schedules: SchedulesPart; store: PartHealth; vault: VaultPart; web: PartHealth };
+export type Parts = { background: PartHealth; bus: PartHealth; calendar: PartHealth; documents: DocumentsPart; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; schedules: SchedulesPart; store: PartHealth; vault: VaultPart; web: PartHealth };
 
 export type PassageList = { items: readonly PassageShown[]; note: string };
 
