@@ -4,8 +4,10 @@ import {
   addressOfDocument,
   addressOfDocuments,
   addressOfGraph,
+  addressOfNode,
   addressOfPage,
   addressOfSource,
+  addressOfThing,
   routeOf,
 } from "./router";
 
@@ -56,4 +58,15 @@ test("a place in a document has an address, and a source leads to it", () => {
   const source = addressOfSource("document:d1?content=ab12&page=3&at=10-42");
   expect(source && routeOf(source)).toEqual({ ...document, ...place });
   expect(addressOfSource("conversation:c1#r2")).toBeNull();
+});
+
+test("a node of the graph has an address, and leads to what it stands for", () => {
+  const all = { room: "documents", view: "graph", collection: null, node: null, from: null };
+  expect(routeOf(addressOfNode())).toEqual(all);
+  const place = { collection: "c1", node: "name:ada & co", from: "page:a/b.md" };
+  expect(routeOf(addressOfNode(place))).toEqual({ ...all, ...place });
+  expect(routeOf("/documents/graph/more").room).toBe("lost");
+  expect(addressOfThing("fact:f1")).toBe("/memory/f1");
+  expect(addressOfThing("vault:entities/jane doe.md")).toBe("/vault/pages/entities/jane%20doe.md");
+  expect(addressOfThing("document:d1")).toBe("/documents/d1");
 });
