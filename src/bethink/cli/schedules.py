@@ -149,6 +149,67 @@ def _delete(session: Session, options: Namespace) -> Exit | None:
     return None
 
 
+@COMMANDS.add("notices", arg("--unseen", "only those that were not seen yet"))
+def _notices(session: Session, options: Namespace) -> None:
+    """Show what you were told, the newest first."""
+    from bethink.clock import rfc3339
+
+    page = session.mine(_schedules(session).notices, unseen=options.unseen)
+    for item in page.items:
+        notice = item.record
+        result = {"id": notice.id, **_times(notice.at, "at"), "title": notice.title, "text": notice.text}
+        session.screen.result(
+            result, f"{rfc3339(notice.at)}  {one_line(notice.title)}  {one_line(notice.text)}"
+        )
+    if not page.items:
+        session.screen.remark("There are no notices.")
+
+
+@COMMANDS.add(
+    "delivery",
+    arg("--email ADDRESS", "where to send notices; empty for nowhere"),
+    arg("--webhook URL", "where to post notices; empty for nowhere"),
+    arg("--quiet HOURS", "hours without notices: 22:00-07:00; empty for none"),
+    arg("--new-secret", "make a new secret for the webhook"),
+    arg("--try", "send a notice by all that is set up", dest="is_trial"),
+    json="the report",
+)
+def _delivery(session: Session, options: Namespace) -> None:
+    """Show and say where notices go, in addition to the page."""
+    import msgspec
+
+    from bethink.schedules.delivery import DeliveryChange
+
+    schedules, unset = _schedules(session), msgspec.UNSET
+    change = DeliveryChange(
+        email=unset if options.email is None else options.email,
+        webhook_url=unset if options.webhook is None else options.webhook,
+        quiet_hours=unset if options.quiet is None else options.quiet,
+        new_webhook_secret=options.new_secret,
+    )
+    secret = ""
+    if change != DeliveryChange():
+        _, secret = session.mine(schedules.outbox.change, change)
+    settings = session.mine(schedules.outbox.settings)
+    quiet = str(schedules.outbox.quiet_hours or "") if settings.quiet_hours is None else settings.quiet_hours
+    browsers = len(session.mine(schedules.outbox.subscriptions))
+    result = {
+        "email": settings.email,
+        "webhook_url": settings.webhook_url,
+        "webhook_secret": secret or None,
+        "quiet_hours": quiet,
+        "browsers": browsers,
+    }
+    told = {"e-mail": settings.email, "webhook": settings.webhook_url, "quiet hours": quiet}
+    lines = [f"{name}: {value or 'none'}" for name, value in told.items()]
+    session.screen.result(result, *lines, f"browsers: {browsers}")
+    if secret:
+        session.screen.remark(f"The webhook's secret, shown once: {secret}", "yellow")
+    if options.is_trial:
+        session.mine(schedules.try_delivery)
+        session.screen.remark("A notice is on its way; `bethink serve` sends it.")
+
+
 def _tell(session: Session, held: Versioned[Schedule]) -> None:
     from bethink.schedules.timing import timing_words
 

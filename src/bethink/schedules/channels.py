@@ -215,8 +215,8 @@ async def send_push(
 
 
 def _short(letter: Letter) -> bytes:
-    """The notice as JSON, as much of its text as a push service takes."""
-    told = letter.as_json()
+    """The notice as JSON, as much of its text as a push service takes; its page knows where it is itself."""
+    told = letter.as_json() | {"url": letter.notice.link or None}
     content = msgspec.json.encode(told)
     while len(content) > MAX_MESSAGE_BYTES and len(text := told["text"] or "") > _LEAST_TEXT:
         told["text"] = text[: len(text) // 2].rstrip() + "…"
