@@ -206,6 +206,23 @@ async def test_what_is_too_large_is_refused_while_it_comes() -> None:
         assert (full.status_code, "BETHINK_DOCUMENTS_QUOTA_MB" in full.json()["detail"]) == (413, True)
 
 
+async def test_what_says_that_it_is_too_large_is_refused_before_it_comes() -> None:
+    async with open_door(documents_max_bytes=100_000) as door:
+        taken = 0
+
+        async def sent() -> AsyncIterator[bytes]:
+            nonlocal taken
+            for _ in range(30):
+                taken += 1
+                yield bytes(10_000)
+
+        headers = {"content-length": "300000"}
+        answer = await door.http.post("/documents", content=sent(), headers=headers)
+        assert (answer.status_code, "BETHINK_DOCUMENTS_MAX_BYTES" in answer.json()["detail"]) == (413, True)
+        assert taken <= 1
+        assert staged(door) == []
+
+
 async def test_the_same_bytes_at_once_are_kept_and_read_once() -> None:
     async with open_door() as door:
         answers: list[str] = []

@@ -23,6 +23,8 @@ _CUT = "The form ends in the middle: its upload was cut short. Send it again."
 _FIELD = b"file"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _MOST_FIELD_BYTES: Final = 64 * 1024
+_MOST_BESIDE: Final = 2 * _MOST_FIELD_BYTES
+"""Bytes of a request that are none of its file: fields, and what parts them."""
 """Of all fields beside the file."""
 
 
@@ -149,6 +151,9 @@ async def receive(
     is_form = kind == b"multipart/form-data"
     if is_form and not options.get(b"boundary"):
         raise BadInput("The header Content-Type of a form names its boundary.")
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > limit + _MOST_BESIDE:
+        raise TooLarge(too_large)
     coming = _Form(options.get(b"boundary", b"")) if is_form else _Plain(name, media_type)
     file: IO[bytes] | None = None
     size = 0
