@@ -353,6 +353,19 @@ async def test_the_next_one_has_the_sub_tasks_open_again_and_a_count_runs_out() 
         assert last.next is None
 
 
+async def test_a_rule_for_a_task_that_is_due_leaves_it_due() -> None:
+    async with house_of() as house:
+        id = await add(house, "T", due_at="tomorrow at 17:00")
+        change = await tasks_of(house).update(house.me, id, {"recurrence": "every last Thursday"})
+        assert (change.task.due, change.understood) == (
+            "2026-11-25T17:00:00",
+            "every last Thursday of the month",
+        )
+        done = await tasks_of(house).update(house.me, id, {"status": "done"})
+        assert done.next is not None
+        assert done.next.due == "2026-11-26T17:00:00"
+
+
 async def test_what_is_due_at_no_time_does_not_come_again() -> None:
     async with house_of() as house:
         id = await add(house, "T", recurrence="every day")

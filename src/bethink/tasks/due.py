@@ -31,8 +31,12 @@ _MOST_PASSED: Final = 100_000
 _INSTANT: Final = timedelta(microseconds=1)
 
 
-def in_exact_terms(given: Mapping[str, Any], now: datetime) -> tuple[dict[str, Any], str]:
+def in_exact_terms(
+    given: Mapping[str, Any], now: datetime, before: Task | None = None
+) -> tuple[dict[str, Any], str]:
     """The fields with words of time made dates, times and rules; and what was understood, in words.
+
+    `before` is the task that they change: a rule that names no time leaves it due as it is.
 
     Raises:
         Ambiguous, NotUnderstood: the words have several meanings, or none.
@@ -52,10 +56,11 @@ def in_exact_terms(given: Mapping[str, Any], now: datetime) -> tuple[dict[str, A
         if not isinstance(meant, Recurrence):
             raise NotUnderstood(f"recurrence: “{rule}” says no rule: write it like every 2nd Friday.")
         found = due_fields(meant, {})
-        if {"due_date", "due_at"} & exact.keys():
+        is_due = before is not None and before.due is not None and not isinstance(meant.start, datetime)
+        if is_due or {"due_date", "due_at"} & exact.keys():
             found = {name: value for name, value in found.items() if name.startswith("recur")}
         exact |= found
-        told.append(meant.words)
+        told.append(meant.rule_words if is_due else meant.words)
     return exact, "; ".join(told)
 
 

@@ -280,7 +280,7 @@ class Tasks:
             raise TaskChanged
         owner, now, at = principal.owner, self.now(principal), self.clock.now_us()
         fields = {name: value for name, value in given.items() if name != "position"}
-        exact, words = await anyio.to_thread.run_sync(in_exact_terms, fields, now)
+        exact, words = await anyio.to_thread.run_sync(in_exact_terms, fields, now, held.record)
         before = held.record
         if exact.get("due_date", "") is None or exact.get("due_at", "") is None:
             # What is due at no time does not come again.

@@ -87,8 +87,9 @@ class TaskData(BaseModel):
 
 
 class ChangedTask(TaskData):
-    """A task after a change; `undo` takes it back."""
+    """A task after a change; `undo` takes it back, `understood` is what words of time were taken for."""
 
+    understood: str | None
     undo: str
     next: TaskData | None = None
 
@@ -283,7 +284,10 @@ def _changed(head: str, change: TaskChange, now: datetime) -> ToolOutput:
         lines.append(f"Understood: {change.understood}.")
     if change.next is not None:
         lines.append(f"The next one: {_line(change.next, now)}")
-    structured = _data(change.task, now) | {"undo": change.undo}
+    structured = _data(change.task, now) | {
+        "undo": change.undo,
+        "understood": change.understood or None,
+    }
     return ToolOutput(
         "\n".join(lines),
         structured=structured | {"next": change.next and _data(change.next, now)},
