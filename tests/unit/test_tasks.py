@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -25,10 +24,8 @@ from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.families import families_of, offers
 from bethink.memory import NewFact
 from bethink.tasks import TaskQuery, Tasks
-from bethink.tasks.quick_add import read_line
 from bethink.tasks.records import UNDO
 from bethink.tasks.service import TaskChanged
-from tests.door import Door, called
 from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio
@@ -41,12 +38,6 @@ async def house_of(llm: Llm | None = None, *, archived_days: int | None = None) 
     ports = ports_of(llm, clock=FakeClock(to_us(NOW)))
     async with open_house(ports=ports, time_zone="Europe/Berlin", tasks_archived_days=archived_days) as house:
         yield house
-
-
-@asynccontextmanager
-async def door_of() -> AsyncGenerator[Door]:
-    async with house_of() as house, called(house) as http:
-        yield Door(house, http)
 
 
 def tasks_of(house: House) -> Tasks:
@@ -668,109 +659,6 @@ async def test_archived_tasks_go_if_the_settings_say_so() -> None:
         for rule in house.app.features.retention:
             await rule.drop(house.me)
         assert await titles(house, status="archived") == ["New"]
-
-
-# The web.
-
-
-@pytest.mark.parametrize(
-    ("line", "fields"),
-    [
-        (
-            "Call Bruna tomorrow at 5 #family !high +garden",
-            {"title": "Call Bruna", "tags": ["family"], "priority": "high", "project": "garden"},
-        ),
-        ('Paint +"summer house" #a #b', {"title": "Paint", "tags": ["a", "b"], "project": "summer house"}),
-        ("Fix bug #12!", {"title": "Fix bug #12!"}),
-        ("C# and 2+2 stay", {"title": "C# and 2+2 stay"}),
-        ("Was nun!", {"title": "Was nun!"}),
-    ],
-)
-def test_signs_of_a_line(line: str, fields: dict[str, Any]) -> None:
-    found = read_line(line, NOW).fields
-    assert {name: value for name, value in found.items() if not name.startswith(("due", "zone"))} == fields
-
-
-@pytest.mark.requirement("R148")
-async def test_the_page_adds_in_words_shows_changes_and_takes_back() -> None:
-    async with door_of() as door:
-        http = door.http
-        understood = await http.get(
-            "/tasks/understand", params={"text": "Call Bruna tomorrow at 5 #family !high"}
-        )
-        assert understood.json() | {"due_at": None} == {
-            "title": "Call Bruna", "due_date": None, "due_at": None, "priority": "high", "tags": ["family"],
-            "project": None, "recurrence": None, "recurs_from": None, "ambiguous": [], "problem": None,
-            "words": "due Wednesday, 25 November 2026, 17:00 (Europe/Berlin)",
-        }  # fmt: skip
-        asked = (await http.get("/tasks/understand", params={"text": "Lunch next Friday #a"})).json()
-        assert (asked["title"], asked["tags"]) == ("Lunch next Friday", ["a"])
-        assert asked["ambiguous"] == [
-            {"words": "Friday, 27 November 2026", "text": "Lunch 27 November 2026 #a"},
-            {"words": "Friday, 4 December 2026", "text": "Lunch 4 December 2026 #a"},
-        ]
-        wrong = (await http.get("/tasks/understand", params={"text": "Rent 31 November"})).json()
-        assert wrong["problem"] == "There is no day 31 in November 2026, which has 30 days."
-        made = await http.post(
-            "/tasks", json={"words": "Call Bruna tomorrow at 5 #family", "estimated_hours": 1}
-        )
-        assert made.status_code == 201
-        task = made.json()
-        assert task["understood"] == "due Wednesday, 25 November 2026, 17:00 (Europe/Berlin)"
-        assert (task["due_at"], task["due_words"]) == (
-            "2026-11-25T16:00:00Z",
-            "Wednesday, 25 November 2026, 17:00",
-        )
-        refused = await http.post("/tasks", json={"words": "Lunch next Friday"})
-        assert (refused.status_code, refused.json()["type"]) == (422, "urn:bethink:error:ambiguous_time")
-        path = f"/tasks/{task['id']}"
-        changed = await http.patch(path, json={"recurrence": "every 2nd Friday"}, headers={"If-Match": '"1"'})
-        assert changed.json()["recurrence_words"] == "every 2 weeks on Friday"
-        stale = await http.patch(path, json={"title": "X"}, headers={"If-Match": '"1"'})
-        assert stale.status_code == 412
-        done = (await http.patch(path, json={"status": "done"})).json()
-        assert done["next"]
-        listed = (await http.get("/tasks", params={"query": "Bruna", "done": "false"})).json()
-        assert [item["id"] for item in listed["items"]] == [done["next"]]
-        assert listed["counts"]["done"] == 1
-        undone = await http.post("/tasks/undo", json={"token": done["undo"]})
-        assert [item["status"] for item in undone.json()["items"]] == ["todo"]
-        gone = (await http.delete(path)).json()
-        assert gone["deleted"] == 1
-        assert (await http.get(path)).status_code == 404
-        assert (await http.post(f"{path}/restore")).json()["title"] == "Call Bruna"
-
-
-async def test_links_are_shown_with_their_titles() -> None:
-    async with door_of() as door:
-        fact = (await door.house.app.memory.add(door.house.me, NewFact("User has a cat"))).fact.id
-        talk = (await door.http.post("/conversations", json={"title": "The cat"})).json()["id"]
-        links: Sequence[dict[str, str]] = [
-            {"kind": "fact", "id": fact},
-            {"kind": "conversation", "id": talk},
-            {"kind": "page", "id": "cat.md"},
-        ]
-        shown = (await door.http.post("/tasks", json={"title": "Vet", "links": links})).json()["links"]
-    assert [link["title"] for link in shown] == ["User has a cat", "The cat", None]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {}, {"title": ""}, {"title": "T", "due_date": 5}, {"title": "T", "tags": "x"}, {"words": ""},
-        {"words": "tomorrow"}, {"title": "T", "position": {"before": "x"}}, {"title": "\ud800"},
-        {"title": "T", "estimated_hours": 1e999}, {"title": "T", "links": [{"kind": "fact"}]},
-        {"words": "x" * 2_000}, {"title": "T", "reminders": [0.5]},
-    ],
-)  # fmt: skip
-async def test_garbage_is_refused_with_a_sentence(body: dict[str, Any]) -> None:
-    async with door_of() as door:
-        answer = await door.http.post(
-            "/tasks", content=json.dumps(body).encode(), headers={"content-type": "application/json"}
-        )
-        assert answer.status_code == 422, answer.text
-        assert answer.json()["detail"]
-        assert (await door.http.get("/tasks")).json()["items"] == []
 
 
 @pytest.mark.requirement("R3")

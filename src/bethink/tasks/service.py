@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import anyio.to_thread
 import msgspec
 
-from bethink.clock import to_datetime
+from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import DUE_CHANGED
 from bethink.store import Delete, Expect, Put, Scan, items_of, retry_conflicts
@@ -282,16 +282,8 @@ class Tasks:
         fields = {name: value for name, value in given.items() if name != "position"}
         exact, words = await anyio.to_thread.run_sync(in_exact_terms, fields, now, held.record)
         before = held.record
-        if exact.get("due_date", "") is None or exact.get("due_at", "") is None:
-            # What is due at no time does not come again.
-            exact = {"recurrence": None, **exact}
-        after = msgspec.structs.replace(
-            before, **checked(exact, now), updated_at=at, untrusted=before.untrusted or untrusted
-        )
-        if after.is_open != before.is_open:
-            after = msgspec.structs.replace(after, done_at=None if after.is_open else at)
-        if (after.recurrence, after.due, after.zone) != (before.recurrence, before.due, before.zone):
-            after = with_rule(after, now)
+        after = _changed_task(before, exact, now)
+        after = msgspec.structs.replace(after, untrusted=before.untrusted or untrusted)
         changes: list[Change] = []
         if given.get("position") is not None:
             place, changes = await self._placed(owner, after, given["position"])
@@ -515,6 +507,20 @@ class TaskChanged(Conflict):
 
     code = "task_changed"
     status = 412
+
+
+def _changed_task(before: Task, exact: Mapping[str, Any], now: datetime) -> Task:
+    """The task with the given fields, and what follows from them."""
+    if exact.get("due_date", "") is None or exact.get("due_at", "") is None:
+        # What is due at no time does not come again.
+        exact = {"recurrence": None, **exact}
+    at = to_us(now)
+    after = msgspec.structs.replace(before, **checked(exact, now), updated_at=at)
+    if after.is_open != before.is_open:
+        after = msgspec.structs.replace(after, done_at=None if after.is_open else at)
+    if (after.recurrence, after.due, after.zone) != (before.recurrence, before.due, before.zone):
+        after = with_rule(after, now)
+    return after
 
 
 def _moved(due: str | None, by: timedelta) -> str | None:
