@@ -327,6 +327,21 @@ async def test_two_passes_of_one_account_do_not_run_at_once(monkeypatch: pytest.
         assert (answer.status_code, answer.json()["type"]) == (409, "urn:bethink:error:busy")
 
 
+async def test_two_passes_within_one_process_do_not_run_at_once_either() -> None:
+    async with agreed() as pair:
+        for number in range(5):
+            pair.server.put(f"n{number}.ics", event(f"n{number}", f"Event {number}"))
+        path, statuses = f"/calendar/accounts/{pair.account}/sync", list[int]()
+
+        async def one() -> None:
+            statuses.append((await pair.door.http.post(path, json={})).status_code)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one)
+            tasks.start_soon(one)
+        assert sorted(statuses) == [200, 409]
+
+
 async def test_accounts_that_are_due_are_synchronised_by_themselves() -> None:
     async with agreed() as pair:
         pair.server.put("1.ics", event("u1", "Later"))

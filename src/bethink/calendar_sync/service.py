@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 
@@ -32,7 +33,7 @@ from bethink.store import Delete, Put, Scan, owners_of, records_of, retry_confli
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from bethink.bus import Bus
@@ -111,6 +112,7 @@ class CalendarSync:
     forms: Callable[[], Mapping[str, ComponentForm]]
     connect: Connect = connected
     _wake: anyio.Event = field(default_factory=anyio.Event)
+    _at_work: set[str] = field(default_factory=set[str])
 
     # --- accounts ------------------------------------------------------------
 
@@ -201,9 +203,7 @@ class CalendarSync:
             Busy: it is being synchronised.
         """
         await self.account(principal, id)
-        if not await self.bus.claim(_lease(id), _LEASE_S):
-            raise Busy(_RUNNING)
-        try:
+        async with self._alone(id):
             links = [link async for link in self._links(principal.owner, id)]
             scan = Scan(CONFLICTS, {"account": id}, limit=_PAGE)
             conflicts = [one.id async for one in records_of(self.store, principal.owner, scan)]
@@ -215,8 +215,6 @@ class CalendarSync:
                     *(Delete(CONFLICTS, one) for one in conflicts),
                 ],
             )
-        finally:
-            await self.bus.release(_lease(id))
         gone = [
             link for link in links if with_entries and link.state == "linked" and link.form in self.forms()
         ]
@@ -266,19 +264,31 @@ class CalendarSync:
             UnknownId: this owner has no such account.
             Busy: this or another process does it right now.
         """
-        account = await self.account(principal, id)
-        if not await self.bus.claim(_lease(id), _LEASE_S):
+        async with self._alone(id):
+            account = await self.account(principal, id)
+            report, fields = await self._passed(principal, account, accepts_deletions=accepts_deletions)
+            return await self._changed(principal.owner, id, fields), report
+
+    @asynccontextmanager
+    async def _alone(self, id: str) -> AsyncGenerator[None]:
+        """Nobody else synchronises the account inside, in this process or another.
+
+        Raises:
+            Busy: somebody does.
+        """
+        # A process that has a lease gets it again: those within it are told apart here.
+        if id in self._at_work or not await self.bus.claim(_lease(id), _LEASE_S):
             raise Busy(_RUNNING)
-        report, fields = SyncReport(), dict[str, Any]()
+        self._at_work.add(id)
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._renew, _lease(id))
-                report, fields = await self._passed(principal, account, accepts_deletions=accepts_deletions)
+                yield
                 tasks.cancel_scope.cancel()
         finally:
+            self._at_work.discard(id)
             with anyio.CancelScope(shield=True):
                 await self.bus.release(_lease(id))
-        return await self._changed(principal.owner, id, fields), report
 
     async def _renew(self, lease: str) -> None:
         while True:
