@@ -239,6 +239,8 @@ def checked_event(event: Event, now: datetime) -> Event:
     Raises:
         BadInput: something is unfit; the sentence names it.
     """
+    if said := [text for text in (event.start, event.end, event.recurrence) if is_words(text)]:
+        raise BadInput(f"The event is not valid. {said[0][:40]!r} is no time in figures, or no rule.")
     given = {name: getattr(event, name) for name in _CHECKS}
     values = checked(given | {"start": event.start, "end": event.end, "zone": event.zone}, now)
     if event.recurrence:

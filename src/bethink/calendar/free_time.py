@@ -105,8 +105,7 @@ def days_around(day: date, back: int, ahead: int) -> Iterator[date]:
 
 
 def nearest(free: Iterable[FreeTime], start: int, *, length: int, most: int) -> list[FreeTime]:
-    """At most so many times of this length, those nearest to `start` first chosen, given in order."""
+    """At most so many times of this length, those nearest to `start` first."""
     fitting = [one for one in free if one.end - one.start >= length]
     placed = [FreeTime(at := min(max(one.start, start), one.end - length), at + length) for one in fitting]
-    chosen = sorted(placed, key=lambda one: abs(one.start - start))[:most]
-    return sorted(chosen, key=lambda one: one.start)
+    return sorted(placed, key=lambda one: abs(one.start - start))[:most]

@@ -10,7 +10,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.calendar.fields import checked_event
-from bethink.calendar.records import EVENTS, KIND, UNDO, Event, index_item, local
+from bethink.calendar.records import EVENTS, KIND, UNDO, Event, index_item
 from bethink.calendar.reminders import EventReminders
 from bethink.calendar.series import first_instance, zone_of
 from bethink.calendar.service import Calendar, put, said_time
@@ -120,6 +120,12 @@ def _fields(event: Event) -> dict[str, str]:
     return said
 
 
+def _says(event: Event, gone: Redaction) -> bool:
+    about = gone.about(event.title)
+    texts = [text for text in _fields(event).values() if text]
+    return any(gone.says_in(text, close=False) or about.says(text, close=False) for text in texts)
+
+
 def _named(attendees: Sequence[Any]) -> str:
     return ", ".join(f"{one.name} {one.email}".strip() for one in attendees)
 
@@ -157,11 +163,7 @@ class CalendarUpkeep:
         stale = [
             Delete(UNDO, item.record.id)
             async for item in items_of(self.calendar.store, owner, Scan(UNDO, limit=_PAGE))
-            if any(
-                text and gone.about(event.title).says_in(text, close=False)
-                for event in item.record.before
-                for text in _fields(event).values()
-            )
+            if any(_says(event, gone) for event in item.record.before)
         ]
         return RecordCuts([*cuts.changes, *stale], cuts.excerpts)
 
@@ -261,7 +263,6 @@ def _parsed(document: Mapping[str, Any]) -> Event:
     overrides = given.pop("overrides", [])
     found = msgspec.convert({**with_times(given, time_of), "overrides": overrides}, Event)
     checked_id(found.id)
-    local(found.start)
     return checked_event(found, to_datetime(found.created_at))
 
 

@@ -113,11 +113,13 @@ def start_of(day: str | None, clock: str | None, now: datetime, *, before: datet
     """
     if not (day or clock):
         return {}
-    said: dict[str, Any] = {}
-    if not day:
-        said["start"] = (before or now).date()
-    else:
-        said = times_of(understood(day, now), "date")
+    said: dict[str, Any] = {"start": (before or now).date()}
+    if day:
+        meant = understood(day, now)
+        if clock and isinstance(meant, Recurrence):
+            # "Every weekday" and "09:00": the first one of these is still to come.
+            return times_of(understood(f"{day} at {clock}", now), "date")
+        said = times_of(meant, "date")
     if not clock:
         start = said.get("start")
         if before is not None and not isinstance(start, datetime) and start is not None:
