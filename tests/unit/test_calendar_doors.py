@@ -315,8 +315,8 @@ async def test_nobody_reads_anothers_calendar() -> None:
         calendar = calendar_of(house)
         change = await calendar.create(house.me, {"title": "Mine", "start": "2026-12-04"})
         other = replace(house.me, owner="somebody else")
-        span = {"start": to_us(NOW), "end": to_us(datetime(2027, 1, 1, tzinfo=UTC))}
-        assert not (await calendar.range(other, **span)).items
+        end = to_us(datetime(2027, 1, 1, tzinfo=UTC))
+        assert not (await calendar.range(other, start=to_us(NOW), end=end)).items
         assert not await calendar.search(other, "Mine")
         with pytest.raises(UnknownId):
             await calendar.get(other, change.instance.id)
