@@ -449,6 +449,15 @@ async def test_reminders_fall_due_before_what_is_open_and_follow_its_time() -> N
         assert ("Call", day.replace(day=26, hour=8)) in await reminders(house, day, day + timedelta(days=2))
 
 
+async def test_a_task_with_a_time_of_day_reminds_then_unless_told_otherwise() -> None:
+    async with house_of() as house:
+        told = await add(house, "Call", due_at="tomorrow at 17:00")
+        silent = await add(house, "Call", due_at="tomorrow at 17:00", reminders=[])
+        whole = await add(house, "Day", due_date="tomorrow")
+        found = [(await tasks_of(house).get(house.me, id)).task.reminders for id in (told, silent, whole)]
+    assert found == [(0,), (), ()]
+
+
 async def test_a_change_tells_who_waits_for_reminders() -> None:
     async with house_of() as house, house.app.ports.bus.subscribe(DUE_CHANGED) as told:
         await add(house, "T", due_date="tomorrow", reminders=[5])

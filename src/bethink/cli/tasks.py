@@ -164,7 +164,9 @@ def _fields(options: Namespace) -> dict[str, Any]:
         "parent": options.parent,
         "depends_on": _listed(options.after),
         "recurrence": options.repeat,
-        "reminders": [_whole(one) for one in _listed(options.remind) or []] if options.remind else None,
+        "reminders": None
+        if options.remind is None
+        else [_whole(one) for one in _listed(options.remind) or []],
     }
     return {name: None if value == "none" else value for name, value in named.items() if value is not None}
 

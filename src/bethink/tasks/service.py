@@ -151,6 +151,9 @@ class Tasks:
         now = self.now(principal)
         exact, words = await anyio.to_thread.run_sync(in_exact_terms, given, now)
         values = checked({"title": None, **exact}, now)
+        if "reminders" not in exact and "T" in (values.get("due") or ""):
+            # Who names an hour wants to be told then.
+            values["reminders"] = (0,)
         id, at = self.new_id(), self.clock.now_us()
         blank = Task(id=id, uid=id, title="", created_at=at, updated_at=at, conversation=conversation)
         task = with_rule(msgspec.structs.replace(blank, **values, untrusted=untrusted), now)

@@ -138,12 +138,16 @@ def _create_task_tool(tasks: Tasks) -> Tool:
         project: _Name = None,
         parent: _Parent = None,
         recurrence: _Rule = None,
+        reminders: _Minutes = None,
     ) -> ToolOutput:
-        """Create a task. Pass times as the user said them; tell the user what was understood."""
+        """Create a task. Pass times as the user said them; tell the user what was understood.
+
+        One that is due at a time of day reminds the user then.
+        """
         fields = _given(
             title=title, description=description, priority=priority, due_date=due_date, tags=tags,
             due_at=due_at, status=status, estimated_hours=estimated_hours, project=project, parent=parent,
-            recurrence=recurrence,
+            recurrence=recurrence, reminders=reminders,
         )  # fmt: skip
         change = await tasks.create(
             context.principal,
