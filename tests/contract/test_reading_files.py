@@ -280,7 +280,8 @@ async def test_files_that_ask_for_too_much_memory_fail_alone(tmp_path: Path) -> 
 
 async def test_names_that_are_no_names_are_only_said(tmp_path: Path) -> None:
     odd = "../" * 40 + "\"'`$(x)\n" * 10 + "ü" * 40
-    assert (await read(tmp_path, "text", odd)).pages == {1: "text"}
+    for name in (odd, "half \ud800 a pair.txt", "long" * 20_000):
+        assert (await read(tmp_path, "text", name)).pages == {1: "text"}
     assert odd in await refusal(tmp_path, bytes(range(256)) * 9, odd)
 
 

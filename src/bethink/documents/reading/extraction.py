@@ -128,7 +128,9 @@ class Extraction:
             raise DocumentError(why_not(name, media_type))
         if kind == "image" and not await anyio.to_thread.run_sync(recognises_text):
             raise DocumentError(f"{name} is an image: {NEEDS_OCR}")
-        task = Task(kind, name[-_MAX_LABEL:], first, last, self.seconds, self.memory)
+        # Half a surrogate pair cannot leave Python.
+        known_as = name.encode("utf-8", "replace").decode()[-_MAX_LABEL:]
+        task = Task(kind, known_as, first, last, self.seconds, self.memory)
         async with self._room:
             content = await anyio.to_thread.run_sync(lambda: path.open("rb"))
             try:
