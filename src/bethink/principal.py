@@ -64,7 +64,7 @@ class Principal:
 
 
 class AccountHolder(Protocol):
-    """One who may come in: `id` is the owner of their data, `created_at` microseconds UTC."""
+    """One who may come in, unless disabled: `id` is the owner of their data, times are microseconds UTC."""
 
     @property
     def id(self) -> str:
@@ -79,6 +79,11 @@ class AccountHolder(Protocol):
     @property
     def created_at(self) -> int:
         """When they were added."""
+        ...
+
+    @property
+    def disabled_at(self) -> int | None:
+        """When they were disabled, if they are."""
         ...
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import anyio
 import msgspec
 import pytest
+from anyio.abc import TaskGroup
 
 from bethink.agent.stored_runs import ApprovalChoice
 from bethink.clock import rfc3339, to_datetime
@@ -19,8 +21,10 @@ from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.schedules import Notice, Schedule, ScheduleDraft, ScheduleRun, Schedules
+from bethink.schedules.firing import Firing
 from bethink.schedules.records import SCHEDULE_RUNS, SCHEDULES, run_id
 from bethink.store import Put
+from bethink.tasks import Tasks
 from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio
@@ -361,3 +365,89 @@ async def test_what_cannot_be_scheduled_is_refused_with_what_to_do(fields: dict[
             await plan.schedules.create(plan.house.me, ScheduleDraft(**fields))
         assert said in str(refused.value)
         assert (await plan.schedules.list(plan.house.me)).items == ()
+
+
+async def test_a_task_s_reminder_rings_once_in_its_conversation_and_not_for_the_past() -> None:
+    async with planned() as plan:
+        tasks, me = plan.house.app.features.of(Tasks), plan.house.me
+        await plan.look()
+        at = to_datetime(plan.house.clock.now_us()) + timedelta(hours=2)
+        await tasks.create(me, {"title": "Pay the rent", "due_at": at.isoformat(), "reminders": [60]})
+        plan.wake()
+        await plan.look()
+        assert await plan.notices() == []
+        await plan.look(HOUR)
+        (notice,) = await plan.notices()
+        assert (notice.title, notice.kind) == ("Pay the rent", "reminder")
+        assert notice.link.startswith("/tasks/")
+        again = replace(plan.schedules.firing)
+        async with anyio.create_task_group() as both:
+            await again.look(both)
+        await plan.look(HOUR)
+        assert len(await plan.notices()) == 1
+
+
+async def test_reminders_of_tasks_that_were_missed_are_told_together_if_there_are_many() -> None:
+    ports = ports_of()
+    async with open_house(ports=ports) as house:
+        plan, tasks = Planned(house), house.app.features.of(Tasks)
+        await plan.look()
+        at = to_datetime(house.clock.now_us()) + timedelta(hours=2)
+        for number in range(25):
+            given = {"title": f"Task {number}", "due_at": at.isoformat(), "reminders": [60]}
+            await tasks.create(house.me, given)
+        plan.wake()
+        await plan.look()
+    async with open_house(ports=ports) as house:
+        plan = Planned(house)
+        await plan.look(5 * HOUR)
+        (notice,) = await plan.notices()
+        assert notice.title == "25 reminders were due while Bethink was off"
+        assert notice.link == "/today"
+
+
+async def test_a_running_clock_sleeps_until_it_is_told_of_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with planned() as plan:
+        looks = 0
+        real = Firing.look
+
+        async def counted(self: Firing, tasks: TaskGroup) -> None:
+            nonlocal looks
+            looks += 1
+            await real(self, tasks)
+
+        monkeypatch.setattr(Firing, "look", counted)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(plan.schedules.firing.run)
+            await anyio.wait_all_tasks_blocked()
+            assert looks == 1
+            store = plan.schedules.store
+            scans: list[object] = []
+            monkeypatch.setattr(type(store), "scan", lambda *given: scans.append(given))
+            # Time passes and nothing is due: a look reads nothing.
+            await plan.schedules.firing.look(tasks)
+            assert scans == []
+            monkeypatch.undo()
+            made = await plan.made("Call Bruna", "in 10 minutes")
+            await anyio.wait_all_tasks_blocked()
+            plan.house.clock.advance(600)
+            plan.wake()
+            await anyio.wait_all_tasks_blocked()
+            assert [run.outcome for run in await plan.history(made.id)] == ["done"]
+            tasks.cancel_scope.cancel()
+
+
+async def test_nothing_happens_for_a_user_who_is_disabled() -> None:
+    async with planned(ScriptedLlm(lambda _: "Done.")) as plan:
+        register = plan.house.app.accounts.register
+        ann = await register.add_user("ann")
+        hers = plan.house.app.accounts.on_behalf_of(ann.id, audience="test")
+        draft = ScheduleDraft(text="Give me my day", when="every day at 8", action="run")
+        made = (await plan.schedules.create(hers, draft)).record
+        await register.change_user(ann.id, disabled=True)
+        await plan.look(DAY)
+        assert (await plan.schedules.history(hers, made.id)).items == ()
+        await register.change_user(ann.id, disabled=False)
+        await plan.look(DAY)
+        (run,) = (await plan.schedules.history(hers, made.id)).items
+        assert run.record.outcome == "done"

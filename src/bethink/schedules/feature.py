@@ -266,6 +266,7 @@ def _open(at: Surroundings) -> OpenFeature:
         bus=at.bus,
         clock=at.clock,
         acting=at.acting,
+        find_user=at.find_user,
         features=at.features,
         outbox=outbox,
         work=Work(store=at.store, clock=at.clock, unattended=at.unattended, internet=at.internet),

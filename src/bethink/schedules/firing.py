@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from bethink.bus import Notice as BusNotice
     from bethink.clock import Clock
     from bethink.feature import Features
-    from bethink.principal import OnBehalfOf, Principal
+    from bethink.principal import AccountHolder, OnBehalfOf, Principal
     from bethink.schedules.delivery import Outbox, Recipients
     from bethink.schedules.records import Channel
     from bethink.schedules.work import Work
@@ -83,6 +83,7 @@ class Firing:
     bus: Bus
     clock: Clock
     acting: OnBehalfOf
+    find_user: Callable[[str], Awaitable[AccountHolder | None]]
     features: Features
     outbox: Outbox
     work: Work
@@ -226,6 +227,11 @@ class Firing:
 
     async def _fire(self, principal: Principal, now: int, tasks: TaskGroup) -> None:
         owner = principal.owner
+        user = await self.find_user(owner)
+        if user is not None and user.disabled_at is not None:
+            # Nothing happens for who may not come in; it is looked at again every hour.
+            self._next.pop(owner, None)
+            return
         await self._remind_of_records(principal, now)
         scan = Scan(SCHEDULES, order="next_at", low=0, high=now + 1, limit=_PAGE)
         async for page in pages_of(self.store, owner, scan):
@@ -320,6 +326,9 @@ class Firing:
         if (mark := self._marks.get(owner)) is None:
             (held,) = await self.store.get(REMINDER_MARKS, owner, [MARK])
             mark = held.record.until if held else now - LATE_US
+            if held is None:
+                # What is missed after a crash is counted from here.
+                await self.store.commit(owner, [Put(REMINDER_MARKS, ReminderMark(id=MARK, until=mark))])
         begin = max(min(mark, now), now - _OLDEST_US)
         due = await self.features.due(owner, begin, now + 1)
         late = [one for one in due if now - one.at > LATE_US]

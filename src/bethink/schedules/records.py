@@ -93,7 +93,6 @@ class ScheduleRun(Record, frozen=True, kw_only=True):
     message: str = ""
     error: str = ""
     late_us: int = 0
-    is_manual: bool = False
 
 
 class Notice(Record, frozen=True, kw_only=True):

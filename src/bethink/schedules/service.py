@@ -184,7 +184,7 @@ class Schedules:
         if given.get("when"):
             timing = understood(given["when"], now, zone or principal.time_zone)
             schedule = _timed(schedule, timing, zone)
-        if {"when", "zone", "paused"} & given.keys():
+        if {"when", "zone", "paused", "action"} & given.keys():
             schedule = _due(schedule, now, principal.time_zone)
         return await self._put(principal, schedule, held.version)
 
@@ -418,10 +418,6 @@ def _title_of(text: str) -> str:
 
 
 def _timed(schedule: Schedule, timing: Timing, zone: str) -> Schedule:
-    if timing.recurrence and schedule.action != "remind":
-        rule = rule_of(timing.recurrence)
-        if rule.frequency == "MINUTELY" and rule.interval < _LEAST_MINUTES:
-            raise BadInput(f"Only reminders may come more often than every {_LEAST_MINUTES} minutes.")
     return msgspec.structs.replace(
         schedule,
         at=timing.at,
@@ -433,6 +429,14 @@ def _timed(schedule: Schedule, timing: Timing, zone: str) -> Schedule:
 
 
 def _due(schedule: Schedule, now: int, owner_zone: str) -> Schedule:
-    """The schedule with its next due time, behind now."""
+    """The schedule with its next due time, behind now.
+
+    Raises:
+        BadInput: it is due too often for what it does.
+    """
+    if schedule.recurrence and schedule.action != "remind":
+        rule = rule_of(schedule.recurrence)
+        if rule.frequency == "MINUTELY" and rule.interval < _LEAST_MINUTES:
+            raise BadInput(f"Only reminders may come more often than every {_LEAST_MINUTES} minutes.")
     following = None if schedule.paused else next_due(schedule, now, owner_zone)
     return msgspec.structs.replace(schedule, next_at=following, snoozed_until=None)
