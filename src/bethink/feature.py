@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, Type
 
 import msgspec
 
+from bethink.forgettable import Removal
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 
@@ -484,7 +486,7 @@ class OpenFeature:
     important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] | None = None
     forgettable: Forgettable | None = None
     cut: Callable[[str, Redaction], Awaitable[RecordCuts]] | None = None
-    redact: Callable[[str, Redaction], Awaitable[Sequence[Change]]] | None = None
+    redact: Callable[[str, Redaction], Awaitable[Sequence[Change] | Removal]] | None = None
     clean: Callable[[str], Awaitable[None]] | None = None
     documents: Sequence[DocumentForm] = ()
     components: Sequence[ComponentForm] = ()
@@ -624,9 +626,14 @@ class Features:
             [excerpt for one in found for excerpt in one.excerpts],
         )
 
-    async def redact(self, owner: str, gone: Redaction) -> list[Change]:
-        """The changes by which nothing else of any feature says it."""
-        return [change for one in self if one.redact for change in await one.redact(owner, gone)]
+    async def redact(self, owner: str, gone: Redaction) -> Removal:
+        """The changes by which nothing else of any feature says it, and what the receipt says of them."""
+        found = [await one.redact(owner, gone) for one in self if one.redact]
+        removals = [one if isinstance(one, Removal) else Removal(one) for one in found]
+        return Removal(
+            [change for one in removals for change in one.changes],
+            notes=[note for one in removals for note in one.notes],
+        )
 
     async def check(self, principal: Principal) -> list[HealthFinding]:
         """What needs a look; nothing if all is well."""

@@ -142,7 +142,7 @@ async def test_what_no_page_shows_is_forgotten_with_the_original(tmp_path: Path,
             preview = await app.forgetting.preview(me, wanted)
             assert "a part of a document that no page shows" in str(preview)
             receipt = await app.forgetting.confirm(me, wanted, preview.token)
-            assert "original files of 5 documents were removed" in " ".join(receipt.outside)
+        assert "original files of 5 documents were removed" in " ".join(receipt.outside)
         assert "Zyxomma" not in str(receipt)
         assert left_of(WORDS, tmp_path) == []
         kept = {name for name, one in added.items() if (await app.library.content(me, one.content)).original}

@@ -8,6 +8,7 @@ from a watched folder.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
@@ -53,7 +54,10 @@ _PLAIN: Final = frozenset({"text", "markdown"})
 """Formats whose bytes are the text of their pages."""
 _HIDDEN: Final = "hidden part"
 """Fields of a content that are the parts of its bytes."""
+_MOST_SEARCHED: Final = 20_000_000
+"""Bytes of originals, the newest, that a question's words are looked for in: some three seconds."""
 _HIDDEN_PART: Final = "a part of a document that no page shows"
+_WORD: Final = re.compile(r"\w+(?:['’.-]\w+)*")
 _SEARCHED: Final = cast("tuple[Collection[Any], ...]", (DOCUMENTS, COLLECTIONS, CONTENTS, PAGES))
 _FOLDER: Final = (
     "{:,} of these documents are files of watched folders, which still contain it: Bethink does not read "
@@ -108,9 +112,13 @@ class DocumentForgetting:
                     partial(_places, collection, [item.record for item in page], holding)
                 )
         said_in = {_content_of(one) for one in places}
+        room = _MOST_SEARCHED
         for content in await self._originals(owner, but=said_in):
+            room -= content.size
+            if room < 0:
+                break
             fields, _ = await self._hidden(owner, content)
-            found = partial(places_in, KIND, f"{CONTENTS.name}/{content.id}", fields, holding=holding)
+            found = partial(_places_in_parts, f"{CONTENTS.name}/{content.id}", fields, holding)
             places += await anyio.to_thread.run_sync(found)
         titled = {_id_of(one) for one in places if (_in(one), one.field) == (CONTENTS.name, "title")}
         for content in titled:
@@ -157,22 +165,31 @@ class DocumentForgetting:
                     left.setdefault(collection.name, {})[record.id] = after
                     id = f"{collection.name}/{record.id}"
                     excerpts.append(RecordExcerpt(KIND, id, _called(record, ""), parts))
-        cut_already = {id.partition(":")[0] for id in left.get(PAGES.name, {})}
-        for content in await self._originals(owner, but=cut_already):
-            fields, _ = await self._hidden(owner, content)
-            said = await anyio.to_thread.run_sync(partial(_said_in, fields, gone))
-            if said:
-                left.setdefault(CONTENTS.name, {}).setdefault(content.id, {})[_HIDDEN] = ""
-                excerpts.append(RecordExcerpt(KIND, f"{CONTENTS.name}/{content.id}", _HIDDEN_PART, said))
         if not left:
             return RecordCuts()
         cut = await _Cut.of(self.library, owner, whole=(), left=left)
         return RecordCuts(cut.changes, excerpts)
 
+    async def redact(self, owner: str, gone: Redaction) -> Removal:
+        """The changes by which no original says it in a part that no page shows; `cut` does the others."""
+        left: dict[str, dict[str, str]] = {}
+        for content in await self._originals(owner, but=frozenset()):
+            fields, _ = await self._hidden(owner, content)
+            if await anyio.to_thread.run_sync(partial(_says_in, fields, gone)):
+                scan = Scan(PAGES, {"content": content.id}, order="number", limit=_PAGE)
+                pages = [page.text async for page in records_of(self.library.store, owner, scan)]
+                if not await anyio.to_thread.run_sync(partial(_says_in, dict(enumerate(pages)), gone)):
+                    left[content.id] = {_HIDDEN: ""}
+        if not left:
+            return Removal()
+        cut = await _Cut.of(self.library, owner, whole=(), left={CONTENTS.name: left})
+        return Removal(cut.changes, notes=[_BYTES.format(cut.bytes_gone)])
+
     async def _originals(self, owner: str, *, but: AbstractSet[str]) -> list[Content]:
-        """The contents whose bytes may say what no page of them shows."""
+        """The contents whose bytes may say what no page of them shows, the newest first."""
         held = [item.record for item in await self.library.contents.all_of(owner)]
-        return [one for one in held if one.original and one.kind not in _PLAIN and one.id not in but]
+        found = [one for one in held if one.original and one.kind not in _PLAIN and one.id not in but]
+        return sorted(found, key=lambda one: (-one.at, one.id))
 
     async def _hidden(self, owner: str, content: Content) -> tuple[dict[str, str], bool]:
         """What the parts of a content's bytes say, as fields; and whether all were looked through."""
@@ -318,8 +335,20 @@ def _hidden_in(path: Path, kind: str) -> tuple[dict[str, str], bool]:
     return fields, True
 
 
-def _said_in(fields: Mapping[str, str], gone: Redaction) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part for text in fields.values() for part in gone.cut(text, close=False)[1]))
+def _places_in_parts(id: str, fields: Mapping[str, str], holding: Holding) -> list[TextPlace]:
+    # Parts are long and say the same again and again: most of them do not even have the words.
+    likely = {name: text for name, text in fields.items() if holding(_words_of(text))}
+    return places_in(KIND, id, likely, holding=holding)
+
+
+def _says_in(fields: Mapping[Any, str], gone: Redaction) -> bool:
+    likely = (text for text in fields.values() if gone.says(_words_of(text), close=False))
+    return any(gone.cut(text, close=False)[1] for text in likely)
+
+
+def _words_of(text: str) -> str:
+    """The words of a text, each once, as one sentence: what any sentence of it says, this says, too."""
+    return " ".join(dict.fromkeys(_WORD.findall(text)))
 
 
 def _content_of(place: TextPlace) -> str:

@@ -27,6 +27,9 @@ _MOST: Final = 200_000_000
 _DEEP: Final = 4
 """A picture in a sheet in a letter in a message."""
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
+_MEDIA: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"OTTO", b"\x00\x01\x00\x00", b"wOF")
+"""Pictures, sound and fonts: what they say of themselves stands at their beginning or end."""
+_OF_MEDIA: Final = 65_536
 _MAIL: Final = "eml"
 _XML: Final = re.compile(rb"\s*<")
 _MARK: Final = re.compile(r"<[^>]*>")
@@ -40,7 +43,19 @@ _STRING: Final = re.compile(r"\(((?:\\.|[^\\()])*)\)|<([0-9A-Fa-f\s]{4,})>")
 _SHOWN: Final = re.compile(r"\[((?:[^\][\\]|\\.)*)\]\s*TJ")
 _ESCAPED: Final = re.compile(r"\\(?:([0-7]{1,3})|(.))", re.DOTALL)
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "\n": ""}
-_RUN: Final = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\ufffd]{4,}")
+_PLAIN: Final = re.compile(rb"[A-Za-z]{6}")
+"""Among bytes that are no text: six letters in a row, which chance makes seventy times in a megabyte."""
+_AROUND: Final = 200
+"""Bytes before and behind them that belong to what is said."""
+_UNFIT: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_WIDE: Final = re.compile(rb"(?:[\t\n\r -~\xa0-\xff]\x00|[\x00-\xff][\x01-\x06\x30]){8,}")
+"""Text of two bytes a character, as Outlook and old Office files keep it: Latin to Arabic, and Kana."""
+_GLUED: Final = re.compile(r"\w(?:<[^>]*>)+\w")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_BINARY: Final = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_LOOKED_AT: Final = 2_000
+_MOST_BINARY: Final = 0.02
+"""Of the first bytes of what a stream holds, if it is words: pictures and fonts have more."""
 _FAULTS: Final = (
     zipfile.BadZipFile,
     zlib.error,
@@ -102,18 +117,20 @@ class _Walk:
                 yield from self.texts(part, False, depth + 1)
 
     def _streams(self, content: bytes) -> Iterator[str]:
-        yield from _pdf_said(content)
+        # What is packed says nothing as it is.
+        yield from _pdf_said(_STREAM.sub(b"", content))
         for found in _STREAM.finditer(content):
             packed = zlib.decompressobj()
             try:
                 said = packed.decompress(found[1], self.left)
             except zlib.error:
-                # Of another filter, a picture's, or not packed at all: then it stands in the file as it is.
-                continue
-            if packed.unconsumed_tail:
-                raise NotLookedThroughError
+                # Packed in another way, as a picture is, or not at all.
+                said = found[1]
             self._take(len(said))
-            yield from _pdf_said(said)
+            if len(said) > len(found[1]) and packed.unconsumed_tail:
+                raise NotLookedThroughError
+            if not _is_binary(said):
+                yield from _pdf_said(said)
 
     def _parts(self, content: bytes, depth: int) -> Iterator[str]:
         message = email.message_from_bytes(content, policy=policy.default)
@@ -131,28 +148,52 @@ class _Walk:
 
 def _said(content: bytes) -> Iterator[str]:
     """What bytes say as a text, or as one of the ways to keep a text among other things."""
+    if content.startswith(_MEDIA):
+        content = b"\x00".join((content[:_OF_MEDIA], content[_OF_MEDIA:][-_OF_MEDIA:]))
     try:
         text = content.decode("utf-16" if content[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
     except UnicodeDecodeError:
-        for encoding in ("latin-1", "utf-16-le"):
-            yield "\n".join(_RUN.findall(content.decode(encoding, "replace")))
+        yield "\n".join(_plain_in(content))
+        yield "\n".join(found.decode("utf-16-le", "replace") for found in _WIDE.findall(content))
         return
     if not _XML.match(content):
         yield text
         return
-    # A word may be cut by marks, and marks may part words: both are tried.
     parted = _END.sub("\n", text)
-    yield html.unescape(_MARK.sub("", parted))
     yield html.unescape(_MARK.sub(" ", parted))
-    yield html.unescape("\n".join(found[1] or found[2] for found in _VALUE.finditer(text)))
+    if _GLUED.search(parted):
+        # Marks may also stand in a word.
+        yield html.unescape(_MARK.sub("", parted))
+    values = dict.fromkeys(found[1] or found[2] for found in _VALUE.finditer(text))
+    yield html.unescape("\n".join(values))
+
+
+def _plain_in(content: bytes) -> Iterator[str]:
+    """What stands around letters among bytes that are no text."""
+    done = 0
+    for found in _PLAIN.finditer(content):
+        if found.start() < done:
+            continue
+        before = content[max(done, found.start() - _AROUND) : found.start()]
+        behind = content[found.end() : found.end() + _AROUND]
+        end = _UNFIT.search(behind)
+        done = found.end() + (end.start() if end else len(behind))
+        head = _UNFIT.split(before)[-1]
+        yield (head + content[found.start() : done]).decode("latin-1")
+
+
+def _is_binary(content: bytes) -> bool:
+    head = content[:_LOOKED_AT]
+    return len(_BINARY.findall(head)) > _MOST_BINARY * len(head)
 
 
 def _pdf_said(content: bytes) -> Iterator[str]:
     """The strings of a PDF's part, as they are kept: what a font maps is on its pages."""
     text = content.decode("latin-1")
     shown = ("".join(map(_string, _STRING.finditer(found[1]))) for found in _SHOWN.finditer(text))
-    yield "\n".join(shown)
-    yield "\n".join(map(_string, _STRING.finditer(text)))
+    strings = dict.fromkeys((*shown, *map(_string, _STRING.finditer(text))))
+    # Numbers of a font's signs are no text.
+    yield "\n".join(one for one in strings if not _CONTROL.search(one))
     if _XML.match(content):
         yield from _said(content)
 

@@ -41,21 +41,19 @@ from bethink.documents.upkeep import LibraryUpkeep
 from bethink.documents.uploads import UPLOADS, Uploads
 from bethink.errors import Busy, NotAllowed, UnknownId
 from bethink.feature import BackgroundTask, Feature, OpenFeature, RecallKind, RetentionRule
+from bethink.forgettable import Removal
 from bethink.index import IndexQuery
 from bethink.internet.decoding import decoded
 from bethink.sandbox.choice import Walls
 from bethink.store import Scan, owners_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.documents.model import NewDocument
     from bethink.documents.records import Document, Stage
     from bethink.feature import Surroundings
     from bethink.internet import Internet
     from bethink.principal import Principal
     from bethink.redaction import Redaction
-    from bethink.store import Change
 
 _PAGE: Final = 500
 
@@ -257,9 +255,10 @@ def _open(at: Surroundings) -> OpenFeature:
     forgetting = DocumentForgetting(library)
     upkeep = LibraryUpkeep(library, at.settings.documents_versions_days)
 
-    async def redact(owner: str, gone: Redaction) -> Sequence[Change]:
-        del gone  # nobody can say what an upload holds
-        return await uploads.forgotten(owner)
+    async def redact(owner: str, gone: Redaction) -> Removal:
+        hidden = await forgetting.redact(owner, gone)
+        # Nobody can say what an upload holds.
+        return Removal([*hidden.changes, *await uploads.forgotten(owner)], notes=hidden.notes)
 
     async def clean(owner: str) -> None:
         await forgetting.clean(owner)

@@ -398,13 +398,14 @@ class Forgetting:
         going = {fact.record.id for fact in found.facts}
         parting = await self.memory.parting(owner, going)
         lines = await self.fact_lines.of(owner, going)
+        redacted = await self.features.redact(owner, found.redaction)
         changes: list[Change] = [
             *self.fact_lines.without(lines),
             Put(INTENTS, msgspec.structs.replace(intent, state="traces")),
             await self.announcements.end(owner, intent.id),
             *found.changes(),
             *await self.run_records.forget(owner, found),
-            *await self.features.redact(owner, found.redaction),
+            *redacted.changes,
             *parting,
         ]
         chosen = Selection(intent.facts, intent.cuts, pages=intent.pages)
@@ -421,7 +422,10 @@ class Forgetting:
             doubted=tuple(_doubted(parting, going)),
             records=found.records.ids,
             pages=tuple(erased.pages),
-            outside=outside(has_pages=bool(erased.changes), unreached=len(erased.unreached)),
+            outside=(
+                *redacted.notes,
+                *outside(has_pages=bool(erased.changes), unreached=len(erased.unreached)),
+            ),
         )
 
     async def _of_pages(self, owner: str, found: Occurrences, chosen: Selection) -> Redaction:
