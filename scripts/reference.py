@@ -18,6 +18,7 @@ import msgspec
 from pydantic import BaseModel, SecretStr
 
 from bethink import errors, events
+from bethink.agent.tool_selection import search_tool as search_all_tools
 from bethink.documents.passages import PassageLimits
 from bethink.documents.reading.extraction import Extraction
 from bethink.images.factory import Exchange, OpenAiImages
@@ -25,6 +26,7 @@ from bethink.internet.connect import connect_internet
 from bethink.messages import Attachment
 from bethink.recall.passages import Passages
 from bethink.settings import ALIASES, ENV_PREFIX, Settings
+from bethink.tools import calendar, schedules, tasks
 from bethink.tools.code import code_tools
 from bethink.tools.documents import document_tools
 from bethink.tools.forgetting import forgetting_tools
@@ -36,7 +38,7 @@ from bethink.tools.vault import backlinks_tool, code_tool, search_tool, vault_to
 from bethink.tools.web import web_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pydantic.fields import FieldInfo
 
@@ -191,7 +193,20 @@ def tools() -> Sequence[Tool]:
     web = web_tools(connect_internet(Settings()), 0, 0)
     pages = [*vault_tools(unused), search_tool(unused), backlinks_tool(unused), code_tool(unused, 0)]
     asking = agent_tool(unused, 0)
-    return [*own, *files, *pictures, *web, *code_tools(unused, 0), *pages, asking]
+    nothing: Mapping[object, None] = {}
+    unopened: Any = types.SimpleNamespace(features=types.SimpleNamespace(of=nothing.get))
+    planner = [tool for room in (tasks, calendar, schedules) for tool in room.tools_of(unopened)]
+    return [
+        *own,
+        *planner,
+        *files,
+        *pictures,
+        *web,
+        *code_tools(unused, 0),
+        *pages,
+        asking,
+        search_all_tools(list),
+    ]
 
 
 def _parameters(tool: Tool) -> list[str]:

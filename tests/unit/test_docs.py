@@ -13,6 +13,7 @@ from bethink.settings import Settings, load_settings
 from scripts import reference, reference_doors
 from scripts.reference_doors import FOLDER
 from tests.documents import ROOT, Example, anchors, documents, examples, links
+from tests.house import open_house
 
 HOW_TO = ("mcp-servers", "keep-your-memory-well", "vault", "use-it-from-elsewhere")
 KINDS = {"sh run", "python run", "text part", "sh settings", "toml settings", "python file", "diff apply"}
@@ -99,6 +100,14 @@ PAGES = reference_doors.PAGES | reference.PAGES
 @pytest.mark.parametrize("page", PAGES)
 def test_a_reference_page_says_what_the_program_says(page: str) -> None:
     assert (FOLDER / page).read_text(encoding="utf-8") == PAGES[page]()
+
+
+@pytest.mark.anyio
+async def test_the_tools_page_has_every_tool_of_bethinks_own() -> None:
+    async with open_house() as house:
+        own = {tool.name for tool in house.app.toolbox.all if not tool.source}
+    text = (FOLDER / "tools.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(own) if f"## `{name}`" not in text] == []
 
 
 def test_the_settings_page_names_each_variable_by_which_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
