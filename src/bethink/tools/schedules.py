@@ -34,6 +34,7 @@ Text = Annotated[
 When = Annotated[
     str, Field(max_length=300, description="The user's words: in 20 minutes, every weekday at 8; or ISO 8601")
 ]
+Title = Annotated[str, Field(max_length=MAX_TITLE_CHARS, description="Short title")]
 ScheduleId = Annotated[str, Field(max_length=100, description="Id from list_schedules")]
 
 
@@ -78,9 +79,9 @@ def _create_tool(schedules: Schedules) -> Tool:
         context: ToolContext,
         text: Text,
         when: When,
-        action: Literal["remind", "run", "watch"] = "remind",
+        action: Annotated[Literal["remind", "run", "watch"], Field(description="What happens")] = "remind",
         url: Annotated[str, Field(max_length=MAX_URL_CHARS, description="Page to watch")] = "",
-        title: Annotated[str, Field(max_length=MAX_TITLE_CHARS)] = "",
+        title: Title = "",
     ) -> ToolOutput | Foretold:
         """Have something happen later or regularly: remind the user, run the agent, or watch a page.
 
@@ -125,10 +126,10 @@ def _update_tool(schedules: Schedules) -> Tool:
     async def update_schedule(
         context: ToolContext,
         schedule_id: ScheduleId,
-        when: When | None = None,
+        when: Annotated[str | None, Field(max_length=300, description="As in create_schedule")] = None,
         text: Annotated[str | None, Field(max_length=MAX_TEXT_CHARS, description="New text or task")] = None,
-        title: Annotated[str | None, Field(max_length=MAX_TITLE_CHARS)] = None,
-        url: Annotated[str | None, Field(max_length=MAX_URL_CHARS)] = None,
+        title: Annotated[str | None, Field(max_length=MAX_TITLE_CHARS, description="New title")] = None,
+        url: Annotated[str | None, Field(max_length=MAX_URL_CHARS, description="New page to watch")] = None,
         paused: Annotated[bool | None, Field(description="true pauses it, false resumes it")] = None,
     ) -> ToolOutput | Foretold:
         """Change, pause or resume a schedule; what is left out stays."""

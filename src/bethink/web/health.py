@@ -344,7 +344,10 @@ async def _documents(app: App, caller: Principal) -> DocumentsPart:
 
 
 async def _schedules(app: App, caller: Principal) -> SchedulesPart:
-    lost = await app.features.of(Schedules).outbox.failing(caller)
+    try:
+        lost = await app.features.of(Schedules).outbox.failing(caller)
+    except StorageError as error:
+        return SchedulesPart.by(error.message)
     if not lost:
         return SchedulesPart(status="ok")
     what = "One notice was" if lost == 1 else f"{lost:,} notices were"
