@@ -74,7 +74,7 @@ def test_tasks_stand_by_the_day_they_are_due_and_are_ticked_off(desk: Served, pa
         ("Next 7 days", "Book the night train"),
         ("Without a date", "Learn the second movement"),
     ):
-        expect(_column(page, group).get_by_role("link", name=title)).to_be_visible()
+        expect(page.locator(f"[data-group='{group}']").get_by_role("link", name=title)).to_be_visible()
     expect(_row(page, "Pay the rent")).to_contain_text("Overdue:")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "tasks.png")
@@ -90,7 +90,7 @@ def test_tasks_stand_by_the_day_they_are_due_and_are_ticked_off(desk: Served, pa
     expect(page).to_have_url(re.compile(r"\?due=overdue$"))
     page.get_by_role("button", name="Show all").click()
     page.get_by_label("Search tasks").fill("night train")
-    expect(_column(page, "Best first").locator("[data-row]").first).to_contain_text("Book the night train")
+    expect(page.locator("[data-group='Best first'] [data-row]").first).to_contain_text("Book the night train")
 
 
 def test_a_task_is_written_in_words_and_what_is_understood_shows(desk: Served, page: Page) -> None:
@@ -183,6 +183,23 @@ def test_a_task_is_changed_field_by_field_and_has_parts(desk: Served, page: Page
     expect(pane).to_have_count(0)
     page.get_by_role("button", name="Undo").last.click()
     expect(_row(page, "Move into the new house")).to_be_visible()
+
+
+def test_of_a_long_list_only_what_is_in_view_exists(desk: Served, page: Page) -> None:
+    for number in range(230):
+        _task(desk, f"Task number {number}", due_date=_in(1 + number))
+    page.goto(f"{desk.url}/tasks")
+    expect(_row(page, "Task number 0")).to_be_visible()
+    _row(page, "Task number 0").get_by_role("link").focus()
+    for _ in range(30):
+        page.keyboard.press("j")
+    expect(_row(page, "Task number 30").get_by_role("link")).to_be_focused()
+    assert page.locator("[data-row]").count() < 60
+    # The next page is read on the way.
+    page.evaluate("document.querySelector('.task-list').scrollTop = 1e6")
+    expect(page.locator("h2 small").filter(has_text="222")).to_be_attached()
+    page.evaluate("document.querySelector('.task-list').scrollTop = 1e6")
+    expect(_row(page, "Task number 229")).to_be_visible()
 
 
 def test_on_the_board_tasks_are_carried_by_mouse_and_by_keys(desk: Served, page: Page) -> None:

@@ -9,7 +9,9 @@ export function useListKeys(
   const rows = () => [...(list.current?.querySelectorAll<HTMLElement>("[data-row]") ?? [])];
   const current = () => rows().find((row) => row.contains(document.activeElement));
   const focusOf = (row: HTMLElement | undefined) =>
-    row?.matches("a, button, [tabindex]") ? row : row?.querySelector<HTMLElement>("a, button");
+    row?.matches("a, button, [tabindex]")
+      ? row
+      : (row?.querySelector<HTMLElement>("a") ?? row?.querySelector("button"));
   const move = (by: number) => {
     const all = rows();
     const at = all.findIndex((row) => row.contains(document.activeElement));

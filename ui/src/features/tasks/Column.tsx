@@ -4,7 +4,8 @@ import { ProblemNotice } from "../../kit/pieces";
 import { TaskRow } from "../../planner/TaskRow";
 import type { Drop } from "./Board";
 import { queryOf, type TaskFilter } from "./filter";
-import { type ListProps, More } from "./TaskList";
+import { More } from "./More";
+import type { ListProps } from "./TaskList";
 import { useTasks } from "./useTasks";
 
 type ColumnProps = ListProps & {
@@ -24,10 +25,13 @@ function withDrop(items: readonly Task[], status: Status, drop: Drop | null): re
   return others.toSpliced(at < 0 ? others.length : at, 0, drop.task);
 }
 
+/** How many cards of a column are read at a time. */
+const CARDS = 50;
+
 /** A column of the board. */
 export function Column(props: ColumnProps) {
   const { status, label, filter, drop, current, changes, selection, onOpen, onShown } = props;
-  const tasks = useTasks({ ...queryOf({ ...filter, status }), order: "position" });
+  const tasks = useTasks({ ...queryOf({ ...filter, status }), order: "position", limit: CARDS });
   const items = withDrop(tasks.items, status, drop);
   useEffect(() => onShown(items));
   return (

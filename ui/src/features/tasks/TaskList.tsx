@@ -1,13 +1,13 @@
 import { ListTodo } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { useRef } from "react";
 import type { Task } from "../../api/tasks";
 import { Empty, Skeleton } from "../../kit/pieces";
 import { useListKeys } from "../../kit/useListKeys";
-import { TaskRow } from "../../planner/TaskRow";
 import { grouped } from "../../planner/taskWords";
 import type { TaskChanges } from "../../planner/useTaskChanges";
 import { useKey } from "../../services/useKey";
 import { isFiltered, type TaskFilter } from "./filter";
+import { TaskLines } from "./TaskLines";
 import type { Selected } from "./useSelection";
 import type { Tasks } from "./useTasks";
 
@@ -20,7 +20,7 @@ export type ListProps = {
 
 /** The tasks by when they are due. What was found by words stands as it was found, best first. */
 export function TaskList(props: ListProps & { tasks: Tasks; filter: TaskFilter }) {
-  const { tasks, filter, changes, selection, current, onOpen } = props;
+  const { tasks, filter, changes, selection, onOpen } = props;
   const list = useRef<HTMLDivElement>(null);
   const one = (id: string) => tasks.items.find((each) => each.id === id);
   const act = (work: (task: Task) => unknown) => (id: string) => {
@@ -44,53 +44,9 @@ export function TaskList(props: ListProps & { tasks: Tasks; filter: TaskFilter }
     );
   }
   if (!tasks.items.length) return isFiltered(filter) ? <NoneFit /> : <NoneYet />;
-  const groups = filter.query.trim()
-    ? [{ group: "Best first", tasks: tasks.items }]
-    : grouped(tasks.items);
-  return (
-    <div className="task-list scroll" ref={list}>
-      <div className="page-inner">
-        {groups.map(({ group, tasks: items }) => (
-          <section key={group} aria-label={group}>
-            <h2 className={group === "Overdue" ? "overdue" : ""}>
-              {group} <small>{items.length}</small>
-            </h2>
-            <ul aria-label={`Tasks: ${group}`}>
-              {items.map((task) => (
-                <li key={task.id}>
-                  <TaskRow
-                    task={task}
-                    changes={changes}
-                    selection={selection}
-                    isCurrent={task.id === current}
-                    onOpen={onOpen}
-                  />
-                </li>
-              ))}
-            </ul>
-          </section>
-        ))}
-        {tasks.cursor && <More key={tasks.cursor} onMore={tasks.more} />}
-      </div>
-    </div>
-  );
-}
-
-/** Reads on as soon as it comes into view. */
-export function More({ onMore }: { onMore: () => Promise<void> }) {
-  const end = useRef<HTMLDivElement>(null);
-  const latest = useRef(onMore);
-  latest.current = onMore;
-  useEffect(() => {
-    const watch = new IntersectionObserver(([seen]) => {
-      if (!seen?.isIntersecting) return;
-      watch.disconnect();
-      void latest.current();
-    });
-    if (end.current) watch.observe(end.current);
-    return () => watch.disconnect();
-  }, []);
-  return <div ref={end} className="list-end" />;
+  const isSearch = filter.query.trim() !== "";
+  const groups = isSearch ? [{ group: "Best first", tasks: tasks.items }] : grouped(tasks.items);
+  return <TaskLines list={list} groups={groups} {...props} />;
 }
 
 function NoneFit() {

@@ -18,9 +18,9 @@ const AGAIN_AT_MOST = 2000;
 const nothing: Listed = { items: [], counts: {}, cursor: null, isKnown: false, problem: null };
 
 async function first(query: TaskQuery, least: number): Promise<TaskList> {
-  let page = await tasksApi.list({ ...query, limit: PAGE });
+  let page = await tasksApi.list({ limit: PAGE, ...query });
   while (page.cursor && page.items.length < Math.min(least, AGAIN_AT_MOST)) {
-    const next = await tasksApi.list({ ...query, limit: PAGE, cursor: page.cursor });
+    const next = await tasksApi.list({ limit: PAGE, ...query, cursor: page.cursor });
     page = { ...next, items: [...page.items, ...next.items] };
   }
   return page;
@@ -52,10 +52,14 @@ export function useTasks(query: TaskQuery) {
   }, [read]);
   useNews(plannerNews, read);
   useReturn(read);
+  const reading = useRef<string>(undefined);
   const more = async () => {
+    const { cursor, problem } = listed;
+    if (!cursor || problem || reading.current === cursor) return;
+    reading.current = cursor;
     const mine = asked.current;
     try {
-      const page = await tasksApi.list({ ...wanted, limit: PAGE, cursor: listed.cursor });
+      const page = await tasksApi.list({ limit: PAGE, ...wanted, cursor });
       if (mine !== asked.current) return;
       setListed((now) => {
         const items = [...now.items, ...page.items];
@@ -64,21 +68,11 @@ export function useTasks(query: TaskQuery) {
       });
     } catch (error) {
       if (mine === asked.current) setListed((now) => ({ ...now, problem: asProblem(error) }));
+    } finally {
+      reading.current = undefined;
     }
   };
-  /** Shows a change before the server has answered. */
-  const replace = useCallback((ids: readonly string[], patch: Partial<Task>) => {
-    asked.current += 1;
-    setListed((now) => ({
-      ...now,
-      items: now.items.map((each) => (ids.includes(each.id) ? { ...each, ...patch } : each)),
-    }));
-  }, []);
-  const order = useCallback((items: readonly Task[]) => {
-    asked.current += 1;
-    setListed((now) => ({ ...now, items }));
-  }, []);
-  return { ...listed, read, more, replace, order };
+  return { ...listed, read, more };
 }
 
 export type Tasks = ReturnType<typeof useTasks>;

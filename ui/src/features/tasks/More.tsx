@@ -1,0 +1,18 @@
+import { useEffect, useRef } from "react";
+
+/** Reads on as soon as it comes into view. */
+export function More({ onMore }: { onMore: () => Promise<void> }) {
+  const end = useRef<HTMLDivElement>(null);
+  const latest = useRef(onMore);
+  latest.current = onMore;
+  useEffect(() => {
+    const watch = new IntersectionObserver(([seen]) => {
+      if (!seen?.isIntersecting) return;
+      watch.disconnect();
+      void latest.current();
+    });
+    if (end.current) watch.observe(end.current);
+    return () => watch.disconnect();
+  }, []);
+  return <div ref={end} className="list-end" />;
+}
