@@ -132,9 +132,11 @@ class Interface:
         self._files = _Files(directory=folder, check_dir=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with the page, or hand on to the API."""
+        """Answer with the page, or hand on to the API, which has other methods of `/`."""
         if scope["type"] == "http" and _wants_page(scope) and scope["path"].split("/")[1] in _SHARED:
             await (await self._page(scope))(scope, receive, send)
+        elif scope["type"] == "http" and scope["path"] == "/" and scope["method"] in {"GET", "HEAD"}:
+            await self.file(scope, receive, send)
         else:
             await self._api(scope, receive, send)
 
