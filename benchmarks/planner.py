@@ -25,6 +25,7 @@ from benchmarks.process import can_measure, serving
 from bethink.app import open_app
 from bethink.calendar import Calendar, EventConflict, EventTarget
 from bethink.calendar.service import put
+from bethink.calendar_sync.upkeep import Calendars
 from bethink.clock import to_datetime, to_us
 from bethink.settings import Settings
 from bethink.store import Put
@@ -66,6 +67,10 @@ async def measure_planner(models: Path, peer_python: Path | None) -> Rows:
         async with open_app(settings) as app:
             me = await app.accounts.authenticate(audience="cli")
             rows += await _asked(app, me, made, home=home, peer=_peer_of(peer_python))
+            text = await _written_out(app, me, rows)
+        other = Settings(data_dir=home / "other", models_dir=home / "none", time_zone=_ZONE)
+        async with open_app(other) as app:
+            await _read_in(app, await app.accounts.authenticate(audience="cli"), text, rows=rows)
     if can_measure():
         async with serving(models, BETHINK_MODEL="") as server:
             rows += await _scheduled(server)
@@ -146,6 +151,25 @@ async def _asked(app: App, me: Principal, made: Sequence[Event], *, home: Path, 
     if peer is not None:
         bench.rows += await _compared(calendar, me, made, home=home, peer=peer)
     return bench.rows
+
+
+async def _written_out(app: App, me: Principal, rows: Rows) -> bytes:
+    """All events and tasks as one .ics file."""
+    began = time.perf_counter()
+    text = (await app.features.of(Calendars).files.text(me)).encode()
+    took = time.perf_counter() - began
+    rows.append({"file": "written out", "mb": round(len(text) / 1e6, 1), "s": round(took, 1)})
+    return text
+
+
+async def _read_in(app: App, me: Principal, text: bytes, *, rows: Rows) -> None:
+    """The same into an empty Bethink, and once more where all is known."""
+    for name in ("read in", "read in again"):
+        began = time.perf_counter()
+        taken = await app.features.of(Calendars).files.take(me, text, overwrite=False)
+        took = time.perf_counter() - began
+        row = {"file": name, "mb": round(len(text) / 1e6, 1), "s": round(took, 1)}
+        rows.append(row | {"new": taken.new, "known": taken.known, "refused": taken.refused_count})
 
 
 def _month(number: int) -> tuple[int, int]:

@@ -167,6 +167,28 @@ async def test_the_tools_have_the_documented_schemas() -> None:
         tools["create_calendar_event"].parse('{"title": "x", "date": "today", "duration_minutes": 0}')
 
 
+@pytest.mark.parametrize(
+    ("day", "clock", "said"),
+    [
+        ("tomorrow", "7:15", "2026-12-02T07:15:00"),
+        ("every weekday", "7:15", "2026-12-02T07:15:00"),
+        ("tomorrow", "half past two", "2026-12-02T14:30:00"),
+        ("2026-12-04", "23:59", "2026-12-04T23:59:00"),
+        ("2026-12-04", None, "2026-12-04"),
+    ],
+)
+async def test_a_day_and_a_time_of_day_are_one_start(day: str, clock: str | None, said: str) -> None:
+    async with house_of() as house:
+        tools = {tool.name: tool for tool in calendar_tools(calendar_of(house))}
+        given = tools["create_calendar_event"].parse(
+            json.dumps({"title": "Run", "date": day, "start_time": clock})
+        )
+        answer: Any = await tools["create_calendar_event"].handler(
+            ToolContext(house.me, "", "r", "m"), **given
+        )
+        assert (await calendar_of(house).get(house.me, answer.structured["event"]["id"])).start == said
+
+
 async def test_what_is_written_while_words_from_outside_stand_there_stays_untrusted() -> None:
     async with house_of() as house:
         tools = {tool.name: tool for tool in calendar_tools(calendar_of(house))}

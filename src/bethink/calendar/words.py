@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_LINE: Final = 1_000
 _CLOCK: Final = re.compile(r"[\d:. ]+(?:[ap]\.?m\.?|uhr|o'clock)?", re.IGNORECASE)
+_HH_MM: Final = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _PLACE: Final = re.compile(r"(?<!\S)@(?:\"([^\"]{1,200})\"|([^\W\d_][\w/.-]{0,199}))(?!\S)")
 _TAG: Final = re.compile(r"(?<!\S)#([^\W\d_][\w/-]{0,31})(?!\S)")
 
@@ -118,6 +119,8 @@ def start_of(day: str | None, clock: str | None, now: datetime, *, before: datet
         meant = understood(day, now)
         if clock and isinstance(meant, Recurrence):
             # "Every weekday" and "09:00": the first one of these is still to come.
+            figures = _HH_MM.fullmatch(clock.strip())
+            clock = f"{int(figures[1]):02}:{figures[2]}" if figures else clock
             return times_of(understood(f"{day} at {clock}", now), "date")
         said = times_of(meant, "date")
     if not clock:
@@ -129,6 +132,9 @@ def start_of(day: str | None, clock: str | None, now: datetime, *, before: datet
     if start is None or (isinstance(start, date) and not isinstance(start, datetime) and "end" in said):
         raise NotUnderstood(f"date: “{(day or '')[:60]}” is no single day: say which day is meant.")
     of_day = start.date() if isinstance(start, datetime) else start
+    if figures := _HH_MM.fullmatch(clock.strip()):
+        # Figures of a field that is HH:MM are hours of 24; words may mean the evening.
+        return {**said, "start": datetime.combine(of_day, time(int(figures[1]), int(figures[2])), now.tzinfo)}
     match understood(clock, datetime.combine(of_day, time(), now.tzinfo) - timedelta(minutes=1)):
         case Moment(at) if not day or at.date() == of_day:
             return {**said, "start": datetime.combine(of_day, at.time(), now.tzinfo)}
