@@ -85,7 +85,8 @@ _Query = Annotated[str, Field(min_length=1, max_length=2_000, description="A que
 _Limit = Annotated[
     int | None, Field(ge=1, le=MOST_ENTRIES, description="How many entries at most; the settings' if unset")
 ]
-_Text = Annotated[str, Field(min_length=1)]
+_Said = Annotated[str, Field(min_length=1, description="What the user said")]
+_Answered = Annotated[str, Field(min_length=1, description="What the assistant answered")]
 
 
 def conversation_memory_tools(memory: ConversationMemory) -> list[Tool]:
@@ -98,8 +99,8 @@ def _keeping_tools(memory: ConversationMemory) -> list[Tool]:
     async def store_conversation(
         context: ToolContext,
         conversation_id: _Id,
-        user_message: _Text,
-        assistant_message: _Text,
+        user_message: _Said,
+        assistant_message: _Answered,
         metadata: Annotated[
             dict[str, str] | None, Field(description="What you want to find the turn by, such as user_id")
         ] = None,
