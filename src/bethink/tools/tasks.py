@@ -41,19 +41,20 @@ _CHANGED = (
 
 Status = Literal["backlog", "todo", "in_progress", "blocked", "done", "archived"]
 Priority = Literal["low", "medium", "high", "urgent"]
-_StatusGiven = Annotated[Status | None, Field()]
-_PriorityGiven = Annotated[Priority | None, Field()]
+_StatusGiven = Annotated[Status | None, Field(description="How it stands")]
+_PriorityGiven = Annotated[Priority | None, Field(description="How much it matters")]
 _Title = Annotated[str, Field(max_length=160, description="What is to be done")]
-_Text = Annotated[str | None, Field(max_length=20_000)]
+_Text = Annotated[str | None, Field(max_length=20_000, description="More about it")]
 _DueDate = Annotated[
     str | None, Field(max_length=300, description="Day: YYYY-MM-DD, or the user's own words (Friday week)")
 ]
 _DueAt = Annotated[
     str | None, Field(max_length=300, description="Time: RFC 3339, or words (tomorrow at 5), not both")
 ]
-_Tags = Annotated[list[str] | None, Field(max_length=30)]
-_Hours = Annotated[float | None, Field(ge=0)]
-_Name = Annotated[str | None, Field(max_length=200)]
+_Tags = Annotated[list[str] | None, Field(max_length=30, description="Tags to categorize it")]
+_Hours = Annotated[float | None, Field(ge=0, description="Hours it takes")]
+_Project = Annotated[str | None, Field(max_length=200, description="Project it belongs to")]
+_Tag = Annotated[str | None, Field(max_length=200, description="Only those with this tag")]
 _Parent = Annotated[str | None, Field(max_length=100, description="Id of the task it is a part of")]
 _Rule = Annotated[
     str | None, Field(max_length=1000, description="Words (every 2nd Friday, 3 days after done) or RRULE")
@@ -135,7 +136,7 @@ def _create_task_tool(tasks: Tasks) -> Tool:
         due_at: _DueAt = None,
         status: _StatusGiven = None,
         estimated_hours: _Hours = None,
-        project: _Name = None,
+        project: _Project = None,
         parent: _Parent = None,
         recurrence: _Rule = None,
         reminders: _Minutes = None,
@@ -171,7 +172,7 @@ def _update_task_tool(tasks: Tasks) -> Tool:
     async def update_task(
         context: ToolContext,
         task_id: _Id,
-        title: Annotated[str | None, Field(max_length=160)] = None,
+        title: Annotated[str | None, Field(max_length=160, description="What is to be done")] = None,
         description: _Text = None,
         status: _StatusGiven = None,
         priority: _PriorityGiven = None,
@@ -179,7 +180,7 @@ def _update_task_tool(tasks: Tasks) -> Tool:
         due_at: _DueAt = None,
         tags: _Tags = None,
         estimated_hours: _Hours = None,
-        project: _Name = None,
+        project: _Project = None,
         parent: _Parent = None,
         depends_on: _Needs = None,
         recurrence: _Rule = None,
@@ -216,8 +217,8 @@ def _list_tasks_tool(tasks: Tasks) -> Tool:
         context: ToolContext,
         status: _StatusGiven = None,
         priority: _PriorityGiven = None,
-        tag: _Name = None,
-        project: _Name = None,
+        tag: _Tag = None,
+        project: _Project = None,
         due: _Due = None,
     ) -> ToolOutput:
         """List the user's tasks, those due first. Without a status, the open ones."""
@@ -235,7 +236,7 @@ def _search_tasks_tool(tasks: Tasks) -> Tool:
     @_task_tool(effect="read", label="Search tasks: {query}", output=TaskListData, cues=_ABOUT)
     async def search_tasks(
         context: ToolContext,
-        query: Annotated[str, Field(min_length=1, max_length=500)],
+        query: Annotated[str, Field(min_length=1, max_length=500, description="What it is about")],
         status: _StatusGiven = None,
         priority: _PriorityGiven = None,
     ) -> ToolOutput:

@@ -161,8 +161,12 @@ def _daytime(match: re.Match[str], _today: date) -> Part:
 
 
 def _zone(match: re.Match[str], _today: date) -> Part:
-    name = match["z"]
-    return ZonePart("UTC" if name.upper() in {"UTC", "GMT", "Z"} else name)
+    name, offset = match["z"], match["o"]
+    zone = "UTC" if name.upper() in {"UTC", "GMT"} else name
+    if not offset:
+        return ZonePart(zone)
+    by = timedelta(hours=int(offset[1:3]), minutes=int(offset[4:6]))
+    return ZonePart(zone, -by if offset[0] == "-" else by)
 
 
 _HALF: Final = r"(?P<half>a\.?m\.?|p\.?m\.?)"
@@ -221,7 +225,8 @@ CLOCK_FORMS: Final[tuple[Form, ...]] = (
     ),
     form(r"(?P<p>tonight|morgens|vormittags|nachmittags|abends|nachts)", _daytime),
     form(
-        r"\(?(?P<z>(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)/[A-Za-z_]+(?:/[A-Za-z_]+)?|UTC|GMT)\)?",
+        r"\(?(?P<z>(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)"
+        r"/[A-Za-z_]+(?:/[A-Za-z_]+)?|UTC|GMT)(?:,\s*UTC(?P<o>[+-]\d\d:\d\d))?\)?",
         _zone,
     ),
 )

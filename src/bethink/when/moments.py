@@ -414,7 +414,10 @@ def _meant(parts: Sequence[Part], now: datetime) -> list[Understood]:
         now = _in_zone(now, zone.name)
     if phrase.rules:
         return [recurrence_of(phrase, now)]
-    return _single_time(phrase, now)
+    found = _single_time(phrase, now)
+    if zone is not None and zone.offset is not None:
+        found = [one for one in found if not isinstance(one, Moment) or one.at.utcoffset() == zone.offset]
+    return found
 
 
 def _in_zone(now: datetime, name: str) -> datetime:

@@ -110,9 +110,10 @@ class CountPart:
 
 @dataclass(frozen=True, slots=True)
 class ZonePart:
-    """The zone in which the time is meant."""
+    """The zone in which the time is meant; its `offset` tells which of two equal hours."""
 
     name: str
+    offset: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
