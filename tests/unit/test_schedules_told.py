@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from bethink.errors import AddressRefused, BadInput
@@ -22,6 +23,7 @@ from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.schedules.channels import checked_email, webhook_signature
 from bethink.schedules.delivery import PAUSES_S, DeliveryChange
+from bethink.schedules.feature import parsed
 from bethink.schedules.records import DELIVERIES, Delivery
 from bethink.schedules.web_push import Browser, Vapid, sealed
 from bethink.store import Scan
@@ -414,3 +416,35 @@ async def test_a_model_schedules_in_the_words_of_its_user_and_says_what_was_unde
         await plan.look(HOUR / 3)
         assert (await plan.said(place))[-1] == "Reminder: Call Bruna"
         assert len((await plan.schedules.list(plan.house.me)).items) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"recurrence": "FREQ=NEVER"},
+        {"start": "soon"},
+        {"start": ""},
+        {"zone": "Mars/Base"},
+        {"recurrence": "FREQ=DAILY;UNTIL=20200101", "start": "2026-01-01T09:00"},
+        {"recurrence": ""},
+        {"at": "2026-12-04T09:00:00Z"},
+        {"action": "explode"},
+        {"text": ""},
+        {"id": "../x"},
+        {"url": "javascript:alert(1)", "action": "watch"},
+    ],
+)
+def test_a_schedule_of_a_file_is_checked_as_strictly_as_a_new_one(wrong: dict[str, Any]) -> None:
+    line = {
+        "id": "s1",
+        "title": "Stand up",
+        "action": "remind",
+        "text": "Stand up",
+        "created_at": "2026-01-01T00:00:00Z",
+        "updated_at": "2026-01-01T00:00:00Z",
+        "start": "2026-01-01T09:00",
+        "recurrence": "FREQ=DAILY",
+    }
+    assert parsed(line).text == "Stand up"
+    with pytest.raises((BadInput, msgspec.ValidationError)):
+        parsed(line | wrong)

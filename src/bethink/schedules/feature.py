@@ -40,7 +40,7 @@ from bethink.schedules.records import (
     item_of,
 )
 from bethink.schedules.service import Schedules, checked
-from bethink.schedules.timing import QuietHours
+from bethink.schedules.timing import QuietHours, check_timing
 from bethink.schedules.work import Work
 from bethink.store import Delete, Scan, items_of, pages_of, records_of
 
@@ -143,6 +143,18 @@ class _Texts:
         return replace(each[0], find=find, take=take)
 
 
+def parsed(document: Mapping[str, Any]) -> Schedule:
+    """The schedule of a line of an export file, checked as strictly as a new one.
+
+    Raises:
+        BadInput, msgspec.ValidationError: it is none.
+    """
+    schedule = msgspec.convert(with_times(dict(document), time_of), Schedule)
+    checked_id(schedule.id)
+    check_timing(schedule)
+    return checked(schedule)
+
+
 def _form(schedules: Schedules, acting: OnBehalfOf) -> DocumentForm:
     store = schedules.store
 
@@ -155,11 +167,6 @@ def _form(schedules: Schedules, acting: OnBehalfOf) -> DocumentForm:
             found = [msgspec.to_builtins(item.record) for item in page]
             yield [{"kind": KIND, **with_times(schedule, rfc3339)} for schedule in found]
 
-    def parse(document: Mapping[str, Any]) -> Schedule:
-        schedule = msgspec.convert(with_times(dict(document), time_of), Schedule)
-        checked_id(schedule.id)
-        return checked(schedule)
-
     async def restore(owner: str, given: Sequence[Schedule], is_preview: bool) -> Sequence[str]:  # noqa: FBT001 - as DocumentForm has it
         here = await store.get(SCHEDULES, owner, [one.id for one in given])
         new = [one for one, known in zip(given, here, strict=True) if known is None]
@@ -171,7 +178,7 @@ def _form(schedules: Schedules, acting: OnBehalfOf) -> DocumentForm:
         ]
 
     return DocumentForm(
-        kind=KIND, export=export, parse=parse, restore=restore, made_at=lambda schedule: schedule.created_at
+        kind=KIND, export=export, parse=parsed, restore=restore, made_at=lambda schedule: schedule.created_at
     )
 
 

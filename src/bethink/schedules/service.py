@@ -399,7 +399,9 @@ def checked_address(url: str) -> str:
     url = url if "://" in url else f"https://{url}"
     try:
         parts = urlsplit(url)
-        is_page = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
+        # An odd port raises.
+        has_host = bool(parts.hostname) and parts.port != 0
+        is_page = parts.scheme in ("http", "https") and has_host and not parts.username
     except ValueError:
         is_page = False
     if not is_page:

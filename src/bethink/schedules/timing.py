@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bethink.clock import shown_in, to_datetime, to_us
 from bethink.errors import BadInput
@@ -85,6 +85,23 @@ def _recurring(rule: str, first: datetime | date | None, now: datetime) -> Timin
         raise BadInput(f"This is over: {words(kept)}.")
     named = "" if str(zone) == str(now.tzinfo) else str(zone)
     return Timing(start=local.isoformat(timespec="minutes"), recurrence=kept, zone=named)
+
+
+def check_timing(schedule: Schedule) -> None:
+    """Refuse a schedule from elsewhere whose times cannot be worked out.
+
+    Raises:
+        BadInput: its zone, its start or its rule is none, or it has neither a time nor a rule.
+    """
+    try:
+        zone = ZoneInfo(schedule.zone or "UTC")
+        if schedule.recurrence:
+            start = datetime.fromisoformat(schedule.start)
+            kept_rule(schedule.recurrence, start.replace(tzinfo=None), zone)
+    except (ValueError, ZoneInfoNotFoundError) as error:
+        raise BadInput("start is a local time such as 2026-12-04T09:00, zone an IANA name.") from error
+    if bool(schedule.recurrence) is (schedule.at is not None):
+        raise BadInput("A schedule has either `at`, or a `recurrence` with its `start`.")
 
 
 def next_due(schedule: Schedule, after: int, owner_zone: str) -> int | None:
