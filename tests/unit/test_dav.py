@@ -108,6 +108,8 @@ async def test_a_phone_finds_the_calendars_from_the_name_of_the_host_alone() -> 
             assert prop is not None
             assert prop.find(f"{DAV}resourcetype", f"{CALDAV}calendar") is not None
             assert prop.text_of(f"{SERVER}getctag")
+        # The page stands at the same address.
+        assert (await phone.http.get("/")).status_code == 200
         options = await phone.ask("OPTIONS", EVENTS)
         assert "calendar-access" in options.headers["dav"]
 

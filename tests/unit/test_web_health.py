@@ -74,6 +74,7 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
         "schedules": "ok",
         "redis": "off",
         "vault": "off",
+        "calendar": "off",
         "memory": "ok",
         "memory_agent": "ok",
         "background": "ok",

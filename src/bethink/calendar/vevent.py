@@ -405,9 +405,6 @@ class EventComponents:
         for one in incoming:
             before = held.get(one.uid)
             etag = _etag(before) if before else ""
-            if one.if_etag is not None and one.if_etag != etag:
-                outcomes.append(ComponentOutcome("conflict", etag))
-                continue
             try:
                 event = self._made(principal, one, before.record if before else None)
             except (BadInput, OverflowError, ValueError) as error:
@@ -416,6 +413,9 @@ class EventComponents:
                 continue
             if before is not None and _same(event, before.record):
                 outcomes.append(ComponentOutcome("known", etag))
+                continue
+            if one.if_etag is not None and one.if_etag != etag:
+                outcomes.append(ComponentOutcome("conflict", etag))
                 continue
             version = before.version if before else 0
             changes.append(put(event, version))

@@ -117,7 +117,7 @@ class ServedCalendars:
         (outcome,) = await self.forms()[form].put(principal, [found.incoming(if_etag, untrusted=False)])
         if outcome.kind == "refused":
             raise BadInput(outcome.why)
-        if outcome.kind == "conflict":
+        if outcome.kind == "conflict" or (outcome.kind == "known" and if_etag == ""):
             raise Conflict
         await self._name(principal.owner, form, name, uid=found.uid, other=other)
         return outcome.kind == "new"

@@ -360,12 +360,12 @@ class TaskComponents:
             if isinstance(found, str):
                 outcomes.append(ComponentOutcome("refused", why=found))
                 continue
-            if one.if_etag is not None and one.if_etag != (_etag(before) if before else ""):
-                outcomes.append(ComponentOutcome("conflict", _etag(before) if before else ""))
-                continue
             task = await self._made(principal, one, before, found=found, ids=ids, ends=ends)
             if before is not None and _same(task, before.record):
                 outcomes.append(ComponentOutcome("known", _etag(before)))
+                continue
+            if one.if_etag is not None and one.if_etag != (_etag(before) if before else ""):
+                outcomes.append(ComponentOutcome("conflict", _etag(before) if before else ""))
                 continue
             version = before.version if before else 0
             changes.append(_put(task, version))
