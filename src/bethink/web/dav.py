@@ -13,8 +13,6 @@ from urllib.parse import quote
 
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
-from fastapi.routing import APIRoute
-from starlette.routing import Match
 
 from bethink.calendar_sync.served import ServedText, UidTaken
 from bethink.calendar_sync.upkeep import Calendars
@@ -26,24 +24,12 @@ from bethink.ical.values import unescaped, when
 from bethink.web.deps import SEES_ALL, Caller, Served
 
 if TYPE_CHECKING:
-    from starlette.types import Scope
-
     from bethink.app import App
     from bethink.calendar_sync.records import ServedObject
     from bethink.principal import Principal
 
 
-class _ForItsMethods(APIRoute):
-    """A route that has no say about other methods: at the root of the host stands the page."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether it answers a request."""
-        match, child = super().matches(scope)
-        return (Match.NONE, {}) if match is Match.PARTIAL else (match, child)
-
-
 router = APIRouter(tags=["calendar"], include_in_schema=False)
-_root = APIRouter(tags=["calendar"], include_in_schema=False, route_class=_ForItsMethods)
 
 _METHODS: Final = (
     *("OPTIONS", "PROPFIND", "REPORT", "GET", "HEAD", "PUT", "DELETE"),
@@ -135,7 +121,7 @@ async def find_calendars() -> Response:
     return Response(status_code=301, headers={"Location": _ROOT})
 
 
-@_root.api_route("/", methods=["PROPFIND"], dependencies=[SEES_ALL])
+@router.api_route("/", methods=["PROPFIND"], dependencies=[SEES_ALL])
 @router.api_route("/dav", methods=list(_METHODS), dependencies=[SEES_ALL])
 @router.api_route("/dav/{path:path}", methods=list(_METHODS), dependencies=[SEES_ALL])
 async def answer_calendar_client(request: Request, app: Served, caller: Caller, path: str = "") -> Response:
@@ -520,7 +506,6 @@ def _error(status: int, condition: str, told: str = "") -> Response:
     return Response(written(made(f"{DAV}error", made(condition), *more)), status, media_type=_XML)
 
 
-router.include_router(_root)
 _ANSWERS: Final[Mapping[str, Callable[[_Asked], Awaitable[Response]]]] = {
     "OPTIONS": _options,
     "PROPFIND": _propfind,
