@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from bethink.tool import Tool
 
 _calendar_tool = partial(tool, family="calendar", rare=True)
+_EVENT = ("calendar", "meeting", "appointment", "event", "kalender", "termin", "treffen", "besprechung")
+_WHEN = (
+    "today", "tomorrow", "tonight", "week", "agenda", "free", "busy",
+    "heute", "morgen", "übermorgen", "woche", "anstehen", "steht an",
+)  # fmt: skip
+_NEW = (*_EVENT, "schedule", "book", "meet", "invite", "birthday", "vereinbar", "verabred", "geburtstag")
+_MOVED = (*_EVENT, "move", "reschedule", "postpone", "cancel", "verschieb", "verleg", "absag")
+_FREE = ("free time", "free slot", "when free", "available", "slot", "frei wann", "freie zeit", "find time")
+"""What people say who want a tool."""
 _MOST = 50
 """Instances of one answer: more are no list that a model reads."""
 
@@ -113,7 +122,9 @@ def calendar_tools(calendar: Calendar) -> list[Tool]:
 
 
 def _get_tool(calendar: Calendar) -> Tool:
-    @_calendar_tool(effect="read", label="Look into the calendar", output=EventsAnswer)
+    @_calendar_tool(
+        effect="read", label="Look into the calendar", output=EventsAnswer, cues=(*_EVENT, *_WHEN)
+    )
     async def get_calendar_events(
         context: ToolContext,
         start_date: _DayOrNone = None,
@@ -146,7 +157,9 @@ def _get_tool(calendar: Calendar) -> Tool:
 
 
 def _create_tool(calendar: Calendar) -> Tool:
-    @_calendar_tool(effect="write", label="Put {title} into the calendar, {date}", output=ChangeAnswer)
+    @_calendar_tool(
+        effect="write", label="Put {title} into the calendar, {date}", output=ChangeAnswer, cues=_NEW
+    )
     async def create_calendar_event(
         context: ToolContext,
         title: _Title,
@@ -184,7 +197,7 @@ def _create_tool(calendar: Calendar) -> Tool:
 
 
 def _update_tool(calendar: Calendar) -> Tool:
-    @_calendar_tool(effect="write", label="Change event {event_id}", output=ChangeAnswer)
+    @_calendar_tool(effect="write", label="Change event {event_id}", output=ChangeAnswer, cues=_MOVED)
     async def update_calendar_event(
         context: ToolContext,
         event_id: _EventId,
@@ -244,6 +257,7 @@ def _delete_tool(calendar: Calendar) -> Tool:
         label="Delete event {event_id}",
         foretell=foretell,
         output=ChangeAnswer,
+        cues=("delete event", "delete meeting", "cancel", "absag", "lösch termin"),
     )
     async def delete_calendar_event(
         context: ToolContext, event_id: _EventId, scope: _ScopeOf = None
@@ -256,7 +270,7 @@ def _delete_tool(calendar: Calendar) -> Tool:
 
 
 def _free_tool(calendar: Calendar) -> Tool:
-    @_calendar_tool(effect="read", label="Look for free time", output=FreeTimesAnswer)
+    @_calendar_tool(effect="read", label="Look for free time", output=FreeTimesAnswer, cues=_FREE)
     async def find_free_time(
         context: ToolContext,
         duration_minutes: Annotated[int, Field(gt=0, le=44_640)] = 60,

@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from bethink.tool import Tool
 
 _schedule_tool = partial(tool, rare=True, family="schedules")
+_LATER = (
+    "remind", "reminder", "schedule", "every", "daily", "weekly", "hourly", "watch", "notify",
+    "tell when", "alert",
+    "erinner", "jede", "jeden", "täglich", "wöchentlich", "stündlich", "beobacht",
+    "sag bescheid", "benachrichtig",
+)  # fmt: skip
+_HELD = ("schedule", "reminder", "erinnerung", "zeitplan")
+_CHANGED = (*_HELD, "snooze", "pause", "resume", "stop reminding", "später erinner")
+"""What people say who want a tool."""
 _LISTED = 50
 _DONE_BY: dict[str, str] = {
     "remind": "Reminder",
@@ -74,7 +83,9 @@ def tools_of(at: Surroundings) -> list[Tool]:
 
 
 def _create_tool(schedules: Schedules) -> Tool:
-    @_schedule_tool(effect="write", label="Schedule “{text}”: {when}", may_ask=True, output=ScheduleOut)
+    @_schedule_tool(
+        effect="write", label="Schedule “{text}”: {when}", may_ask=True, output=ScheduleOut, cues=_LATER
+    )
     async def create_schedule(
         context: ToolContext,
         text: Text,
@@ -105,7 +116,7 @@ def _create_tool(schedules: Schedules) -> Tool:
 
 
 def _list_tool(schedules: Schedules) -> Tool:
-    @_schedule_tool(effect="read", label="List schedules", output=SchedulesOut)
+    @_schedule_tool(effect="read", label="List schedules", output=SchedulesOut, cues=_HELD)
     async def list_schedules(context: ToolContext) -> ToolOutput:
         """List reminders, scheduled runs and watched pages, with when they are due and how they last went."""
         page = await schedules.list(context.principal, limit=_LISTED)
@@ -122,7 +133,9 @@ def _list_tool(schedules: Schedules) -> Tool:
 
 
 def _update_tool(schedules: Schedules) -> Tool:
-    @_schedule_tool(effect="write", label="Change schedule {schedule_id}", may_ask=True, output=ScheduleOut)
+    @_schedule_tool(
+        effect="write", label="Change schedule {schedule_id}", may_ask=True, output=ScheduleOut, cues=_CHANGED
+    )
     async def update_schedule(
         context: ToolContext,
         schedule_id: ScheduleId,
@@ -159,6 +172,7 @@ def _delete_tool(schedules: Schedules) -> Tool:
         label="Delete schedule {schedule_id}",
         foretell=foretell,
         output=ScheduleDeleted,
+        cues=("delete schedule", "delete reminder", "stop reminding", "lösch erinnerung"),
     )
     async def delete_schedule(context: ToolContext, schedule_id: ScheduleId) -> ToolOutput:
         """Delete a schedule with its history. To stop it for a while, pause it instead."""
