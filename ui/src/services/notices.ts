@@ -7,9 +7,12 @@ import { SharedSource } from "./sharedSource";
 import { Store } from "./store";
 import type { Toasts } from "./toasts";
 
+const LOOK_MS = 30_000;
+
 export class Notices {
   readonly unseen = new Store<readonly Notice[]>([]);
   #source: SharedSource | null = null;
+  #timer: ReturnType<typeof setInterval> | undefined;
   readonly #router: Router;
   readonly #toasts: Toasts;
   readonly #onNew: () => void;
@@ -22,17 +25,24 @@ export class Notices {
 
   start(): void {
     void this.read();
+    // Without locks each tab would hold a stream of its own, and a browser has six connections to a server.
+    if (!navigator.locks) {
+      this.#timer ??= setInterval(() => void this.#look(), LOOK_MS);
+      return;
+    }
     this.#source ??= new SharedSource("bethink.notices", {
       address: () => "/schedules/notices/events",
       place: () => "",
       onOpen: () => void this.read(),
-      onTold: ({ data }) => this.#hear(data),
+      onTold: ({ data }) => this.#hear(JSON.parse(data) as Notice),
     });
   }
 
   stop = (): void => {
     this.#source?.close();
     this.#source = null;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
     this.unseen.set([]);
   };
 
@@ -60,11 +70,14 @@ export class Notices {
     this.#router.go(notice.link || "/today");
   };
 
-  #hear(data: string): void {
-    const notice = JSON.parse(data) as Partial<Notice>;
-    const { id } = notice;
-    if (!id || this.unseen.get().some((each) => each.id === id)) return;
-    const whole = notice as Notice;
+  async #look(): Promise<void> {
+    if (document.visibilityState !== "visible") return;
+    const { items } = await noticesApi.unseen().catch(() => ({ items: [] }));
+    for (const notice of items.toReversed()) this.#hear(notice);
+  }
+
+  #hear(whole: Notice): void {
+    if (!whole.id || this.unseen.get().some(({ id }) => id === whole.id)) return;
     this.unseen.set([whole, ...this.unseen.get()]);
     const text =
       whole.text && whole.text !== whole.title ? `${whole.title}: ${whole.text}` : whole.title;
