@@ -13,10 +13,12 @@ import subprocess
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import anyio.to_thread
 import msgspec
 
 from benchmarks import CLONE, planner_corpus
@@ -24,6 +26,7 @@ from benchmarks.meter import Meter
 from benchmarks.process import can_measure, serving
 from bethink.app import open_app
 from bethink.calendar import Calendar, EventConflict, EventTarget
+from bethink.calendar.series import zone_of
 from bethink.calendar.service import put
 from bethink.calendar_sync.upkeep import Calendars
 from bethink.clock import to_datetime, to_us
@@ -174,7 +177,7 @@ async def _read_in(app: App, me: Principal, text: bytes, *, rows: Rows) -> None:
 
 def _month(number: int) -> tuple[int, int]:
     """The weeks that a month's page shows, in microseconds UTC."""
-    first = datetime(2024 + number // 12, number % 12 + 1, 1, tzinfo=UTC)
+    first = datetime(2024 + number // 12, number % 12 + 1, 1, tzinfo=zone_of(_ZONE))
     begin = first - timedelta(days=first.weekday())
     return to_us(begin), to_us(begin + timedelta(days=42))
 
@@ -203,19 +206,20 @@ async def _free(calendar: Calendar, me: Principal, start: int) -> None:
     await calendar.free(me, start=start, end=end, minutes=60)
 
 
+def asked_peer(peer: Path, home: Path, *, made: Sequence[Event], ranges: Sequence[tuple[int, int]]) -> Any:  # noqa: ANN401 - JSON
+    """What recurring-ical-events finds in these ranges, and how long it took."""
+    (home / "calendar.ics").write_text(planner_corpus.ics(made), encoding="utf-8", newline="")
+    (home / "ranges.json").write_text(json.dumps(ranges), encoding="utf-8")
+    subprocess.run([peer, _PROGRAM, home, _ZONE], check=True)
+    return json.loads((home / "peer.json").read_text(encoding="utf-8"))
+
+
 async def _compared(
     calendar: Calendar, me: Principal, made: Sequence[Event], *, home: Path, peer: Path
 ) -> Rows:
     """The month view beside recurring-ical-events, and whether both find the same."""
-    import anyio.to_thread
-
     ranges = [_month(number) for number in range(12, 24)]
-    results = home / "peer.json"
-    (home / "calendar.ics").write_text(planner_corpus.ics(made), encoding="utf-8", newline="")
-    (home / "ranges.json").write_text(json.dumps(ranges), encoding="utf-8")
-    command = [peer, _PROGRAM, home / "calendar.ics", home / "ranges.json", results]
-    await anyio.to_thread.run_sync(lambda: subprocess.run(command, check=True))
-    theirs = json.loads(results.read_text(encoding="utf-8"))
+    theirs = await anyio.to_thread.run_sync(partial(asked_peer, peer, home, made=made, ranges=ranges))
     ids = {event.id for event in made}
     differing, ours = 0, list[float]()
     for (low, high), other in zip(ranges, theirs["ranges"], strict=True):

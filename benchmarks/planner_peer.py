@@ -1,4 +1,4 @@
-"""recurring-ical-events, measured by its own Python: `PYTHON planner_peer.py FILE.ics RANGES.json RESULTS`.
+"""recurring-ical-events, measured by its own Python: `PYTHON planner_peer.py FOLDER ZONE`.
 
 `planner` starts it. It imports nothing of Bethink, which is not installed there.
 """
@@ -12,25 +12,26 @@ import time
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 
-def main(file: str, ranges: str, results: str) -> None:
-    """Write how long each range took, and what was found in it."""
+def main(folder: str, zone: str) -> None:
+    """Write how long each range of `ranges.json` took in `calendar.ics`, and what was found in it."""
     icalendar: Any = importlib.import_module("icalendar")
     recurring: Any = importlib.import_module("recurring_ical_events")
     started = time.perf_counter()
-    calendar = icalendar.Calendar.from_ical(Path(file).read_bytes())
+    calendar = icalendar.Calendar.from_ical((Path(folder) / "calendar.ics").read_bytes())
     parsed = time.perf_counter()
     query = recurring.of(calendar)
     told: dict[str, Any] = {"parse_ms": (parsed - started) * 1000, "ranges": []}
-    for low, high in json.loads(Path(ranges).read_text(encoding="utf-8")):
-        begin, end = (datetime.fromtimestamp(at / 1_000_000, UTC) for at in (low, high))
+    for low, high in json.loads((Path(folder) / "ranges.json").read_text(encoding="utf-8")):
+        begin, end = (datetime.fromtimestamp(at / 1_000_000, ZoneInfo(zone)) for at in (low, high))
         began = time.perf_counter()
         found = query.between(begin, end)
         took = (time.perf_counter() - began) * 1000
         said = [[str(one["SUMMARY"]), _at(one["DTSTART"].dt), _at(one["DTEND"].dt)] for one in found]
         told["ranges"].append({"ms": took, "found": sorted(said)})
-    Path(results).write_text(json.dumps(told), encoding="utf-8")
+    (Path(folder) / "peer.json").write_text(json.dumps(told), encoding="utf-8")
 
 
 def _at(moment: date) -> str:

@@ -40,19 +40,24 @@ Scope = Literal["this", "following", "all"]
 _Day = Annotated[str, Field(max_length=100, description="Day, in words or YYYY-MM-DD")]
 _DayOrNone = Annotated[str | None, Field(max_length=100, description="Day, in words or YYYY-MM-DD")]
 _Clock = Annotated[str | None, Field(max_length=60, description="HH:MM; none: the whole day")]
-_Minutes = Annotated[int | None, Field(gt=0, le=5_270_400)]
-_Title = Annotated[str, Field(max_length=300)]
-_Line = Annotated[str | None, Field(max_length=500)]
-_Text = Annotated[str | None, Field(max_length=20_000)]
+_Minutes = Annotated[int | None, Field(gt=0, le=5_270_400, description="How long it takes; 60 by itself")]
+_Title = Annotated[str, Field(max_length=300, description="What it is called")]
+_NewTitle = Annotated[str | None, Field(max_length=300, description="What it is called")]
+_Place = Annotated[str | None, Field(max_length=500, description="Where it is")]
+_Query = Annotated[str | None, Field(max_length=500, description="Only what holds or answers this")]
+_Text = Annotated[str | None, Field(max_length=20_000, description="What it is about")]
 _Type = Annotated[
     str | None, Field(max_length=32, description="meeting, appointment, reminder, deadline, birthday, …")
 ]
 _People = Annotated[list[str] | None, Field(max_length=200, description="Names or e-mail addresses")]
 _Reminders = Annotated[list[int] | None, Field(max_length=10, description="Minutes before")]
+_Status = Annotated[
+    Literal["confirmed", "tentative", "cancelled"] | None, Field(description="Whether it takes place")
+]
 _Rule = Annotated[
     str | None, Field(max_length=500, description="Words such as every 2nd Friday, or an RRULE")
 ]
-_EventId = Annotated[str, Field(max_length=200)]
+_EventId = Annotated[str, Field(max_length=200, description="As get_calendar_events gives it")]
 _ScopeOf = Annotated[
     Scope | None, Field(description="What of a series: by itself the instance that is named")
 ]
@@ -130,7 +135,7 @@ def _get_tool(calendar: Calendar) -> Tool:
         start_date: _DayOrNone = None,
         end_date: _DayOrNone = None,
         event_type: _Type = None,
-        query: _Line = None,
+        query: _Query = None,
     ) -> ToolOutput:
         """List calendar events; by itself of the next seven days."""
         start, end = await _range(calendar, context.principal, start_date, end_date)
@@ -167,7 +172,7 @@ def _create_tool(calendar: Calendar) -> Tool:
         start_time: _Clock = None,
         duration_minutes: _Minutes = None,
         event_type: _Type = None,
-        location: _Line = None,
+        location: _Place = None,
         attendees: _People = None,
         reminders: _Reminders = None,
         recurrence: _Rule = None,
@@ -201,17 +206,17 @@ def _update_tool(calendar: Calendar) -> Tool:
     async def update_calendar_event(
         context: ToolContext,
         event_id: _EventId,
-        title: _Line = None,
+        title: _NewTitle = None,
         date: _DayOrNone = None,
         start_time: _Clock = None,
         duration_minutes: _Minutes = None,
         event_type: _Type = None,
-        location: _Line = None,
+        location: _Place = None,
         attendees: _People = None,
         reminders: _Reminders = None,
         recurrence: _Rule = None,
         description: _Text = None,
-        status: Literal["confirmed", "tentative", "cancelled"] | None = None,
+        status: _Status = None,
         scope: _ScopeOf = None,
         *,
         allow_conflict: _Overlap = False,
@@ -273,7 +278,7 @@ def _free_tool(calendar: Calendar) -> Tool:
     @_calendar_tool(effect="read", label="Look for free time", output=FreeTimesAnswer, cues=_FREE)
     async def find_free_time(
         context: ToolContext,
-        duration_minutes: Annotated[int, Field(gt=0, le=44_640)] = 60,
+        duration_minutes: Annotated[int, Field(gt=0, le=44_640, description="At least so long")] = 60,
         start_date: _DayOrNone = None,
         end_date: _DayOrNone = None,
         day_start: Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$", description="HH:MM")] = "09:00",
