@@ -345,6 +345,7 @@ async def test_history_goes_after_its_time() -> None:
     ("fields", "said"),
     [
         ({"text": "", "when": "tomorrow"}, "Say in `text`"),
+        ({"text": "\0", "when": "tomorrow"}, "Say in `text`"),
         ({"text": "x", "when": ""}, "No time was given"),
         ({"text": "x", "when": "sometime"}, "no time that can be understood"),
         ({"text": "x", "when": "2020-01-01T09:00"}, "is over: give a time to come"),

@@ -7,6 +7,7 @@ again, later each time, and then given up: its owner reads so on the page.
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -14,8 +15,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from bethink.clock import hashed_id
-from bethink.errors import BadInput, Busy, Conflict, DeliveryError, UnknownId
-from bethink.internet.addresses import checked_url
+from bethink.errors import AddressRefused, BadInput, Busy, Conflict, DeliveryError, UnknownId, WebError
+from bethink.internet.addresses import checked_url, port_of
 from bethink.internet.http_get import ready
 from bethink.schedules.channels import (
     Letter,
@@ -301,6 +302,8 @@ class Outbox:
         email = was.email if change.email is msgspec.UNSET else change.email.strip()
         if email and self.mail is None and email != was.email:
             raise BadInput("No mail server is set: BETHINK_SMTP_URL=smtps://user:password@host.")
+        if url and url != was.webhook_url:
+            await self._check_webhook(url)
         now = msgspec.structs.replace(
             was,
             email=checked_email(email) if email else "",
@@ -311,6 +314,15 @@ class Outbox:
         )
         await self.store.commit(principal.owner, [Put(DELIVERY_SETTINGS, now, held.version)])
         return now, secret
+
+    async def _check_webhook(self, url: str) -> None:
+        """Refuse an address that may not be opened; one that cannot be found now may be found later."""
+        address = checked_url(url)
+        with suppress(WebError):
+            try:
+                await self.gate.addresses(address.host, port_of(address))
+            except AddressRefused as error:
+                raise BadInput(str(error)) from error
 
     @retry_conflicts
     async def vapid(self, principal: Principal) -> Vapid:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -47,6 +48,7 @@ MAX_TITLE_CHARS = 160
 MAX_TEXT_CHARS = 4_000
 MAX_URL_CHARS = 2_000
 MAX_SCHEDULES = 10_000
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LEAST_BUDGET = 1_000
 _LEAST_MINUTES = 5
 """Between two runs or looks: a reminder may come each minute."""
@@ -311,7 +313,8 @@ class Schedules:
 
         Those of that very time may come again.
         """
-        at, last = self.clock.now_us() if since is None else since, frozenset[str]()
+        now = self.clock.now_us()
+        at, last = now if since is None else min(since, now), frozenset[str]()
         async with self.bus.subscribe(NOTICED) as news:
             if since is not None and (found := await self._told(principal, at)):
                 at, last = found[-1].at, frozenset(one.id for one in found)
@@ -367,7 +370,10 @@ def checked(schedule: Schedule) -> Schedule:
     Raises:
         BadInput: something of it is not fit; the sentence says what.
     """
-    text, title, url = schedule.text.strip(), " ".join(schedule.title.split()), schedule.url.strip()
+    text, title, url = (
+        _CONTROL.sub("", part).strip() for part in (schedule.text, schedule.title, schedule.url)
+    )
+    title = " ".join(title.split())
     if schedule.action == "watch":
         if not url:
             raise BadInput("Give the address of the page to watch in `url`.")
