@@ -104,7 +104,8 @@ def select_tools(
     before = taken
     fitting = [one for one in _fitting(own, messages) if one.name not in chosen]
     # In a small window they leave the other half to the usual ones.
-    take(fitting, min(before + room.own // 2, room.all))
+    for one in fitting:
+        take([one], min(before + room.own // 2, room.all))
     usual = [one for one in own if not one.rare and (has_files or not one.needs_files)]
     take(usual, min(room.own + taken - before, room.all))
     foreign = [one for one in others if one.source and one.name not in chosen]
