@@ -16,7 +16,7 @@ import msgspec
 from bethink.calendar.records import Event, Override, local, written
 from bethink.calendar.series import upcoming, zone_of
 from bethink.recurrence import next_start, rule_of, text_of
-from bethink.tasks.records import Status, Task
+from bethink.tasks.records import CLOSED, Status, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -130,6 +130,7 @@ def tasks() -> Iterator[Task]:
             position=number << 32,
             created_at=CREATED_US + number,
             updated_at=CREATED_US + number,
+            done_at=CREATED_US + number * 1_000_000 if status in CLOSED else None,
         )
 
 
