@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,7 +15,7 @@ import pytest
 from anyio.abc import TaskGroup
 
 from bethink.agent.stored_runs import ApprovalChoice
-from bethink.clock import rfc3339, to_datetime
+from bethink.clock import rfc3339, to_datetime, to_us
 from bethink.errors import AddressRefused, BadInput
 from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
@@ -23,6 +23,7 @@ from bethink.memory import NewFact
 from bethink.schedules import Notice, Schedule, ScheduleDraft, ScheduleRun, Schedules
 from bethink.schedules.firing import Firing
 from bethink.schedules.records import SCHEDULE_RUNS, SCHEDULES, run_id
+from bethink.schedules.timing import QuietHours, next_due, understood
 from bethink.store import Put
 from bethink.tasks import Tasks
 from tests.house import House, open_house, ports_of
@@ -452,3 +453,51 @@ async def test_nothing_happens_for_a_user_who_is_disabled() -> None:
         await plan.look(DAY)
         (run,) = (await plan.schedules.history(hers, made.id)).items
         assert run.record.outcome == "done"
+
+
+@pytest.mark.parametrize(
+    ("hours", "at", "until"),
+    [
+        ("22:00-07:00", "2026-11-24T21:59", "2026-11-24T21:59"),
+        ("22:00-07:00", "2026-11-24T22:00", "2026-11-25T07:00"),
+        ("22:00-07:00", "2026-11-25T06:59", "2026-11-25T07:00"),
+        ("22:00-07:00", "2026-11-25T07:00", "2026-11-25T07:00"),
+        ("13:00-14:30", "2026-11-25T13:30", "2026-11-25T14:30"),
+        ("7:00 - 9:00", "2026-11-25T06:00", "2026-11-25T06:00"),
+        # The clocks are put forward and back in the night.
+        ("22:00-07:00", "2026-03-28T23:00", "2026-03-29T07:00"),
+        ("22:00-07:00", "2026-10-24T23:00", "2026-10-25T07:00"),
+    ],
+)
+def test_quiet_hours_end_by_the_owner_s_clock(hours: str, at: str, until: str) -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    quiet = QuietHours.parse(hours)
+    assert quiet is not None
+    moments = [to_us(datetime.fromisoformat(text).replace(tzinfo=zone)) for text in (at, until)]
+    assert quiet.over(moments[0], "Europe/Berlin") == moments[1]
+
+
+@pytest.mark.parametrize("text", ["22-7", "22:00", "25:00-07:00", "22:00-22:00", "late", "22:00-07:00-08:00"])
+def test_what_are_no_quiet_hours_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="22:00-07:00"):
+        QuietHours.parse(text)
+
+
+def test_a_reminder_of_eight_stays_at_eight_when_the_clocks_change() -> None:
+    now = to_us(datetime(2026, 3, 27, 12, tzinfo=ZoneInfo("Europe/Berlin")))
+    timing = understood("every day at 8", now, "Europe/Berlin")
+    schedule = Schedule(
+        id="s",
+        title="",
+        action="remind",
+        text="",
+        created_at=now,
+        updated_at=now,
+        start=timing.start,
+        recurrence=timing.recurrence,
+    )
+    due, shown = now, list[str]()
+    for _ in range(3):
+        due = next_due(schedule, due, "Europe/Berlin") or 0
+        shown.append(f"{to_datetime(due):%d %H:%M}")
+    assert shown == ["28 07:00", "29 06:00", "30 06:00"]
