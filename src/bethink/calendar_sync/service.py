@@ -264,6 +264,8 @@ class CalendarSync:
             UnknownId: this owner has no such account.
             Busy: this or another process does it right now.
         """
+        # Outside of the group of tasks: an unknown id is told as such.
+        await self.account(principal, id)
         async with self._alone(id):
             account = await self.account(principal, id)
             report, fields = await self._passed(principal, account, accepts_deletions=accepts_deletions)
