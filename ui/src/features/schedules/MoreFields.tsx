@@ -1,5 +1,5 @@
 import type { Schedule } from "../../api/schedules";
-import type { ScheduleForm } from "./ScheduleDialog";
+import type { ScheduleForm } from "./scheduleForm";
 
 type FieldsProps = { form: ScheduleForm; onChange: (patch: Partial<ScheduleForm>) => void };
 

@@ -5,6 +5,7 @@ import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Segmented } from "../../kit/pieces";
 import { MoreFields } from "./MoreFields";
+import { formOf, type ScheduleForm, sentOf } from "./scheduleForm";
 import type { ScheduleChanges } from "./useScheduleChanges";
 import { actions } from "./words";
 
@@ -12,17 +13,6 @@ type DialogProps = {
   schedule: Schedule | null;
   changes: ScheduleChanges;
   onClose: () => void;
-};
-
-export type ScheduleForm = {
-  action: Schedule["action"];
-  title: string;
-  text: string;
-  when: string;
-  url: string;
-  missed: Schedule["missed"];
-  budget: string;
-  channels: Schedule["channels"];
 };
 
 const examples: Record<Schedule["action"], string> = {
@@ -34,34 +24,6 @@ const kinds = (Object.keys(actions) as Schedule["action"][]).map((value) => ({
   value,
   label: actions[value].label,
 }));
-
-function formOf(schedule: Schedule | null): ScheduleForm {
-  return {
-    action: schedule?.action ?? "remind",
-    title: schedule?.title ?? "",
-    text: schedule?.text ?? "",
-    when: "",
-    url: schedule?.url ?? "",
-    missed: schedule?.missed ?? "once",
-    budget: schedule?.budget_tokens ? String(schedule.budget_tokens) : "",
-    channels: schedule?.channels ?? [],
-  };
-}
-
-/** What is sent; without words about the time it stays as it was. */
-function sentOf(form: ScheduleForm, isNew: boolean) {
-  const { title, text, when, url, action, missed, budget, channels } = form;
-  return {
-    action,
-    text: text.trim(),
-    missed,
-    channels,
-    ...(title.trim() ? { title: title.trim() } : {}),
-    ...(when.trim() || isNew ? { when: when.trim() } : {}),
-    ...(action === "watch" ? { url: url.trim() } : {}),
-    ...(action === "run" ? { budget_tokens: budget ? Number(budget) : null } : {}),
-  };
-}
 
 /** A schedule to be made or changed. What fails is told here, and what was typed stays. */
 export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
