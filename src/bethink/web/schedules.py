@@ -15,7 +15,7 @@ from bethink.schedules.timing import recurrence_words, words_for
 from bethink.schedules.web_push import Browser
 from bethink.web.deps import Body, Caller, Cursor, Limit, Moment, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
-from bethink.web.sse import EventStream, event_stream
+from bethink.web.sse import STREAM, EventStream, event_stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.store import Versioned
 
+_STREAMED = event_stream("The newest notices; with `Accept: text/event-stream` each as it comes")
 router = APIRouter(prefix="/schedules", tags=["schedules"])
 
 _MINUTE_US = 60_000_000
@@ -294,17 +295,21 @@ async def delete_push(
 
 @router.get(
     "/notices/events",
-    response_class=Response,
-    responses={200: event_stream("Notices as they come, each as in `GET /schedules/notices`.")},
+    response_model=NoticeList,
+    responses={200: _STREAMED},
 )
 async def follow_notices(
     app: Served,
     caller: Caller,
+    *,
+    accept: Annotated[str, Header(max_length=1_000, include_in_schema=False)] = "",
     last_event_id: Annotated[
         str | None, Header(description="Where the reader was: the last frame's id.")
     ] = None,
-) -> Response:
-    """Notices as they come, for ever."""
+) -> NoticeList | Response:
+    """Notices as they come, for ever, or the newest for who does not take a stream."""
+    if STREAM not in accept:
+        return await list_notices(app, caller, limit=50, cursor=None, unseen=False)
     since = int(last_event_id) if last_event_id and last_event_id.isdecimal() else None
     return EventStream(app.features.of(Schedules).follow(caller.lasting, since), NoticeFrames())
 

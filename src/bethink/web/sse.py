@@ -8,7 +8,7 @@ back with `Last-Event-ID` gets exactly what it missed. The stream ends with
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast
 
 import anyio
 import msgspec
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from bethink.agent.records import NumberedEvent
 
+STREAM: Final = "text/event-stream"
+"""The media type of a stream of events."""
 KEEP_ALIVE_S = 15
 """Silence after which a comment is sent: proxies and clients give up on quieter streams after 30 s."""
 
@@ -43,7 +45,7 @@ def event_stream(description: str) -> dict[str, Any]:
     return {
         "description": description,
         "content": {
-            "text/event-stream": {
+            STREAM: {
                 "schema": {
                     "type": "object",
                     "description": "One frame. `data` is an `Event` as JSON, and `[DONE]` at the end.",

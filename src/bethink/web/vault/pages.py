@@ -17,7 +17,7 @@ from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.frontmatter import front_matter
 from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import MEDIA_TYPE, Problem, documented, of_error
-from bethink.web.sse import EventStream
+from bethink.web.sse import STREAM, EventStream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -32,7 +32,6 @@ router = APIRouter(prefix="/vault", tags=["vault"])
 
 LOOK_S: Final = 2.0
 """How long what another process changed may wait: that is not heard, and looked for."""
-_STREAM: Final = "text/event-stream"
 _ANY_CHANGE: Final = 2**53
 _RETRY: Final = b"retry: 2000\n\n"
 """Milliseconds after which a browser comes back when the stream broke off."""
@@ -387,7 +386,7 @@ async def undo_vault_change(body: VaultUndo, app: Served, caller: Caller) -> Vau
     responses={
         200: {
             "content": {
-                _STREAM: {
+                STREAM: {
                     "schema": {
                         "type": "object",
                         "description": "One frame. `data` is a `VaultNews` as JSON, and `[DONE]` at the end.",
@@ -417,7 +416,7 @@ async def get_vault_changes(
 ) -> VaultNews | Response:
     """What became of pages since: ask now and then, or for a stream, to show the vault as it is."""
     place = after if last_event_id is None else last_event_id
-    if _STREAM in accept:
+    if STREAM in accept:
         return EventStream(follow(app, caller.lasting, place), NewsFrames())
     return await news_since(app, caller, place)
 
