@@ -393,3 +393,19 @@ async def test_xml_with_entities_is_refused() -> None:
     bomb = b'<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;">]><a>&c;</a>'
     with pytest.raises(BadInput, match="DOCTYPE"):
         parsed(bomb)
+
+
+async def test_what_is_forgotten_goes_from_conflicts_and_the_receipt_names_the_server() -> None:
+    async with agreed("Dentist") as pair:
+        said = "The quetzal of Bruna bites"
+        kept = (await pair.door.http.post("/memories", json={"content": said})).json()
+        await pair.rename(said)
+        pair.server.put("1.ics", event("u1", f"{said}, too"))
+        await pair.sync()
+        assert said in (await pair.door.http.get("/calendar/conflicts")).text
+        forget = {"ids": [kept["memory"]["id"]]}
+        asked = (await pair.door.http.post("/memories/forget", json=forget)).json()
+        body = {**forget, "confirm": asked["token"]}
+        done = await pair.door.http.post("/memories/forget", json=body)
+        assert "calendar server of ann at calendars.example.org has copies" in done.text
+        assert await pair.conflicts() == []
