@@ -70,7 +70,8 @@ class RecordTexts(Generic[R]):
         about = gone.about(subject)
         for field, text in self.fields(was.record).items():
             if field in self.sentences:
-                now, cut = about.cut(text, close=False)
+                # What names the record itself has to say all of it: nothing is left of a saying about itself.
+                now, cut = (gone if text == subject else about).cut(text, close=False)
             else:
                 now, cut = "", (text,) if text and gone.says(f"{subject} {text}", close=False) else ()
             if cut:

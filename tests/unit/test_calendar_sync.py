@@ -395,7 +395,7 @@ async def test_xml_with_entities_is_refused() -> None:
         parsed(bomb)
 
 
-async def test_what_is_forgotten_goes_from_conflicts_and_the_receipt_names_the_server() -> None:
+async def test_what_is_forgotten_goes_from_here_and_from_the_server_which_the_receipt_names() -> None:
     async with agreed("Dentist") as pair:
         said = "The quetzal of Bruna bites"
         kept = (await pair.door.http.post("/memories", json={"content": said})).json()
@@ -409,3 +409,6 @@ async def test_what_is_forgotten_goes_from_conflicts_and_the_receipt_names_the_s
         done = await pair.door.http.post("/memories/forget", json=body)
         assert "calendar server of ann at calendars.example.org has copies" in done.text
         assert await pair.conflicts() == []
+        await pair.sync()
+        assert await pair.titles() == ["[forgotten]"]
+        assert "quetzal" not in pair.server.text("u1")
