@@ -248,6 +248,7 @@ def test_an_event_is_written_in_words_and_what_is_understood_shows(calendar: Ser
 def test_calendar_files_come_in_and_go_out_and_feeds_are_revoked(calendar: Served, page: Page) -> None:
     _event(calendar, "Rehearsal", f"{_WEEK}T10:00", f"{_WEEK}T11:00")
     page.goto(f"{calendar.url}/calendar/settings")
+    expect(page.get_by_role("heading", name="Other calendars")).to_be_visible()
     assert faults(page) == []
     with page.expect_download() as saved:
         page.get_by_role("link", name="Export all").click()

@@ -31,7 +31,7 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
   const [drop, setDrop] = useState<Drop | null>(null);
   const all = () => [...shown.current.values()].flat();
   const find = (id: string | undefined) => all().find((each) => each.id === id);
-  const place = async ({ task, status, before }: Drop) => {
+  const place = async ({ task, status, before }: Drop, byKeys = false) => {
     const others = (shown.current.get(status) ?? []).filter(({ id }) => id !== task.id);
     const last = others.at(-1);
     const position = before ? { before } : last ? { after: last.id } : undefined;
@@ -44,6 +44,7 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
       await changes.change(task, patch, `“${task.title}” is in ${statusName(status)}`);
     }
     setDrop(null);
+    if (!byKeys) return;
     requestAnimationFrame(() =>
       board.current?.querySelector<HTMLElement>(`[data-row="${task.id}"] .task-title`)?.focus(),
     );
@@ -72,7 +73,7 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
     event.preventDefault();
     if (!event.altKey) return focusBeside(board.current, row, event.key);
     const to = carriedTo(shown.current, task, event.key);
-    if (to) void place({ task, ...to });
+    if (to) void place({ task, ...to }, true);
   };
   const act = (work: (task: Task) => unknown) => (id: string) => {
     const task = find(id);
