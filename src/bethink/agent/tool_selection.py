@@ -109,7 +109,7 @@ def select_tools(
     usual = [one for one in own if not one.rare and (has_files or not one.needs_files)]
     take(usual, min(room.own + taken - before, room.all))
     foreign = [one for one in others if one.source and one.name not in chosen]
-    if len(others) <= most and taken + sum(map(size, foreign)) <= room.all:
+    if len(chosen) + len(foreign) <= most and taken + sum(map(size, foreign)) <= room.all:
         chosen |= {one.name: one for one in foreign}
     last = [one for one in fitting if one.name in chosen]
     return [one for one in (*others, *search) if one.name in chosen and one not in last] + last
