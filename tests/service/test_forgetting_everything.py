@@ -32,7 +32,7 @@ TOLD = "My cat Mirabelle sleeps in the Kelvin drawer"
 ASKED = "Where does my cat sleep?"
 SECRET = "Mirabelle"
 PAGE = "# Kelvin\n\nMirabelle sleeps there.\n"
-KINDS = ["pages", "files", "people", "documents", "tasks", "events", "schedules", "calendar_accounts"]
+WHOLE_KINDS = ["pages", "files", "people", "documents", "tasks", "events", "schedules", "calendar_accounts"]
 
 
 async def told(house: House) -> str:
@@ -123,24 +123,24 @@ async def test_pages_files_and_people_go_only_if_they_are_ticked() -> None:
         counts = [await house.app.people.count(house.me), len(await house.app.vault.pages(house.me.owner))]
         assert counts[0] == 1
         assert counts[1] >= 1
-        preview = (await door.http.post("/memories/forget", json={"all": True, "kinds": KINDS})).json()
+        preview = (await door.http.post("/memories/forget", json={"all": True, "kinds": WHOLE_KINDS})).json()
         assert all(one["goes"] for one in preview["kinds"])
         assert {one["kind"]: one["count"] for one in preview["kinds"]} == {
             "conversations": 1,
             "pages": counts[1],
             "files": 1,
             "people": 1,
-            **dict.fromkeys(KINDS[3:], 0),
+            **dict.fromkeys(WHOLE_KINDS[3:], 0),
         }
         assert "Clara Kelvin" in str(preview["kinds"])
-        receipt = await by_post(door, kinds=KINDS)
+        receipt = await by_post(door, kinds=WHOLE_KINDS)
         assert receipt["counts"] == {
             "facts": 0,
             "conversations": 1,
             "pages": counts[1],
             "files": 1,
             "people": 1,
-            **dict.fromkeys(KINDS[3:], 0),
+            **dict.fromkeys(WHOLE_KINDS[3:], 0),
         }
         assert SECRET not in str(receipt)
         assert await house.app.people.count(house.me) == 0
