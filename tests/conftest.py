@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import ipaddress
 import logging
+import os
 import signal
 import socket
 import sys
@@ -19,6 +20,9 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# The machine's time zone is the default of the owner's: tests give the same on machines anywhere.
+os.environ["TZ"] = "UTC"
 
 _BROWSER_TESTS = Path(__file__).parent / "ui"
 

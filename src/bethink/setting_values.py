@@ -40,3 +40,23 @@ Origins = Annotated[
     list[str], AfterValidator(lambda urls: [_origin(url) for url in urls]), BeforeValidator(as_list)
 ]
 """Addresses of sites, as browsers send them."""
+
+
+def _time_zone(name: str) -> str:
+    """The name as it is, or that of this machine's time zone if it is empty."""
+    if name:
+        return name
+    from zoneinfo import ZoneInfoNotFoundError
+
+    import tzlocal
+
+    try:
+        found = tzlocal.get_localzone_name()
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # what the machine says of it contradicts itself
+        return "UTC"
+    return "UTC" if found in _UTC else found
+
+
+_UTC = {None, "", "Etc/UTC", "Etc/UCT", "UCT", "Zulu", "local"}
+"""What machines call UTC, or say if they have no name for their zone."""
+TimeZone = Annotated[str, AfterValidator(_time_zone)]

@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from bethink.errors import BadInput
-from bethink.setting_values import Origins, as_list, as_object
+from bethink.setting_values import Origins, TimeZone, as_list, as_object
 
 Effect = Literal["read", "write", "destructive", "egress"]
 Trust = Literal["owner", "untrusted"]
@@ -275,7 +275,9 @@ class Settings(BaseModel):
     )
     host: str = _setting("127.0.0.1", "Address that `serve` binds.")
     port: int = _setting(8484, "Port that `serve` binds; 0 picks a free one.", ge=0, le=65535)
-    time_zone: str = _setting("UTC", "IANA name of the local owner's time zone.")
+    time_zone: TimeZone = _setting(
+        "", "IANA name of the local owner's time zone; empty is this machine's.", validate_default=True
+    )
     log_level: str = _setting(
         "info",
         "Lowest level that is logged: `debug`, `info`, `warning` or `error`.",

@@ -54,6 +54,23 @@ def test_flag_beats_variable_beats_alias_beats_file_beats_default(
 
 
 @pytest.mark.requirement("R156", "R136")
+@pytest.mark.parametrize(
+    ("machine", "named", "zone"),
+    [
+        ("Europe/Berlin", None, "Europe/Berlin"),
+        ("Europe/Berlin", "Asia/Tokyo", "Asia/Tokyo"),
+        ("Etc/UTC", None, "UTC"),
+        ("No/Where", None, "UTC"),
+    ],
+)
+def test_the_time_zone_is_the_machines_unless_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, machine: str, named: str | None, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", machine)
+    monkeypatch.setattr("tzlocal.unix._cache_tz_name", None)
+    assert Settings(time_zone=named or "").time_zone == zone
+
+
 def test_every_variable_of_cognical_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("COGNICAL_KB_PATH", str(tmp_path / "kb"))
     monkeypatch.setenv("COGNICAL_MCP_MAX_CONTEXT", "3")
