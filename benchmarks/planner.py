@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import aiohttp
 import anyio.to_thread
 import msgspec
 
@@ -28,6 +29,7 @@ from bethink.app import open_app
 from bethink.calendar import Calendar, EventConflict, EventTarget
 from bethink.calendar.series import zone_of
 from bethink.calendar.service import put
+from bethink.calendar_sync.service import AccountDraft
 from bethink.calendar_sync.upkeep import Calendars
 from bethink.clock import to_datetime, to_us
 from bethink.settings import Settings
@@ -77,6 +79,8 @@ async def measure_planner(models: Path, peer_python: Path | None) -> Rows:
     if can_measure():
         async with serving(models, BETHINK_MODEL="") as server:
             rows += await _scheduled(server)
+        async with serving(models, BETHINK_MODEL="") as server:
+            rows += await _synchronised(server, text)
     return rows
 
 
@@ -302,3 +306,33 @@ async def _late_ms(server: Serving, id: str) -> list[float]:
         * 1000
         for one in found
     ]
+
+
+async def _synchronised(server: Serving, text: bytes) -> Rows:
+    """An empty Bethink synchronised with another one that has the calendar; then with nothing changed."""
+    form = aiohttp.FormData()
+    form.add_field("file", text, filename="calendar.ics")
+    async with server.session.post(f"{server.origin}/calendar/import", data=form) as answer:
+        answer.raise_for_status()
+    rows: Rows = []
+    with TemporaryDirectory(prefix="bethink-bench-") as directory:
+        home = Path(directory)
+        settings = Settings(
+            data_dir=home / "data",
+            models_dir=home / "none",
+            time_zone=_ZONE,
+            web_allow_private=["127.0.0.1"],
+        )
+        async with open_app(settings) as app:
+            me = await app.accounts.authenticate(audience="cli")
+            sync = app.features.of(Calendars).sync
+            account = await sync.add(
+                me, AccountDraft(url=f"{server.origin}/dav/", user="any", password="any")
+            )
+            for name in ("first", "nothing changed", "nothing changed"):
+                before, began = time.process_time(), time.perf_counter()
+                _, done = await sync.sync(me, account.id)
+                took, cpu = time.perf_counter() - began, time.process_time() - before
+                row = {"sync": name, "s": round(took, 2), "cpu_s": round(cpu, 2)}
+                rows.append(row | {"received": done.received, "sent": done.sent})
+    return rows

@@ -45,7 +45,7 @@ class CalendarRefusal(ResponseModel):
     why: str
 
 
-class ImportedFileed(ResponseModel):
+class ImportedCalendarFile(ResponseModel):
     """What became of the entries of a calendar file."""
 
     new: int
@@ -236,13 +236,13 @@ async def import_calendar(
     overwrite: Annotated[
         bool, Query(description="Replace what is here already; otherwise it is left as it is.")
     ] = False,
-) -> ImportedFileed:
+) -> ImportedCalendarFile:
     """Take the events and tasks of a calendar file."""
     taken = _Buffer()
     await receive(request, lambda _: taken, limit=MAX_BYTES, name="calendar.ics", too_large=_TOO_LARGE)
     done = await _calendars(app).files.take(caller, taken.content, overwrite=overwrite)
     app.background.ask_vectors(caller.owner)
-    return ImportedFileed.of(done)
+    return ImportedCalendarFile.of(done)
 
 
 class _Buffer(io.BytesIO):

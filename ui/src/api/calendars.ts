@@ -5,7 +5,7 @@ import type {
   CalendarAccountShown,
   CalendarConflictList,
   FeedShown,
-  ImportedFileed,
+  ImportedCalendarFile,
   Synced,
 } from "../contract/openapi";
 import { json, request, withQuery } from "./client";
@@ -13,7 +13,7 @@ import { json, request, withQuery } from "./client";
 export type {
   CalendarAccountShown as Account,
   CalendarConflictShown as SyncConflict,
-  ImportedFileed as Imported,
+  ImportedCalendarFile as Imported,
   Synced,
 } from "../contract/openapi";
 export type Sends = CalendarAccountShown["sends"];
@@ -32,7 +32,7 @@ export const calendarsApi = {
       headers: { accept: "application/json", "content-type": "application/octet-stream" },
       body: file,
     });
-    return (await response.json()) as ImportedFileed;
+    return (await response.json()) as ImportedCalendarFile;
   },
   feeds: (signal?: AbortSignal) =>
     json<Items<FeedShown>>("GET", "/calendar/feeds", undefined, signal),

@@ -226,7 +226,7 @@ export type ImportTopic = { count: number; keywords: readonly string[]; name: st
 
 export type ImportedBase = { counts: ArchiveCounts; name: string; note: string };
 
-export type ImportedFileed = { changed: number; kept: number; known: number; new: number; problems: readonly string[]; refused: readonly CalendarRefusal[]; refused_count: number };
+export type ImportedCalendarFile = { changed: number; kept: number; known: number; new: number; problems: readonly string[]; refused: readonly CalendarRefusal[]; refused_count: number };
 
 export type Interrupted = { at: string; message: string; run: string };
 
