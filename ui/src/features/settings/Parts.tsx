@@ -27,6 +27,8 @@ const partNames: Record<string, string> = {
   vault: "Vault",
   memory_agent: "Asking the vault",
   documents: "Reading documents",
+  schedules: "Schedules",
+  calendar: "Other calendars",
   background: "Background work",
 };
 export function Parts({ parts }: { parts: Readonly<Record<string, PartHealth>> }) {
