@@ -64,7 +64,7 @@ def test_month_week_day_and_agenda_show_what_comes(calendar: Served, new_page: N
     _event(calendar, "Review", f"{_WEEK}T09:00", f"{_WEEK}T10:00", event_type="meeting")
     _event(calendar, "Dentist", f"{_WEEK}T09:30", f"{_WEEK}T10:30", location="Rue de Rivoli")
     _event(calendar, "Conference", "2027-03-11", "2027-03-14", all_day=True)
-    _event(calendar, "Night train", "2027-03-12T22:30", "2027-03-13T07:10")
+    _event(calendar, "Night shift", "2027-03-12T22:30", "2027-03-13T07:10")
     _event(calendar, "Call New York", "2027-03-12T10:00", "2027-03-12T11:00", zone="America/New_York")
     page = new_page()
     page.goto(f"{calendar.url}/calendar/month/{_WEEK}")
@@ -80,7 +80,7 @@ def test_month_week_day_and_agenda_show_what_comes(calendar: Served, new_page: N
     assert dentist is not None
     # They overlap: they stand side by side.
     assert review["x"] + review["width"] <= dentist["x"] + 1
-    expect(page.locator("[data-event]").filter(has_text="Night train")).to_have_count(2)
+    expect(page.locator("[data-event]").filter(has_text="Night shift")).to_have_count(2)
     expect(_shown(page, "Call New York")).to_contain_text("10:00 in America/New York")
     expect(_shown(page, "Dentist")).to_contain_text("overlaps another event")
     assert faults(page) == []

@@ -58,6 +58,11 @@ test("a place in a document has an address, and a source leads to it", () => {
   const source = addressOfSource("document:d1?content=ab12&page=3&at=10-42");
   expect(source && routeOf(source)).toEqual({ ...document, ...place });
   expect(addressOfSource("conversation:c1#r2")).toBeNull();
+  expect(addressOfSource("task:t1")).toBe("/tasks/t1");
+  expect(addressOfSource("event:e1@2026-12-01T10:00:00")).toBe(
+    "/calendar/events/e1%402026-12-01T10%3A00%3A00",
+  );
+  expect(addressOfSource("schedule:s1")).toBe("/schedules/s1");
 });
 
 test("a node of the graph has an address, and leads to what it stands for", () => {

@@ -106,10 +106,20 @@ export function addressOfThing(source: string): string | null {
   return addressOfSource(source);
 }
 
-/** The address of what a source names: `document:<id>?content=…&page=…&at=…`; null if it is no document. */
+/** Rooms whose things are named by their id alone. */
+const rooms: Readonly<Record<string, (id: string) => string>> = {
+  task: (id) => addressOfTasks({ task: id }),
+  event: (id) => addressOfEvent(id),
+  schedule: (id) => addressOfSchedule(id),
+};
+
+/** The address of what a source names, such as `document:<id>?content=…&page=…&at=…` or `event:<id>`; null if it has none. */
 export function addressOfSource(source: string): string | null {
-  const [, id = "", query = ""] = /^document:([^?#\s]+)(?:\?([^#\s]*))?$/.exec(source) ?? [];
-  if (!id) return null;
+  const named = /^(document|task|event|schedule):([^?#\s]+)(?:\?([^#\s]*))?$/.exec(source);
+  if (!named) return null;
+  const [, kind = "", id = "", query = ""] = named;
+  const address = rooms[kind];
+  if (address) return address(decoded(id));
   return addressOfDocument(decoded(id), placeIn(new URLSearchParams(query)));
 }
 
