@@ -167,6 +167,12 @@ async def _planner(settings: Settings, how: How) -> Rows:
     return await measure_planner(settings.models, how.peer_python)
 
 
+async def _page(settings: Settings, _: How) -> Rows:
+    from benchmarks.page import measure_page
+
+    return await measure_page(settings.models)
+
+
 _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "agent": _agent,
     "door": _door,
@@ -182,4 +188,5 @@ _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "vault": _vault,
     "documents": _documents,
     "planner": _planner,
+    "page": _page,
 }

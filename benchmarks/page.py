@@ -1,0 +1,325 @@
+"""`bethink bench page`: what the web app costs a browser, on a quick and on a slow machine.
+
+A Chromium without windows opens a Bethink with 600 conversations, one of 2,000 messages, and 5,000 facts.
+Slow is a quarter of this machine's CPU, as the browser's developer tools make it. Wishes stand beside the
+figures.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import asynccontextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from benchmarks.process import serving
+from benchmarks.stand_ins.scripted_process import scripted_process
+from bethink.app import open_app
+from bethink.llm.scripted import Rule
+from bethink.memory import NewFact
+from bethink.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator
+
+    from playwright.async_api import Browser, Page
+
+    from benchmarks.process import Serving
+
+Rows = list[dict[str, Any]]
+_Session = Any
+"""The browser's developer tools; their annotations are partial."""
+
+CONVERSATIONS: Final = 600
+MESSAGES: Final = 2_000
+FACTS: Final = 5_000
+_LONG: Final = "long-talk"
+_ROUNDS: Final = 5
+_SLOW: Final = 4
+_SCROLLS: Final = 120
+_CODE_LINES: Final = 1_000
+_PATIENCE_MS: Final = 60_000
+_CODE: Final = "".join(
+    f"    total_{n} = sum(range({n})) + len('row {n}')  # {n}\n" for n in range(_CODE_LINES)
+)
+_PROSE: Final = "\n\n".join(
+    f"### Part {n}\n\nA paragraph with **bold** words, `code` and a [link](https://example.org/{n}), which "
+    f"goes on for a while.\n\n- one\n- two\n- three"
+    for n in range(250)
+)
+_OBSERVE: Final = """
+globalThis.__seen = {blocked: 0, longest: 0, shift: 0, composer: 0};
+new PerformanceObserver((list) => {
+  for (const task of list.getEntries()) {
+    __seen.blocked += task.duration - 50;
+    __seen.longest = Math.max(__seen.longest, task.duration);
+  }
+}).observe({type: "longtask", buffered: true});
+new PerformanceObserver((list) => {
+  for (const one of list.getEntries()) if (!one.hadRecentInput) __seen.shift += one.value;
+}).observe({type: "layout-shift", buffered: true});
+const look = () => {
+  const field = document.querySelector('[aria-label="Message"]');
+  if (field && !field.disabled) __seen.composer = performance.now();
+  else requestAnimationFrame(look);
+};
+look();
+"""
+_FRAMES: Final = """
+async ([selector, steps]) => {
+  const inside = document.querySelector(selector);
+  let box = inside;
+  while (box && box.scrollHeight <= box.clientHeight + 1) box = box.parentElement;
+  const deltas = [];
+  let before = await new Promise(requestAnimationFrame);
+  for (let step = 0; step < steps; step += 1) {
+    box.scrollTop += 400;
+    const now = await new Promise(requestAnimationFrame);
+    deltas.push(now - before);
+    before = now;
+  }
+  deltas.sort((a, b) => a - b);
+  return deltas[Math.floor(deltas.length * 0.95)];
+}
+"""
+
+
+async def measure_page(models: Path) -> Rows:
+    """A row for each thing that a person waits for, with what is wished."""
+    browser_path = _chromium()
+    if browser_path is None:
+        return [{"page": "skipped", "why": "there is no Chromium on the PATH"}]
+    from playwright.async_api import async_playwright
+
+    rules = (
+        Rule(when="a long piece of code", text=f"```python\n{_CODE}```\n", chunk_characters=40, delay_ms=10),
+        Rule(when="a long text", text=_PROSE, chunk_characters=20, delay_ms=8),
+    )
+    with TemporaryDirectory(prefix="bethink-bench-") as directory, scripted_process() as llm:
+        await llm.plays(*rules)
+        data = Path(directory) / "data"
+        await _fill(data, models)
+        environment = {
+            "BETHINK_DATA_DIR": str(data),
+            "BETHINK_MODEL": "openai:scripted",
+            "OPENAI_BASE_URL": llm.base_url,
+            "OPENAI_API_KEY": "x",
+        }
+        async with serving(models, **environment) as server, async_playwright() as playwright:
+            await _import(server)
+            flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+            browser = await playwright.chromium.launch(executable_path=browser_path, args=flags)
+            rows = await _measured(browser, server.origin)
+            await browser.close()
+            return rows
+
+
+async def _measured(browser: Browser, origin: str) -> Rows:
+    rows = await _first_load(browser, origin)
+    for rate in (1, _SLOW):
+        rows += await _long_conversation(browser, origin, rate)
+    rows += await _list(browser, origin)
+    for rate in (1, _SLOW):
+        rows += await _memories(browser, origin, rate)
+    rows += await _stream(browser, origin, "a long piece of code", characters=len(_CODE), wish_ms=1_000)
+    return rows + await _stream(browser, origin, "a long text", characters=len(_PROSE), wish_ms=None)
+
+
+def _row(what: str, figure: float, wish: float | None = None, *, unit: str) -> dict[str, Any]:
+    return {"page": what, "figure": round(figure, 3), "wish": "" if wish is None else wish, "unit": unit}
+
+
+async def _first_load(browser: Browser, origin: str) -> Rows:
+    """What is transferred before the page can be used, and when its composer can."""
+    scripts: list[float] = []
+    fonts: list[float] = []
+    usable: dict[int, list[float]] = {1: [], _SLOW: []}
+    for rate in (1, _SLOW):
+        for _ in range(_ROUNDS):
+            async with _page(browser, rate) as (page, session):
+                sizes, kinds = _transfers(session)
+                await page.goto(origin, wait_until="networkidle")
+                await page.wait_for_function("__seen.composer > 0")
+                usable[rate].append(await page.evaluate("__seen.composer"))
+                font = {id for id, kind in kinds.items() if kind == "Font"}
+                page_kinds = {"Document", "Script", "Stylesheet", "Image"}
+                scripts.append(sum(size for id, size in sizes.items() if kinds.get(id) in page_kinds))
+                fonts.append(sum(size for id, size in sizes.items() if id in font))
+    return [
+        _row("first load without fonts", median(scripts) / 1000, 200, unit="kB transferred"),
+        _row("fonts", median(fonts) / 1000, 120, unit="kB transferred"),
+        _row("composer usable", median(usable[1]), 500, unit="ms"),
+        _row("composer usable, slow", median(usable[_SLOW]), 1_200, unit="ms"),
+    ]
+
+
+def _transfers(session: _Session) -> tuple[dict[str, float], dict[str, str]]:
+    """Bytes on the wire and kind of each request, filled as they come."""
+    sizes: dict[str, float] = {}
+    kinds: dict[str, str] = {}
+
+    def received(seen: dict[str, Any]) -> None:
+        kinds[seen["requestId"]] = seen["type"]
+
+    def finished(seen: dict[str, Any]) -> None:
+        sizes[seen["requestId"]] = seen["encodedDataLength"]
+
+    session.on("Network.responseReceived", received)
+    session.on("Network.loadingFinished", finished)
+    return sizes, kinds
+
+
+async def _long_conversation(browser: Browser, origin: str, rate: int) -> Rows:
+    """From its address to the last message, and from there to the first."""
+    slow = "" if rate == 1 else ", slow"
+    async with _page(browser, rate) as (page, _):
+        await page.goto(f"{origin}/c/{_LONG}")
+        last = page.get_by_text(f"Said as number {MESSAGES - 1}.")
+        await last.wait_for()
+        shown_ms = await page.evaluate("performance.now()")
+        rows = [_row(f"{MESSAGES:,} messages, the last shown{slow}", shown_ms, unit="ms")]
+        await page.wait_for_timeout(1_000)
+        button = page.get_by_role("button", name="Go to start")
+        begun = await page.evaluate("performance.now()")
+        if not await button.count():
+            return [
+                *rows,
+                _row(f"{MESSAGES:,} messages, to the first{slow}", float("nan"), 3_000, unit="no way to go"),
+            ]
+        await button.first.click()
+        await page.get_by_text("Said as number 0.").wait_for()
+        spent = await page.evaluate("performance.now()") - begun
+        nodes = await page.evaluate("document.querySelectorAll('*').length")
+        return [
+            *rows,
+            _row(f"{MESSAGES:,} messages, to the first{slow}", spent, 3_000, unit="ms"),
+            _row(f"{MESSAGES:,} messages, nodes then{slow}", nodes, unit="nodes"),
+        ]
+
+
+async def _list(browser: Browser, origin: str) -> Rows:
+    """Nodes of the page once somebody has looked through all conversations."""
+    async with _page(browser) as (page, _):
+        await page.goto(origin, wait_until="networkidle")
+        await page.wait_for_function("__seen.composer > 0")
+        for _ in range(40):
+            await page.evaluate(
+                """() => { for (const box of document.querySelectorAll('nav[aria-label="Conversations"],'
+                   + ' nav[aria-label="Conversations"] *')) box.scrollTop = box.scrollHeight; }"""
+            )
+            await page.wait_for_timeout(100)
+        nodes = await page.evaluate("document.querySelectorAll('*').length")
+        return [_row(f"{CONVERSATIONS} conversations scrolled", nodes, 1_500, unit="nodes")]
+
+
+async def _memories(browser: Browser, origin: str, rate: int) -> Rows:
+    """How long a frame takes while the memories are scrolled."""
+    slow = "" if rate == 1 else ", slow"
+    async with _page(browser, rate) as (page, _):
+        await page.goto(f"{origin}/memory")
+        selector = '[aria-label="Memories"]'
+        await page.wait_for_selector(selector)
+        await page.wait_for_timeout(1_000)
+        frame_ms = await page.evaluate(_FRAMES, [selector, _SCROLLS])
+        return [_row(f"{FACTS:,} memories, a frame while scrolled, p95{slow}", frame_ms, 50, unit="ms")]
+
+
+async def _stream(browser: Browser, origin: str, asked: str, *, characters: int, wish_ms: int | None) -> Rows:
+    """What the main thread is kept from while an answer streams."""
+    async with _page(browser) as (page, session):
+        await session.send("Performance.enable")
+        await page.goto(f"{origin}/temporary", wait_until="networkidle")
+        field = page.get_by_label("Message", exact=True)
+        await field.fill(asked)
+        await page.evaluate("__seen.blocked = 0, __seen.longest = 0, __seen.shift = 0")
+        before = await _task_s(session)
+        begun = await page.evaluate("performance.now()")
+        await field.press("Enter")
+        await page.get_by_role("button", name="Stop").wait_for()
+        await page.get_by_role("button", name="Stop").wait_for(state="detached")
+        seconds = (await page.evaluate("performance.now()") - begun) / 1000
+        seen = await page.evaluate("__seen")
+        busy = await _task_s(session) - before
+        name = f"{asked}, {characters // 1000} kB in {seconds:.1f} s"
+        return [
+            _row(f"{name}: main thread blocked (tasks beyond 50 ms)", seen["blocked"], wish_ms, unit="ms"),
+            _row(f"{name}: longest task", seen["longest"], unit="ms"),
+            _row(f"{name}: all work of the main thread", busy * 1000, unit="ms"),
+            _row(f"{name}: layout shift", seen["shift"], 0.02, unit="CLS"),
+        ]
+
+
+async def _task_s(session: _Session) -> float:
+    metrics = (await session.send("Performance.getMetrics"))["metrics"]
+    return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+
+
+@asynccontextmanager
+async def _page(browser: Browser, rate: int = 1) -> AsyncGenerator[tuple[Page, _Session]]:
+    """A page of a browser that has seen nothing yet, on a machine `rate` times as slow."""
+    context = await browser.new_context(viewport={"width": 1360, "height": 860})
+    context.set_default_timeout(_PATIENCE_MS)
+    await context.add_init_script(_OBSERVE)
+    page = await context.new_page()
+    session: _Session = await context.new_cdp_session(page)
+    await session.send("Network.enable")
+    await session.send("Emulation.setCPUThrottlingRate", {"rate": rate})
+    try:
+        yield page, session
+    finally:
+        await context.close()
+
+
+async def _fill(data: Path, models: Path) -> None:
+    """The facts; their vectors are for another measurement."""
+    async with open_app(Settings(data_dir=data, models_dir=models / "none")) as app:
+        me = await app.accounts.authenticate(audience="cli")
+        for begin in range(0, FACTS, 500):
+            facts = [
+                NewFact(f"Keeps object number {n} of the collection in drawer {n % 97}, beside the window")
+                for n in range(begin, begin + 500)
+            ]
+            await app.memory.add_many(me, facts)
+
+
+async def _import(server: Serving) -> None:
+    lines = b"\n".join(msgspec.json.encode(line) for line in _lines())
+    async with server.session.post(
+        f"{server.origin}/memories/import", data=lines, headers={"content-type": "application/octet-stream"}
+    ) as response:
+        response.raise_for_status()
+
+
+def _lines() -> Iterator[dict[str, Any]]:
+    """The conversations, as an export has them."""
+    yield {"kind": "bethink_memory", "schema": 1}
+    yield from _conversation(_LONG, "A long talk", MESSAGES, day=1)
+    for number in range(CONVERSATIONS - 1):
+        yield from _conversation(f"talk-{number}", f"Talk number {number}", 2, day=2 + number % 26)
+
+
+def _conversation(id: str, title: str, count: int, *, day: int) -> Iterator[dict[str, Any]]:
+    at = f"2026-05-{day:02}T10:00:00Z"
+    yield {"kind": "conversation", "id": id, "title": title, "created_at": at, "updated_at": at}
+    for position in range(count):
+        text = f"Said as number {position}. " + "It has some more words, so that it is a paragraph. " * 3
+        yield {
+            "kind": "message",
+            "id": f"{id}-{position}",
+            "conversation": id,
+            "position": position,
+            "at": at,
+            "run": f"{id}-run-{position // 2}",
+            "message": {"role": ("user", "assistant")[position % 2], "content": text},
+        }
+
+
+def _chromium() -> str | None:
+    named = os.environ.get("CHROMIUM")
+    found = (shutil.which(name) for name in ("chromium-headless-shell", "chromium", "google-chrome"))
+    return named or next((path for path in found if path), None)
