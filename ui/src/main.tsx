@@ -4,6 +4,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
 import { keepFocus } from "./app/focus";
 import { told } from "./app/Missing";
+import { startLanguage } from "./i18n";
 import { KeysService } from "./keys/keys";
 import type { SessionHooks } from "./run/session";
 import { AccountService } from "./services/account";
@@ -91,6 +92,7 @@ addEventListener("beforeunload", (event) => {
 
 const root = document.getElementById("root");
 if (root) {
+  await startLanguage();
   createRoot(root, { onCaughtError: told }).render(
     <StrictMode>
       <AppProvider services={services}>

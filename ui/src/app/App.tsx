@@ -2,6 +2,7 @@ import { Compass } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { ChatRoom } from "../features/chat/ChatRoom";
 import { LoginPage } from "../features/login/LoginPage";
+import { t } from "../i18n";
 import { Empty, Link } from "../kit/pieces";
 import { ToastList } from "../kit/ToastList";
 import { useApp } from "../services/context";
@@ -102,7 +103,7 @@ export function App() {
   return (
     <div className="shell">
       <a className="skip" href="#main">
-        Skip to content
+        {t("Skip to content")}
       </a>
       <RoomKeys />
       <Rail current={route.room} />

@@ -1,0 +1,54 @@
+// The reader's language. English sentences in ICU MessageFormat are the keys; `de/` has the German ones, a file a room.
+import { setupI18n } from "@lingui/core";
+import { compileMessage } from "@lingui/message-utils/compileMessage";
+import { remember, remembered } from "../services/store";
+
+type Catalogue = Record<string, string>;
+
+/** Languages that the page is complete in, by what they call themselves. */
+export const languages = { en: "English", de: "Deutsch" } as const;
+export type Language = keyof typeof languages;
+
+const KEY = "bethink.language";
+const others: Record<Exclude<Language, "en">, () => Promise<Catalogue>> = {
+  de: () => import("./de").then(({ catalogue }) => catalogue),
+};
+const rightToLeft = new Set(["ar", "fa", "he", "ur"]);
+const i18n = setupI18n({ locale: "en", messages: { en: {} } });
+i18n.setMessagesCompiler(compileMessage);
+
+/** What this device is set to; null where the browser decides. */
+export const chosenLanguage = (): Language | null =>
+  remembered<{ language: Language | null }>(KEY, { language: null }).language;
+
+/** The language to show: the chosen one, else the first of the browser's that there is. */
+export function languageOf(wanted: readonly string[], chosen: Language | null): Language {
+  if (chosen) return chosen;
+  const known = wanted.map((tag) => tag.toLowerCase().split("-")[0] ?? "");
+  return (known.find((tag) => tag in languages) as Language | undefined) ?? "en";
+}
+
+/** Sets the language of this device; the page is loaded anew, since words are everywhere. */
+export function chooseLanguage(language: Language | null): void {
+  remember(KEY, { language });
+  location.reload();
+}
+
+/** Makes `t` speak the reader's language; before anything is drawn. */
+export async function startLanguage(): Promise<void> {
+  const language = languageOf(navigator.languages, chosenLanguage());
+  if (language !== "en")
+    i18n.loadAndActivate({ locale: language, messages: await others[language]() });
+  document.documentElement.lang = language;
+  document.documentElement.dir = rightToLeft.has(language) ? "rtl" : "ltr";
+}
+
+/** The language of the page, for `Intl` and `toLocaleString`; undefined leaves English to the browser's kind of it. */
+export const locale = (): string | undefined => (i18n.locale === "en" ? undefined : i18n.locale);
+
+/**
+ * A sentence in the reader's language: `t("{count, plural, one {# memory} other {# memories}}", { count })`.
+ * Not at the top of a module, where the language is not known yet.
+ */
+export const t = (sentence: string, values?: Record<string, unknown>): string =>
+  i18n._(sentence, values);
