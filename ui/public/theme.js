@@ -1,12 +1,15 @@
-// Runs before the first paint, so that a chosen theme never flashes. src/app/look.ts writes what it reads.
+// Runs before the first paint, so that what was chosen never flashes. src/services/look.ts writes what it reads.
 try {
   const look = JSON.parse(localStorage.getItem("bethink.look") ?? "{}");
-  if (look.theme === "light" || look.theme === "dark") {
-    document.documentElement.dataset.theme = look.theme;
-  }
-  if (look.answers === "serif") {
-    document.documentElement.dataset.answers = "serif";
+  const others = {
+    theme: ["light", "dark"],
+    answers: ["serif"],
+    size: ["small", "large", "larger"],
+    density: ["compact"],
+  };
+  for (const [mark, known] of Object.entries(others)) {
+    if (known.includes(look[mark])) document.documentElement.dataset[mark] = look[mark];
   }
 } catch {
-  // Storage is closed to us: the system's theme it is.
+  // Storage is closed to us: the page is as usual.
 }

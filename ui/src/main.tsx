@@ -20,6 +20,7 @@ import { Notices } from "./services/notices";
 import { addressOfChat, Router, routeOf } from "./services/router";
 import { SessionsService } from "./services/sessions";
 import { Toasts } from "./services/toasts";
+import "./styles/fonts.css";
 import "./styles/tokens.css";
 import "./styles/ground.css";
 import "./styles/kit.css";

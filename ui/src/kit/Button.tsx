@@ -2,7 +2,8 @@ import type { LucideIcon } from "lucide-react";
 import type { ButtonHTMLAttributes, Ref } from "react";
 
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
-  look?: "plain" | "primary" | "quiet" | "fault";
+  /** `fault` warns of what takes away, `danger` is filled: what destroys for good. */
+  look?: "plain" | "primary" | "quiet" | "fault" | "danger";
   icon?: LucideIcon;
   ref?: Ref<HTMLButtonElement>;
 };

@@ -44,6 +44,11 @@ const pairs: [ink: string, papers: string[], least: number][] = [
   ["ask", [...papers, "ask-soft"], 4.5],
   ["fault", [...papers, "fault-soft"], 4.5],
   ["on-accent", ["accent"], 7],
+  ["on-danger", ["danger"], 7],
+  ["ink", ["code"], 7],
+  ...["keyword", "string", "number", "name", "type", "note"].map(
+    (kind): [string, string[], number] => [`code-${kind}`, ["code"], 4.5],
+  ),
   ...[0, 1, 2, 3, 4, 5, 6, 7].map((n): [string, string[], number] => [`tone-${n}`, papers, 4.5]),
 ];
 
