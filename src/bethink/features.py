@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bethink import calendar, conversations, memory, people, schedules, tasks
+from bethink import calendar, conversations, memory, people, prompts, schedules, tasks
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, RUNS, THREADS, TOOL_USES
 from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
@@ -90,6 +90,7 @@ FEATURES: Final = (
     tasks.FEATURE,
     calendar.FEATURE,
     schedules.FEATURE,
+    prompts.FEATURE,
     CALENDAR_SYNC,
     Feature(
         name="web",

@@ -523,6 +523,18 @@ class Settings(BaseModel):
     images_api_key: SecretStr | None = _setting(None, "Key of `images_model`, instead of its provider's own.")
     images_timeout_s: float = _setting(120, "Longest wait for an image, in seconds.", gt=0)
     images_price_usd: float | None = _setting(None, "Price of one image in dollars, if known.", ge=0)
+    audio_model: str = _setting(
+        "", "Model that turns speech into text, for example `whisper-1`; empty means none."
+    )
+    speech_model: str = _setting(
+        "", "Model that reads answers aloud, for example `gpt-4o-mini-tts`; empty means none."
+    )
+    speech_voice: str = _setting("alloy", "Voice of `speech_model`.", min_length=1, max_length=100)
+    audio_base_url: str | None = _setting(
+        None, "Base URL of both, if it is not that of `openai:` models; it speaks OpenAI's audio API."
+    )
+    audio_api_key: SecretStr | None = _setting(None, "Key for `audio_base_url`.")
+    audio_timeout_s: float = _setting(120, "Longest silence of the audio endpoint, in seconds.", gt=0)
     quiet_hours: str = _setting("", "Hours without notices, such as `22:00-07:00`, in the owner's time zone.")
     smtp_url: SecretStr | None = _setting(
         None, "Server of e-mail: `smtps://user:password@host` or `smtp://…`."

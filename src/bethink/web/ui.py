@@ -94,7 +94,7 @@ def _is_json(start: Message) -> bool:
 
 _PAGE = "index.html"
 _ASSETS = "/assets/"
-_SHARED = frozenset({"settings", "vault", "documents", "tasks", "calendar", "schedules", "today"})
+_SHARED = frozenset({"settings", "vault", "documents", "tasks", "calendar", "schedules", "today", "prompts"})
 """First parts of addresses that are a room for a person's browser and data for a program."""
 
 _MEDIA_TYPES = {

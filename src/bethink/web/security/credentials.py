@@ -51,6 +51,7 @@ _RULES: Sequence[_Rule] = (
     _rule("POST", r"/vault/ask", CHAT),
     _rule("POST", r"/kb/[^/]+/search", READ),
     _rule("POST", r"/v1/(chat/completions|responses|embeddings)", CHAT),
+    _rule("POST", r"(/v1)?/audio/(transcriptions|speech)", CHAT),
     _rule("*", r"/v1/responses/[^/]+/cancel", CHAT),
     _rule("DELETE", r"/v1/responses/[^/]+", CHAT),
     _rule("GET", r"/v1/responses/[^/]+(/input_items)?", READ, CHAT),

@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from bethink.accounts.register import is_address, is_loopback
+from bethink.audio import MAX_AUDIO_BYTES
 from bethink.errors import BadInput, BethinkError, NotAllowed, TooLarge
 from bethink.json_bounds import JsonBounds
 from bethink.web.problems import of_error
@@ -67,6 +68,7 @@ _DAV_BYTES: Final = 2 * 1024 * 1024
 """Of one event with its changed instances, or of a question about very many."""
 _FILES: Final = re.compile(r"/conversations/[^/]+/files")
 """The route that takes files, as large as a setting says."""
+_RECORDINGS: Final = re.compile(r"(?:/v1)?/audio/transcriptions")
 _UNKNOWN: Final = 401
 DIAL_PATHS = ("/openai/deployments/", "/openai/v1/")
 
@@ -83,7 +85,7 @@ _HEADERS = {
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(self)",
 }
 
 
@@ -295,6 +297,8 @@ def body_bounds(scope: Scope, *, is_dial: bool, is_stranger: bool) -> BodyBounds
         return BodyBounds(_DAV_BYTES, values=None)
     if _FILES.fullmatch(path) and "app" in scope.get("state", {}):
         return BodyBounds(scope["state"]["app"].settings.max_file_bytes + _FORM_BYTES, values=None)
+    if _RECORDINGS.fullmatch(path):
+        return BodyBounds(MAX_AUDIO_BYTES + _FORM_BYTES, values=None)
     size = MAX_BODY_BYTES if _TEXTS.fullmatch(path) else _USUAL_BYTES
     return BodyBounds(size, MAX_TURN_VALUES if _TURNS.fullmatch(path) else MAX_VALUES)
 
