@@ -60,3 +60,30 @@ def _time_zone(name: str) -> str:
 _UTC = {None, "", "Etc/UTC", "Etc/UCT", "UCT", "Zulu", "local"}
 """What machines call UTC, or say if they have no name for their zone."""
 TimeZone = Annotated[str, AfterValidator(_time_zone)]
+
+
+SEEING = [
+    "*gpt-4o*",
+    "*gpt-4.1*",
+    "*gpt-4-turbo*",
+    "*gpt-5*",
+    "*:o3*",
+    "*/o3*",
+    "*:o4*",
+    "*/o4*",
+    "*claude-3*",
+    "*claude-v3*",
+    "*claude-[4-9]*",
+    "*claude-opus*",
+    "*claude-sonnet*",
+    "*claude-haiku*",
+    "*gemini*",
+    "*llava*",
+    "*qwen*vl*",
+    "*pixtral*",
+    "*internvl*",
+    "*-vision*",
+    "!*o3-mini*",
+    "!*-audio*",
+]
+"""Models that are known to see pictures, wherever they are served."""

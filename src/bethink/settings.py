@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from bethink.errors import BadInput
-from bethink.setting_values import Origins, TimeZone, as_list, as_object
+from bethink.setting_values import SEEING, Origins, TimeZone, as_list, as_object
 
 Effect = Literal["read", "write", "destructive", "egress"]
 Trust = Literal["owner", "untrusted"]
@@ -211,33 +211,6 @@ _MS_PER_S = 1000
 
 _CLONE_MODELS = Path(__file__).parents[2] / ".models"
 """Where `make` puts the embedding model of a clone: every command of that clone finds it there."""
-
-
-_SEEING = [
-    "*gpt-4o*",
-    "*gpt-4.1*",
-    "*gpt-4-turbo*",
-    "*gpt-5*",
-    "*:o3*",
-    "*/o3*",
-    "*:o4*",
-    "*/o4*",
-    "*claude-3*",
-    "*claude-v3*",
-    "*claude-[4-9]*",
-    "*claude-opus*",
-    "*claude-sonnet*",
-    "*claude-haiku*",
-    "*gemini*",
-    "*llava*",
-    "*qwen*vl*",
-    "*pixtral*",
-    "*internvl*",
-    "*-vision*",
-    "!*o3-mini*",
-    "!*-audio*",
-]
-"""Models that are known to see pictures, wherever they are served."""
 
 
 def default_data_dir() -> Path:
@@ -472,7 +445,7 @@ class Settings(BaseModel):
     # --- files, pages, code and the web
 
     models_that_see: _Texts = _setting(
-        _SEEING,
+        SEEING,
         "Models that are shown pictures: patterns of `provider:name` (comma-separated);"
         " `!` before one takes out what fits it.",
     )

@@ -24,7 +24,13 @@ export type Attendee = { email: string; name: string; status: "needs-action" | "
 
 export type AttendeeGiven = { email?: string | null; name?: string | null; status?: "needs-action" | "accepted" | "declined" | "tentative" | null };
 
+export type AudioShown = { address: string; max_bytes: number; max_chars: number; speech: boolean; transcription: boolean };
+
 export type BadImportLine = { line: number; reason: string };
+
+export type Body_create_transcription = { file: string; language?: string | null; model?: string | null; prompt?: string; response_format?: "json" | "text" };
+
+export type Body_transcribe_audio = { file: string; language?: string | null; prompt?: string };
 
 export type Body_upload_file = { file: string };
 
@@ -374,6 +380,16 @@ export type PersonPatch = { about_me?: string | null; address?: AddressParts | n
 
 export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
 
+export type PromptDraft = { name: string; text: string };
+
+export type PromptList = { items: readonly PromptShown[] };
+
+export type PromptPatch = { name?: string | null; text?: string | null };
+
+export type PromptShown = { created_at: string; id: string; name: string; text: string; updated_at: string; variables: readonly PromptVariable[] };
+
+export type PromptVariable = { default: string | null; name: string };
+
 export type PushBrowser = { created_at: string; host: string; id: string };
 
 export type PushKeys = { auth: string; p256dh: string };
@@ -432,6 +448,8 @@ export type SignInBody = { key?: string | null; name?: string | null; password?:
 
 export type Snooze = { minutes?: number | null; until?: string | null };
 
+export type SpeechBody = { input: string; model?: string | null; response_format?: "mp3" | "opus" | "aac" | "flac" | "wav" | "pcm"; speed?: number | null; voice?: string | null };
+
 export type StreamOptions = { include_usage?: boolean };
 
 export type SummaryShown = { at: string; covered_messages: number; text: string };
@@ -483,6 +501,8 @@ export type ToolResult = { at: string; attachments: readonly MessageAttachment[]
 export type ToolRun = { arguments: string; attachments: readonly MessageAttachment[]; call: string; duration_ms: number; error: string | null; name: string; text: string; untrusted: boolean };
 
 export type ToolShown = { description: string; effect: "read" | "write" | "destructive" | "egress"; name: string; parameters: Record<string, unknown>; rule: "auto" | "ask" | "deny" | null; source: string; trust: "owner" | "untrusted" };
+
+export type Transcript = { text: string };
 
 export type UnderstoodEvent = { all_day?: boolean; ambiguous?: readonly EventReading[]; categories?: readonly string[]; end?: string | null; location?: string; problem?: string | null; recurrence?: string | null; recurrence_words?: string | null; start?: string | null; title: string; words?: string | null };
 
