@@ -155,7 +155,7 @@ async def _ours(url: str | None) -> AsyncGenerator[_Ours]:
             open_database(settings.data_dir) as database,
             open_shared_store(settings, database.store) as store,
         ):
-            conversations = Conversations(store, clock, Ids(clock))
+            conversations = Conversations(store, clock, Ids(clock), MemoryBus())
             sharing = sharing_of(conversations, MemoryBus(), acting=Principal, on_taken=lambda _owner: None)
             yield _Ours(conversations, Principal("local"), sharing)
 

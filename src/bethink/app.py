@@ -52,6 +52,7 @@ from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
 from bethink.people import People
 from bethink.ports import Ports, open_ports, shared_resources_of
+from bethink.projects import Projects
 from bethink.recall.conversation_memory import ConversationMemory
 from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import Passages
@@ -534,6 +535,7 @@ def _runs(
         commands=commands,
         rules=base.rules,
         files=features.of(Files),
+        projects=features.of(Projects),
         loops=loops,
         audit=base.audit,
         max_run_s=settings.max_run_s,

@@ -6,10 +6,11 @@ keeps records, or only has tools; `app` makes what it is.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bethink import calendar, conversations, memory, people, prompts, schedules, tasks
+from bethink import calendar, conversations, memory, people, projects, prompts, schedules, tasks
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, RUNS, THREADS, TOOL_USES
 from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
@@ -38,6 +39,10 @@ def _open_files(at: Surroundings) -> OpenFeature:
     is_there = at.features.of(Conversations).has
     files = Files(at.store, at.blobs, at.clock, at.new_id, is_there, at.settings.max_file_bytes)
     return OpenFeature(service=files, forgettable=files.forgettable, redact=redact, clean=files.sweep)
+
+
+def _open_projects(at: Surroundings) -> OpenFeature:
+    return projects.opened(at, at.features.of(Conversations).leave_project)
 
 
 VAULT: Final = Feature(
@@ -87,6 +92,7 @@ FEATURES: Final = (
         ),
     ),
     people.FEATURE,
+    replace(projects.FEATURE, open=_open_projects),
     tasks.FEATURE,
     calendar.FEATURE,
     schedules.FEATURE,

@@ -38,6 +38,7 @@ class Principal:
     the scopes of the key that was shown (`accounts.register`). `time_zone` is an
     IANA name. `key` is the id of the key, `sign_in` that of the sign-in by which they came.
     `filters` are those of the owner that hold for one request or run, if they were read at its start.
+    With a `project`, only what belongs to it is recalled, and what is remembered belongs to it.
     """
 
     owner: str
@@ -47,6 +48,7 @@ class Principal:
     key: str | None = None
     sign_in: str | None = None
     filters: object = field(default=None, compare=False, repr=False)
+    project: str | None = None
 
     @property
     def door(self) -> str:

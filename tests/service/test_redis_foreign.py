@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bethink.conversations import ConversationEdit
+from bethink.conversations import ConversationEdit, ConversationFilter
 from bethink.errors import StorageError
 from bethink.llm.scripted import ScriptedLlm
 from tests.door import called
@@ -281,7 +281,9 @@ async def test_what_another_program_deletes_is_archived_here_and_goes_back_once_
         async with shared_house(tmp_path, redis.url) as house:
             await looked(house)
             listed = (await house.app.conversations.list(house.me)).items
-            archived = (await house.app.conversations.list(house.me, archived=True)).items
+            archived = (
+                await house.app.conversations.list(house.me, ConversationFilter(place="archive"))
+            ).items
             assert [[one.record.id for one in kind] for kind in (listed, archived)] == [[dropped], [deleted]]
         assert client.keys(f"*{deleted}*") == []
         assert client.zrevrange("conversations:list", 0, -1) == [dropped]

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from bethink.clock import rfc3339
-from bethink.conversations import MESSAGES, ConversationStart, MemoryEntry
+from bethink.conversations import MESSAGES, ConversationFilter, ConversationStart, MemoryEntry
 from bethink.documents.service import Documents
 from bethink.errors import BadInput, MemoryUnavailable, NotAllowed, UnknownId
 from bethink.llm.scripted import ScriptedLlm
@@ -152,7 +152,7 @@ async def test_a_cleared_conversation_is_archived_found_and_goes_on() -> None:
         await stored(house, "a", "The boat needs paint.")
         await memory.clear_conversation(house.me, "a")
         assert (await conversations.list(house.me)).items == ()
-        assert len((await conversations.list(house.me, archived=True)).items) == 1
+        assert len((await conversations.list(house.me, ConversationFilter(place="archive"))).items) == 1
         assert await searched(house, "boat") == ["The boat needs paint."]
         await stored(house, "a", "And a sail.")
         assert len((await conversations.list(house.me)).items) == 1

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from bethink.conversations import ConversationFilter
 from bethink.mcp_server.families import offers
 from tests.house import open_house
 from tests.library import plain_reading
@@ -52,7 +53,7 @@ async def test_the_calls_of_the_memory_service_answer_as_they_are_documented(tmp
         assert await anyio.Path(path).is_file()
         cleared = await asked(client, "clear_conversation", conversation_id="chat-1")
         assert cleared == {"conversation_id": "chat-1", "status": "archived"}
-        (held,) = (await house.app.conversations.list(house.me, archived=True)).items
+        (held,) = (await house.app.conversations.list(house.me, ConversationFilter(place="archive"))).items
         assert (held.record.origin, held.record.caller_id) == ("tests", "chat-1")
 
 

@@ -129,6 +129,7 @@ class Recorder:
             self._outside |= bool(message.attachments) if is_owners else message.untrusted
         async with self._writing:
             await self._write([Put(RUNS, self.run, if_version=0)], active_run=self.run.id)
+        await self._announce()
 
     async def resume(self, version: int) -> None:
         """Store that a waiting run goes on, here.
@@ -137,6 +138,10 @@ class Recorder:
             Conflict: it is not `version` any more: it goes on elsewhere.
         """
         await self.conversations.store.commit(self.principal.owner, [Put(RUNS, self.run, if_version=version)])
+        await self._announce()
+
+    async def _announce(self) -> None:
+        await self.conversations.announce(self.principal.owner, self.run.conversation)
 
     def take(self, event: Event) -> None:
         """Add an event to the journal and remember what the last message will tell of it."""
@@ -230,6 +235,7 @@ class Recorder:
             await self._write([*final, Put(RUNS, ended)], last, active_run=self.run.id if waits else None)
         self.run = ended
         self.journal.append(done)
+        await self._announce()
 
     @property
     def _forgot(self) -> bool:
@@ -355,7 +361,11 @@ class Recorder:
         ]
         at = self.conversations.clock.now_us()
         now = appended(held.record, placed, at=at, active_run=active_run)
-        now = msgspec.structs.replace(charged(now, () if active_run else self._usage), outside=self.outside)
+        now = msgspec.structs.replace(
+            charged(now, () if active_run else self._usage),
+            outside=self.outside,
+            unread=now.unread or (active_run is None and not now.temporary),
+        )
         puts = [Put(MESSAGES, message, if_version=0, index=turn_of(now, message)) for message in placed]
         if now.active_run is None:
             puts += await self._question(now)

@@ -27,7 +27,7 @@ from bethink.agent.request import (
 )
 from bethink.agent.start import RunOpening, RunStarter
 from bethink.agent.stored_runs import Approvals, StoredRuns
-from bethink.conversations import checked_content
+from bethink.conversations import ConversationEdit, checked_content
 from bethink.errors import BethinkError, Busy
 from bethink.events import Place, RunDone, RunFailed, ToolFinished, Usage
 from bethink.messages import ToolMessage, UserMessage
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from bethink.files import Files
     from bethink.forgetting.announcements import Announcements
     from bethink.principal import Principal
+    from bethink.projects import Projects
     from bethink.telemetry import Supervise
     from bethink.visibility.service import Visibility
 
@@ -123,6 +124,7 @@ class Runs:
     max_message_chars: int
     max_wait_s: float
     visibility: Visibility
+    projects: Projects
     post_turn: PostTurnQueue
     on_end: Callable[[str], None]
     on_delete: Callable[[str, str], None]
@@ -144,7 +146,7 @@ class Runs:
             self.conversations, self.announcements, self.bus, self._live.__contains__, self.max_wait_s
         )
         self.approvals = Approvals(self.stored, self.loops.toolbox, self.rules, self._go_on)
-        self._starter = RunStarter(self.stored, self.commands, self.loops, self.visibility)
+        self._starter = RunStarter(self.stored, self.commands, self.loops, self.visibility, self.projects)
         self._signals = RunSignals(self.bus, self.conversations.new_id)
 
     @property
@@ -311,6 +313,18 @@ class Runs:
         await self.stored.delete(principal, conversation)
         await self.files.sweep(principal.owner)
         self.on_delete(principal.owner, conversation)
+
+    async def trash(self, principal: Principal, conversation: str) -> None:
+        """Move a conversation to the trash; a run in it is stopped first.
+
+        Raises:
+            UnknownId: this owner has no such conversation.
+            Busy: the run in it, in another process, does not stop.
+        """
+        held = await self.conversations.get(principal, conversation)
+        if (active := held.record.active_run) is not None:
+            await self.stop(principal, active)
+        await self.conversations.edit(principal, conversation, ConversationEdit(trashed=True))
 
     def _here(self, owner: str, run: str) -> _Live | None:
         live = self._live.get(run)

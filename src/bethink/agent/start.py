@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from bethink.llm.models import OfferedModels
     from bethink.messages import Message, ToolMessage
     from bethink.principal import Principal
+    from bethink.projects import Project, Projects
     from bethink.tool import Tool
     from bethink.visibility.reader_filter import ReaderFilter
     from bethink.visibility.service import Visibility
@@ -262,6 +263,7 @@ class RunStarter:
     commands: SlashCommands
     loops: LoopFactory
     visibility: Visibility = field(repr=False)
+    projects: Projects = field(repr=False)
 
     @retry_conflicts
     async def new(self, principal: Principal, conversation: str, opening: RunOpening) -> StartedRun:
@@ -276,9 +278,10 @@ class RunStarter:
         conversations = self.stored.conversations
         found = await conversations.get(principal, conversation)
         # What follows the run asks again which filters hold.
-        principal = principal.lasting
+        project = await self.projects.get(principal, found.record.project)
+        principal = await self.projects.inside(principal.lasting, project)
         reader, reader_filter = await self._reader(principal)
-        options = _options_in(found.record, opening.options, opening.resources)
+        options = _options_in(found.record, opening.options, opening.resources, project=project)
         if not self.loops.memory:
             options = msgspec.structs.replace(options, memory=False)
         if reader_filter is not None and options.system:
@@ -328,11 +331,13 @@ class RunStarter:
             raise Conflict
         # Its answer has begun with a call by now.
         options = msgspec.structs.replace(record.options, first_call=None)
+        held = await conversations.get(principal, record.conversation)
+        project = await self.projects.get(principal, held.record.project)
+        principal = await self.projects.inside(principal, project)
         reader, reader_filter = await self._reader(
             replace(principal, audience=record.audience or principal.audience)
         )
         loop = self.loops.of(options, resources, await self.visibility.instructions_for(reader))
-        held = await conversations.get(principal, record.conversation)
         history = await self._history(principal, held, loop, reader_filter=reader_filter)
         events = await self.stored.events(principal, record.id, Place(0))
         recorder = Recorder(
@@ -415,13 +420,16 @@ def _request(
     )
 
 
-def _options_in(held: Conversation, options: RunOptions, resources: RunResources) -> RunOptions:
+def _options_in(
+    held: Conversation, options: RunOptions, resources: RunResources, *, project: Project | None
+) -> RunOptions:
     """What a run in the conversation is to have: the caller's options, else the conversation's own.
 
-    A temporary one is without memory, whatever the caller asks for; but for a door
-    whose memory is its own.
+    What its project tells stands before what the conversation does. A temporary one is without
+    memory, whatever the caller asks for; but for a door whose memory is its own.
     """
     model, system = options.model or held.model, options.system or held.system
+    system = "\n\n".join(filter(None, (project.instructions if project else "", system)))
     memory = options.memory and (resources.remembers or not held.temporary)
     if (model, system, memory) == (options.model, options.system, options.memory):
         return options

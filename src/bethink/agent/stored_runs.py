@@ -32,7 +32,7 @@ from bethink.store import DeleteAll, Put, Scan, items_of, owners_of, pages_of, r
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from bethink.agent.policy import ToolRules
     from bethink.agent.records import WaitingCall
@@ -357,6 +357,13 @@ class StoredRuns:
                     found[place] = await self.settle(principal, held.record.id)
         return found
 
+    async def waiting(self, principal: Principal) -> Mapping[str, str]:
+        """The runs that wait for a decision of their owner, by their conversations."""
+        runs = records_of(self.conversations.store, principal.owner, _WAITING)
+        return {
+            run.conversation: run.id async for run in runs if not run.is_decided and not self._is_late(run)
+        }
+
     async def orphan(self, principal: Principal, run: Run) -> None:
         """End a run that was decided about, and whose model went with the request that brought it.
 
@@ -407,6 +414,7 @@ class StoredRuns:
             files_removal(conversation),
         ]
         await self.conversations.store.commit(principal.owner, dropped)
+        await self.conversations.announce(principal.owner, conversation)
 
     async def processes(self, owner: str) -> set[str]:
         """The other processes that run something of the owner now."""

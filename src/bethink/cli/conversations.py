@@ -29,9 +29,11 @@ COMMANDS = Commands(_EPILOG)
 )
 def _list(session: Session, options: Namespace) -> None:
     """List conversations, the last changed first."""
+    from bethink.conversations import ConversationFilter
+
     conversations = session.app.conversations
-    where = {"archived": options.archived, "project": options.project}
-    page = session.mine(conversations.list, limit=options.limit, **where)
+    wanted = ConversationFilter(place="archive" if options.archived else "list", project=options.project)
+    page = session.mine(conversations.list, wanted, limit=options.limit)
     for item in session.mine(session.app.runs.stored.settled, page.items):
         one = item.record
         document = {
@@ -43,7 +45,7 @@ def _list(session: Session, options: Namespace) -> None:
         }
         line = f"{one.id}  {session.local(one.updated_at)}  {one.count:>5,}  {one.title}"
         session.screen.result(document, line)
-    if (more := session.mine(conversations.count, **where) - len(page.items)) > 0:
+    if (more := session.mine(conversations.count, wanted) - len(page.items)) > 0:
         session.screen.note(f"{more:,} more; --limit shows more of them.")
 
 

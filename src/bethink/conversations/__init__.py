@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from bethink.conversations.entries import RESERVED, MemoryEntry, NewTurn, checked_id, turns_of
 from bethink.conversations.records import (
+    ARCHIVED,
     CONVERSATIONS,
     KIND,
+    LISTED,
     LOOKUP_KIND,
     MAX_BRANCHES,
     MESSAGES,
     NEW_TITLE,
     SIGHTINGS,
     SUMMARIES,
+    TRASHED,
     WITHDRAWN_KIND,
     Branch,
     ChangedRef,
@@ -45,6 +48,7 @@ from bethink.conversations.records import (
 from bethink.conversations.service import (
     FEATURE,
     ConversationEdit,
+    ConversationFilter,
     Conversations,
     ConversationStart,
     PastMessage,
@@ -53,10 +57,12 @@ from bethink.conversations.service import (
 from bethink.feature import ASSISTANT, OWNER
 
 __all__ = [
+    "ARCHIVED",
     "ASSISTANT",
     "CONVERSATIONS",
     "FEATURE",
     "KIND",
+    "LISTED",
     "LOOKUP_KIND",
     "MAX_BRANCHES",
     "MESSAGES",
@@ -65,11 +71,13 @@ __all__ = [
     "RESERVED",
     "SIGHTINGS",
     "SUMMARIES",
+    "TRASHED",
     "WITHDRAWN_KIND",
     "Branch",
     "ChangedRef",
     "Conversation",
     "ConversationEdit",
+    "ConversationFilter",
     "ConversationStart",
     "Conversations",
     "MemoryEntry",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 import msgspec
 
 from bethink.clock import to_datetime
-from bethink.conversations.records import MESSAGES, is_on_line, line
+from bethink.conversations.records import ARCHIVED, MESSAGES, is_on_line, line
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.store import Scan, pages_of, records_of
 
@@ -115,7 +115,7 @@ async def _json(store: Store, principal: Principal, held: Conversation) -> Async
         "title": held.title,
         "created_at": _moment(held.created_at),
         "updated_at": _moment(held.updated_at),
-        "archived": bool(held.archived),
+        "archived": held.archived == ARCHIVED,
         "project": held.project,
         "model": held.model,
         "system": held.system,

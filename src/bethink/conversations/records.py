@@ -149,9 +149,14 @@ def grown(held: Conversation, count: int, branch: int | None = None) -> Conversa
 def appended(
     held: Conversation, messages: Sequence[StoredMessage], *, at: int, active_run: str | None
 ) -> Conversation:
-    """The conversation's record after `messages` were added behind the last one of the active line."""
+    """The conversation's record after `messages` were added behind the last one of the active line.
+
+    One that is in the trash comes back if its owner goes on in it.
+    """
     title, titled, named_by = held.title, held.titled, held.named_by
     first = next((stored.message for stored in messages if isinstance(stored.message, UserMessage)), None)
+    if first is not None and held.archived == TRASHED:
+        held = msgspec.structs.replace(held, archived=LISTED, trashed_at=0)
     if not titled and first is not None:
         title, titled, named_by = title_from(first.content), True, "words"
     return msgspec.structs.replace(
@@ -205,6 +210,8 @@ WITHDRAWN_KIND = "withdrawn"
 _TITLE_CHARS = 60
 _MAX_TITLE_CHARS = 200
 MAX_SYSTEM_CHARS = 20_000
+LISTED, ARCHIVED, TRASHED = 0, 1, 2
+"""Where a conversation stands (`Conversation.archived`)."""
 SUMMARIES = -1
 """The branch of what is no part of any line: summaries of earlier parts, made anew when they are gone."""
 
@@ -247,7 +254,9 @@ class Conversation(Record, frozen=True, kw_only=True):
     `temporary` is not listed, not searched and not recalled from, and is
     removed a day after its last change. `origin` names the program where it was
     held, "" for one of Bethink's own; `caller_id` is what the program calls it that stores
-    its turns.
+    its turns. `archived` says where it stands: in the list, the archive or, since `trashed_at`, in the
+    trash, where it is not searched and not recalled from. What is `pinned` stands before all others. It
+    is `unread` if an answer ended that nobody has looked at.
     """
 
     title: str
@@ -268,6 +277,9 @@ class Conversation(Record, frozen=True, kw_only=True):
     temporary: int = 0
     origin: str = ""
     caller_id: str | None = None
+    pinned: int = 0
+    unread: bool = False
+    trashed_at: int = 0
 
 
 class RecalledRef(msgspec.Struct, frozen=True, kw_only=True):
@@ -353,10 +365,11 @@ SIGHTINGS = Collection(
 CONVERSATIONS = Collection(
     "conversations",
     Conversation,
-    ("archived", "updated_at", "project", "temporary"),
+    ("archived", "updated_at", "project", "temporary", "pinned"),
     scans=(
         ("temporary", "archived", "updated_at"),
         ("temporary", "archived", "project", "updated_at"),
+        ("temporary", "archived", "pinned", "updated_at"),
         ("temporary", "updated_at"),
     ),
     searchable=False,

@@ -10,12 +10,15 @@ import msgspec
 
 from bethink.conversations.entries import NewTurn, conversation_id_of
 from bethink.conversations.records import (
+    ARCHIVED,
     CONVERSATIONS,
     KIND,
+    LISTED,
     LOOKUP_KIND,
     MESSAGES,
     NEW_TITLE,
     SIGHTINGS,
+    TRASHED,
     Conversation,
     Spending,
     StoredMessage,
@@ -32,11 +35,12 @@ from bethink.conversations.records import (
 from bethink.errors import BadInput, Busy, Conflict, UnknownId
 from bethink.feature import Feature, OpenFeature, Recallable, RecallKind, RetentionRule
 from bethink.messages import AssistantMessage, UserMessage
-from bethink.store import Page, Put, Scan, Versioned, pages_of, retry_conflicts
+from bethink.store import Page, Put, Scan, Versioned, items_of, pages_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
+    from bethink.bus import Bus
     from bethink.clock import Clock, Ids
     from bethink.events import Usage
     from bethink.feature import Surroundings
@@ -53,7 +57,7 @@ def _open(at: Surroundings) -> OpenFeature:
     async def resolve(principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
         return [said and recallable_of(said) for said in await conversations.recallable(principal, ids)]
 
-    conversations = Conversations(at.store, at.clock, at.new_id)
+    conversations = Conversations(at.store, at.clock, at.new_id, at.bus)
     return OpenFeature(
         service=conversations,
         recall=[RecallKind(name=KIND, resolve=resolve, lookups=LOOKUP_KIND)],
@@ -124,6 +128,13 @@ _ARCHIVED_TOGETHER = 200
 """Conversations of one commit."""
 TEMPORARY_US = _DAY_US
 """How long a temporary conversation is kept after its last change: a day."""
+TRASH_DAYS = 30
+"""How long a conversation stays in the trash."""
+_TRASH_LOOKED_AT = 1_000
+_REINDEXED_TOGETHER = 200
+"""Messages of one commit."""
+_CHANGED = "conversations.changed"
+"""Of the bus: an owner and a conversation."""
 _POSITION_DIGITS = 12
 
 
@@ -159,9 +170,12 @@ class ConversationEdit(msgspec.Struct, frozen=True, kw_only=True):
     model: str | msgspec.UnsetType | None = msgspec.UNSET
     system: str | msgspec.UnsetType = msgspec.UNSET
     branch: int | msgspec.UnsetType = msgspec.UNSET
+    pinned: bool | msgspec.UnsetType = msgspec.UNSET
+    unread: bool | msgspec.UnsetType = msgspec.UNSET
+    trashed: bool | msgspec.UnsetType = msgspec.UNSET
 
-    def of(self, held: Conversation) -> Conversation:
-        """The record, changed.
+    def of(self, held: Conversation, *, now: int) -> Conversation:
+        """The record, changed at a time.
 
         Raises:
             BadInput: the title or the system prompt is not fit.
@@ -174,7 +188,13 @@ class ConversationEdit(msgspec.Struct, frozen=True, kw_only=True):
         if "title" in changes:
             changes |= {"title": checked_title(changes["title"]), "titled": True, "named_by": "person"}
         if "archived" in changes:
-            changes["archived"] = int(changes["archived"])
+            changes |= {"archived": ARCHIVED if changes["archived"] else LISTED, "trashed_at": 0}
+        if (trashed := changes.pop("trashed", None)) and held.archived != TRASHED:
+            changes |= {"archived": TRASHED, "trashed_at": now, "pinned": 0}
+        elif trashed is False and held.archived == TRASHED:
+            changes |= {"archived": changes.get("archived", LISTED), "trashed_at": 0}
+        if "pinned" in changes:
+            changes["pinned"] = int(changes["pinned"])
         if "system" in changes:
             changes["system"] = checked_system(changes["system"])
         if branch != held.branch:
@@ -184,6 +204,27 @@ class ConversationEdit(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(held, **changes)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationFilter:
+    """Which conversations are listed: those of one place, of one `project`, pinned or not; None is any."""
+
+    place: Literal["list", "archive", "trash"] = "list"
+    project: str | None = None
+    pinned: bool | None = None
+
+    @property
+    def where(self) -> dict[str, Key]:
+        """The keys of their records."""
+        place = {"list": LISTED, "archive": ARCHIVED, "trash": TRASHED}[self.place]
+        where: dict[str, Key] = {"temporary": 0, "archived": place}
+        if self.project is not None:
+            where["project"] = self.project
+        return where if self.pinned is None else where | {"pinned": int(self.pinned)}
+
+
+IN_LIST = ConversationFilter()
+
+
 @dataclass(frozen=True, slots=True)
 class Conversations:
     """The conversations of all owners; every call acts for one principal."""
@@ -191,6 +232,7 @@ class Conversations:
     store: Store
     clock: Clock
     new_id: Ids
+    bus: Bus
 
     async def create(
         self,
@@ -216,30 +258,44 @@ class Conversations:
             temporary=int(start.temporary),
         )
         await self.store.commit(principal.owner, [Put(CONVERSATIONS, conversation, if_version=0)])
+        await self.announce(principal.owner, conversation.id)
         return conversation
+
+    async def announce(self, owner: str, conversation: str) -> None:
+        """Tell who follows the owner's conversations that this one has changed, or is gone."""
+        await self.bus.publish(_CHANGED, f"{owner} {conversation}")
+
+    async def follow(self, principal: Principal) -> AsyncGenerator[list[str]]:
+        """The ids of conversations as they change, for ever: first none, once changes are heard."""
+        async with self.bus.subscribe(_CHANGED) as news:
+            yield []
+            async for one in news:
+                owner, _, conversation = one.payload.rpartition(" ")
+                if owner == principal.owner:
+                    yield [conversation]
 
     async def list(
         self,
         principal: Principal,
+        wanted: ConversationFilter = IN_LIST,
         *,
         limit: int = 50,
         cursor: str | None = None,
-        archived: bool = False,
-        project: str | None = None,
     ) -> Page[Conversation]:
-        """One page of conversations, the last changed first; those of one `project`, or all."""
-        where = self._listed(archived=archived, project=project)
-        scan = Scan(CONVERSATIONS, where=where, order="updated_at", reverse=True, limit=limit, after=cursor)
+        """One page of conversations, the last changed first."""
+        scan = Scan(
+            CONVERSATIONS, where=wanted.where, order="updated_at", reverse=True, limit=limit, after=cursor
+        )
         return (await self.store.scan(principal.owner, scan))[0]
 
-    async def count(self, principal: Principal, *, archived: bool = False, project: str | None = None) -> int:
+    async def count(self, principal: Principal, wanted: ConversationFilter = IN_LIST) -> int:
         """How many `list` lists."""
-        where = self._listed(archived=archived, project=project)
-        return await self.store.count(principal.owner, CONVERSATIONS, where)
+        return await self.store.count(principal.owner, CONVERSATIONS, wanted.where)
 
-    def _listed(self, *, archived: bool, project: str | None) -> dict[str, Key]:
-        where: dict[str, Key] = {"temporary": 0, "archived": int(archived)}
-        return where if project is None else where | {"project": project}
+    async def those(self, principal: Principal, ids: Sequence[str]) -> Sequence[Versioned[Conversation]]:
+        """The conversations with these ids that are there."""
+        found = await self.store.get(CONVERSATIONS, principal.owner, list(ids))
+        return [one for one in found if one is not None]
 
     async def get(self, principal: Principal, conversation: str) -> Versioned[Conversation]:
         """The conversation with its version.
@@ -253,11 +309,21 @@ class Conversations:
         return found
 
     async def passed(self, principal: Principal, *, limit: int = 100) -> Sequence[str]:
-        """Temporary conversations whose time is over; at most `limit`, the oldest first."""
-        until = self.clock.now_us() - TEMPORARY_US
+        """Temporary conversations whose time is over, at most `limit`, and those long enough in the trash."""
+        now = self.clock.now_us()
         where: dict[str, Key] = {"temporary": 1}
-        scan = Scan(CONVERSATIONS, where, order="updated_at", low=0, high=until, limit=limit)
-        return [item.record.id for item in (await self.store.scan(principal.owner, scan))[0].items]
+        high = now - TEMPORARY_US
+        scan = Scan(CONVERSATIONS, where, order="updated_at", low=0, high=high, limit=limit)
+        trash = Scan(
+            CONVERSATIONS,
+            ConversationFilter(place="trash").where,
+            order="updated_at",
+            limit=_TRASH_LOOKED_AT,
+        )
+        temporary, trashed = await self.store.scan(principal.owner, scan, trash)
+        until = now - TRASH_DAYS * _DAY_US
+        over = [item.record.id for item in trashed.items if item.record.trashed_at <= until]
+        return [*(item.record.id for item in temporary.items), *over]
 
     async def has(self, principal: Principal, conversation: str) -> bool:
         """Whether the owner has it."""
@@ -333,6 +399,7 @@ class Conversations:
             if stored is not None
             and not stored.withdrawn
             and (place := by_id.get(stored.conversation)) is not None
+            and place.archived != TRASHED
             and is_on_line(place, stored)
             else None
             for stored in found
@@ -462,7 +529,33 @@ class Conversations:
             Busy: another branch is asked for while it is being answered.
             Conflict: others keep changing it.
         """
-        return await self._changed(principal, conversation, edit.of)
+        now = self.clock.now_us()
+        held = await self._changed(principal, conversation, lambda held: edit.of(held, now=now))
+        if edit.project is not msgspec.UNSET:
+            await self._index_anew(principal, held)
+        return held
+
+    async def leave_project(self, principal: Principal, project: str) -> None:
+        """Have all conversations of a project belong to none."""
+        held = items_of(self.store, principal.owner, Scan(CONVERSATIONS))
+        inside = [one.record.id async for one in held if one.record.project == project]
+        for conversation in inside:
+            with suppress(UnknownId):
+                await self.edit(principal, conversation, ConversationEdit(project=None))
+
+    async def _index_anew(self, principal: Principal, held: Conversation) -> None:
+        """Have what was said be found in the conversation's present project."""
+        said = items_of(
+            self.store, principal.owner, Scan(MESSAGES, {"conversation": held.id}, order="position")
+        )
+        changes = [
+            Put(MESSAGES, one.record, one.version, index)
+            async for one in said
+            if (index := turn_of(held, one.record)) is not None
+        ]
+        for start in range(0, len(changes), _REINDEXED_TOGETHER):
+            with suppress(Conflict):  # what is written meanwhile is indexed by who writes it
+                await self.store.commit(principal.owner, changes[start : start + _REINDEXED_TOGETHER])
 
     async def part(self, principal: Principal, conversation: str, message: str) -> Conversation:
         """Go on behind a message, on a branch of its own unless it is the last one of its branch.
@@ -500,7 +593,9 @@ class Conversations:
     ) -> Conversation:
         found = await self.get(principal, conversation)
         changed = change(found.record)
-        await self.store.commit(principal.owner, [Put(CONVERSATIONS, changed, if_version=found.version)])
+        if changed != found.record:
+            await self.store.commit(principal.owner, [Put(CONVERSATIONS, changed, if_version=found.version)])
+            await self.announce(principal.owner, conversation)
         return changed
 
 

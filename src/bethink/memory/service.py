@@ -7,7 +7,7 @@ what recall and the other rooms see of them.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -126,6 +126,8 @@ class Memory:
         """
         now = self.clock.now_us()
         checked = [dated(fact.checked(), principal.time_zone, now) for fact in facts]
+        if principal.project is not None:
+            checked = [replace(fact, project=fact.project or principal.project) for fact in checked]
         batches = [checked[start : start + _BATCH] for start in range(0, len(checked), _BATCH)]
         results: list[FactChange] = []
         vectors = await self._vectors(batches[0] if batches else ())
@@ -230,9 +232,12 @@ class Memory:
 
     async def profile(self, principal: Principal, limit: int) -> list[Fact]:
         """The facts that matter in every conversation: pinned or of importance 0.8 and more."""
+        where: dict[str, Key] = {"state": "active"}
+        if principal.project is not None:
+            where["project"] = principal.project
         scan = Scan(
             FACTS,
-            where={"state": "active"},
+            where=where,
             order="weight",
             low=_PROFILE_WEIGHT,
             reverse=True,

@@ -17,6 +17,7 @@ from bethink.conversations import (
     CONVERSATIONS,
     KIND,
     LOOKUP_KIND,
+    TRASHED,
     WITHDRAWN_KIND,
     Conversation,
     Conversations,
@@ -166,7 +167,7 @@ class MessageSearch:
     ) -> MessageHit | None:
         text = stored.message.content if reader_filter is None else reader_filter.text(stored.message.content)
         marks = self.marks(text, terms)
-        if held is None or not marks:
+        if held is None or held.archived == TRASHED or not marks:
             return None
         start, end = _window(text, marks[0])
         inside = tuple((a - start, b - start) for a, b in marks if start <= a and b <= end)

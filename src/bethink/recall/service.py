@@ -192,6 +192,8 @@ class Recall:
         Raises:
             BadInput: `k` is not 1..200, `budget` not above 0, a kind is unknown or a time has no zone.
         """
+        if principal.project is not None:
+            question = replace(question, project=principal.project)
         moment = _us(question.as_of)
         asked = read_question(question.text, self._now(principal, moment))
         wanted = self._wanted(question, asked)

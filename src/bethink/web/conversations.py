@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from urllib.parse import quote
 
@@ -11,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bethink.agent.request import BranchPoint
 from bethink.agent.toolbox import Prepared
-from bethink.conversations import ConversationEdit, ConversationStart
+from bethink.clock import to_datetime
+from bethink.conversations import ARCHIVED, TRASHED, ConversationEdit, ConversationFilter, ConversationStart
 from bethink.conversations.export import MEDIA_TYPES, ExportFormat, exported, file_name
 from bethink.errors import UnknownId
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
@@ -19,18 +21,23 @@ from bethink.recall.message_search import MAX_QUERY_CHARS
 from bethink.web.deps import Body, Caller, Cursor, Label, Limit, ResponseModel, Served, Timestamp
 from bethink.web.messages import ChatAnswer, Message, Waiting, collected, shown
 from bethink.web.problems import documented
-from bethink.web.sse import EventStream, event_stream
+from bethink.web.sse import STREAM, EventStream, event_stream
 from bethink.web.v1.frames import OpenAiFrames, asks_for_profile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Collection, Sequence
 
     from bethink import conversations as kept
     from bethink.app import App
+    from bethink.errors import BethinkError
     from bethink.principal import Principal
     from bethink.recall.message_search import MessageHit
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
+_STREAMED: dict[str, Any] = {
+    "description": "As server-sent events for who accepts them: each is a `ConversationChange` as JSON.",
+    "content": {STREAM: {"schema": {"type": "string"}}},
+}
 
 
 _Role = Literal["user", "assistant", "tool"]
@@ -115,6 +122,19 @@ class Conversation(ResponseModel):
         description="Not listed, not searched, not recalled from, and removed a day after its last change."
     )
     origin: str = Field(description="The program that it was imported from, such as ChatGPT; else empty.")
+    pinned: bool = Field(description="It stands before all others.")
+    unread: bool = Field(description="An answer ended in it that nobody has looked at: `PATCH` says it.")
+    needs_you: bool = Field(description="A call in it waits for its owner's decision.")
+    trashed_at: Timestamp | None = Field(
+        description="Since when it is in the trash, where it is kept for 30 days; else null."
+    )
+
+
+class ConversationChange(BaseModel):
+    """A conversation as it is now; null if it is gone."""
+
+    id: str
+    conversation: Conversation | None
 
 
 class JobCost(ResponseModel):
@@ -196,6 +216,12 @@ class ConversationPatch(Body):
 
     title: str | None = None
     archived: bool | None = None
+    pinned: bool | None = None
+    unread: bool | None = None
+    trashed: Annotated[
+        bool | None,
+        Field(description="Move it to the trash, from which it goes for good after 30 days; or back."),
+    ] = None
     project: Label | None = None
     model: Label | None = None
     system: Prompt | None = None
@@ -341,6 +367,45 @@ async def create_conversation(
     return _conversation(await app.conversations.create(caller, start))
 
 
+class _ChangeFrames:
+    """Changes of conversations as server-sent events."""
+
+    def written(self, batch: Sequence[ConversationChange]) -> bytes:
+        """A frame a change; a comment at the beginning."""
+        return b"".join(f"data: {one.model_dump_json()}\n\n".encode() for one in batch) or b": open\n\n"
+
+    def broken(self, error: BethinkError) -> bytes:
+        """A comment: the reader comes back by itself."""
+        del error
+        return b": the server ended this stream\n\n"
+
+
+@router.get("/events", response_model=ConversationPage, responses={200: _STREAMED})
+async def follow_conversations(
+    app: Served,
+    caller: Caller,
+    *,
+    accept: Annotated[str, Header(max_length=1_000, include_in_schema=False)] = "",
+) -> ConversationPage | Response:
+    """Conversations as they change, for ever, or the last changed for who does not take a stream."""
+    if STREAM not in accept:
+        return await list_conversations(app, caller, limit=50, cursor=None)
+    return EventStream(_changes(app, caller.lasting), _ChangeFrames())
+
+
+async def _changes(app: App, caller: Principal) -> AsyncGenerator[list[ConversationChange]]:
+    async with aclosing(app.conversations.follow(caller)) as news:
+        async for ids in news:
+            found = {one.record.id: one.record for one in await app.conversations.those(caller, ids)}
+            waiting = await app.runs.stored.waiting(caller)
+            yield [
+                ConversationChange(
+                    id=id, conversation=_conversation(found[id], waiting) if id in found else None
+                )
+                for id in ids
+            ]
+
+
 @router.get("")
 async def list_conversations(
     app: Served,
@@ -349,15 +414,25 @@ async def list_conversations(
     limit: Limit = 50,
     cursor: Cursor = None,
     archived: bool = False,
+    trashed: bool = False,
     project: Annotated[str | None, Query(max_length=200, description="Only those of this project.")] = None,
+    pinned: Annotated[bool | None, Query(description="Only those that are pinned, or are not.")] = None,
+    needs_you: Annotated[bool, Query(description="Only those, wherever, in which a decision waits.")] = False,
 ) -> ConversationPage:
-    """Conversations, the last changed first; the archived ones, or all others."""
-    page = await app.conversations.list(
-        caller, limit=limit, cursor=cursor, archived=archived, project=project
+    """Conversations, the last changed first; the archived ones, those in the trash, or all others."""
+    waiting = await app.runs.stored.waiting(caller)
+    if needs_you:
+        found = await app.conversations.those(caller, list(waiting))
+        items = [_conversation(item.record, waiting) for item in found]
+        return ConversationPage(items=items, cursor=None, total=len(items))
+    place = "trash" if trashed else "archive" if archived else "list"
+    wanted = ConversationFilter(place=place, project=project, pinned=pinned)
+    page = await app.conversations.list(caller, wanted, limit=limit, cursor=cursor)
+    total = await app.conversations.count(caller, wanted)
+    settled = await app.runs.stored.settled(caller, page.items)
+    return ConversationPage(
+        items=[_conversation(item.record, waiting) for item in settled], cursor=page.cursor, total=total
     )
-    total = await app.conversations.count(caller, archived=archived, project=project)
-    items = [_conversation(item.record) for item in await app.runs.stored.settled(caller, page.items)]
-    return ConversationPage(items=items, cursor=page.cursor, total=total)
 
 
 @router.get("/{conversation}", responses=documented(404))
@@ -393,13 +468,14 @@ async def get_conversation(
         window = filled and WindowFilled.of(filled)
         if messages[-1].stop_reason == "interrupted":
             interrupted = Interrupted.of(messages[-1], message=_INTERRUPTED)
+    waits = await _waiting(app, caller, held.active_run)
     return ConversationShown(
-        **_conversation(held).model_dump(),
+        **_conversation(held, {held.id: ""} if waits else {}).model_dump(),
         messages=[shown(held, message, label_of) for message in messages],
         cursor=page.cursor,
         window=window,
         interrupted=interrupted,
-        waiting=await _waiting(app, caller, held.active_run),
+        waiting=waits,
     )
 
 
@@ -407,18 +483,21 @@ async def get_conversation(
 async def change_conversation(
     conversation: str, body: ConversationPatch, app: Served, caller: Caller
 ) -> Conversation:
-    """Rename, archive or bring back, move to a project, choose its model, its system prompt or its branch.
+    """Rename, pin, archive, trash or bring back, move to a project, choose its model, prompt or branch.
 
     Another branch cannot be chosen while it is being answered (409).
     """
     app.models.check(body.model)
     if body.branch is not None:
         await app.runs.stored.settle(caller, conversation)
+    if body.trashed:
+        await app.runs.trash(caller, conversation)
     given = body.model_dump(exclude_unset=True)
     changes: dict[str, Any] = {
         name: value for name, value in given.items() if value is not None or name in _TAKEN_AWAY
     }
-    return _conversation(await app.conversations.edit(caller, conversation, ConversationEdit(**changes)))
+    held = await app.conversations.edit(caller, conversation, ConversationEdit(**changes))
+    return _conversation(held, await app.runs.stored.waiting(caller))
 
 
 @router.post("/{conversation}/branch", responses=documented(404, 409))
@@ -470,8 +549,16 @@ async def chat(
     return await collected(batches, conversation=conversation, run=run)
 
 
-def _conversation(record: kept.Conversation) -> Conversation:
-    return Conversation.of(record, message_count=record.count, branch_count=len(record.branches) or 1)
+def _conversation(record: kept.Conversation, waiting: Collection[str] = ()) -> Conversation:
+    return Conversation.of(
+        record,
+        message_count=record.count,
+        branch_count=len(record.branches) or 1,
+        archived=record.archived == ARCHIVED,
+        pinned=bool(record.pinned),
+        needs_you=record.id in waiting,
+        trashed_at=to_datetime(record.trashed_at) if record.archived == TRASHED else None,
+    )
 
 
 async def _waiting(app: App, caller: Principal, run: str | None) -> list[Waiting]:

@@ -1,0 +1,205 @@
+"""Projects: what conversations that belong together are told, and what of memory their answers read.
+
+Conversations, facts, documents and tasks name their project by its id, which is its first name. A word that a
+program gives them is a project, too: it has a record once somebody says something of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from bethink.clock import Clock, rfc3339, time_of, with_times
+from bethink.errors import BadInput, Conflict, UnknownId
+from bethink.feature import DocumentForm, Feature, OpenFeature
+from bethink.record_texts import RecordTexts
+from bethink.store import Collection, Delete, Put, Record, Scan, Store, pages_of, records_of, retry_conflicts
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+
+    from bethink.feature import Surroundings
+    from bethink.principal import Principal
+
+KIND: Final = "project"
+MAX_PROJECTS: Final = 200
+MAX_NAME_CHARS: Final = 100
+MAX_INSTRUCTION_CHARS: Final = 20_000
+
+MemoryScope = Literal["all", "own"]
+"""What answers in a project read: all that is remembered, or what belongs to the project alone."""
+
+
+class Project(Record, frozen=True, kw_only=True):
+    """One project. `created_at` is microseconds UTC.
+
+    If its `memory` is its own, what is remembered in its conversations belongs to it.
+    """
+
+    name: str
+    created_at: int
+    instructions: str = ""
+    memory: MemoryScope = "all"
+
+
+PROJECTS = Collection("projects", Project, ("created_at",), scans=(("created_at",),), searchable=False)
+
+
+class ProjectEdit(msgspec.Struct, frozen=True, kw_only=True):
+    """What changes of a project; what is UNSET stays."""
+
+    name: str | msgspec.UnsetType = msgspec.UNSET
+    instructions: str | msgspec.UnsetType = msgspec.UNSET
+    memory: MemoryScope | msgspec.UnsetType = msgspec.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Projects:
+    """The projects of all owners; every call acts for one principal.
+
+    `leave` has the conversations of a project belong to none.
+    """
+
+    store: Store
+    clock: Clock
+    leave: Callable[[Principal, str], Awaitable[None]]
+
+    async def list(self, principal: Principal) -> list[Project]:
+        """All of them, in the order in which they were made."""
+        scan = Scan(PROJECTS, order="created_at", limit=MAX_PROJECTS)
+        return [project async for project in records_of(self.store, principal.owner, scan)]
+
+    async def get(self, principal: Principal, project: str | None) -> Project | None:
+        """A project by its id; None if nobody has said anything of it."""
+        if project is None:
+            return None
+        (found,) = await self.store.get(PROJECTS, principal.owner, [project])
+        return found and found.record
+
+    async def create(self, principal: Principal, name: str, edit: ProjectEdit) -> Project:
+        """A new project, whose id is its name.
+
+        Raises:
+            BadInput: the name or the instructions are not fit, or there are too many.
+            Conflict: there is one of this name.
+        """
+        known = await self.list(principal)
+        if len(known) >= MAX_PROJECTS:
+            raise BadInput(f"There are {MAX_PROJECTS} projects: remove one first.")
+        id = checked_name(name)
+        taken = {one.name.casefold() for one in known} | {one.id.casefold() for one in known}
+        if id.casefold() in taken:
+            raise Conflict(f"There is a project “{id}” already: choose another name.")
+        project = _edited(Project(id=id, name=id, created_at=self.clock.now_us()), edit)
+        await self.store.commit(principal.owner, [Put(PROJECTS, project, if_version=0)])
+        return project
+
+    @retry_conflicts
+    async def change(self, principal: Principal, project: str, edit: ProjectEdit) -> Project:
+        """Change a project.
+
+        Raises:
+            UnknownId: this owner has none with that id.
+            BadInput: the name or the instructions are not fit.
+        """
+        (found,) = await self.store.get(PROJECTS, principal.owner, [project])
+        if found is None:
+            raise UnknownId("Project not found: it may have been removed.")
+        changed = _edited(found.record, edit)
+        await self.store.commit(principal.owner, [Put(PROJECTS, changed, if_version=found.version)])
+        return changed
+
+    async def remove(self, principal: Principal, project: str) -> None:
+        """Remove a project; its conversations stay, in none.
+
+        Raises:
+            UnknownId: this owner has none with that id.
+        """
+        if await self.get(principal, project) is None:
+            raise UnknownId("Project not found: it may have been removed.")
+        await self.leave(principal, project)
+        await self.store.commit(principal.owner, [Delete(PROJECTS, project)])
+
+    async def inside(self, principal: Principal, project: Project | None) -> Principal:
+        """The principal in a project: bound to what belongs to it, if its memory is its own."""
+        return replace(principal, project=project.id if project and project.memory == "own" else None)
+
+
+def checked_name(name: str) -> str:
+    """A name as one line.
+
+    Raises:
+        BadInput: it is empty or too long.
+    """
+    line = " ".join(name.split())
+    if not 0 < len(line) <= MAX_NAME_CHARS or not line.isprintable():
+        raise BadInput(f"The name of a project has 1 to {MAX_NAME_CHARS} characters.")
+    return line
+
+
+def _edited(project: Project, edit: ProjectEdit) -> Project:
+    given = msgspec.structs.asdict(edit)
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not msgspec.UNSET}
+    if "name" in changes:
+        changes["name"] = checked_name(changes["name"])
+    if "instructions" in changes:
+        changes["instructions"] = changes["instructions"].replace("\0", "").strip()
+        if len(changes["instructions"]) > MAX_INSTRUCTION_CHARS:
+            raise BadInput(f"Instructions have at most {MAX_INSTRUCTION_CHARS:,} characters.")
+    return msgspec.structs.replace(project, **changes)
+
+
+def _form(store: Store) -> DocumentForm:
+    async def export(owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
+        async for page in pages_of(store, owner, Scan(PROJECTS, order="created_at")):
+            yield [{"kind": KIND, **with_times(msgspec.to_builtins(item.record), rfc3339)} for item in page]
+
+    def parse(document: Mapping[str, Any]) -> Project:
+        project = msgspec.convert(with_times(dict(document), time_of), Project)
+        checked_name(project.id)
+        return _edited(project, ProjectEdit(name=project.name, instructions=project.instructions))
+
+    async def restore(owner: str, projects: Sequence[Project], is_preview: bool) -> list[str]:  # noqa: FBT001 - `DocumentForm` calls it
+        here = await store.get(PROJECTS, owner, [project.id for project in projects])
+        new = [project for project, known in zip(projects, here, strict=True) if known is None]
+        if new and not is_preview:
+            await store.commit(owner, [Put(PROJECTS, project, 0) for project in new])
+        return [
+            "said" if known is None else "known" if known.record == project else "differing"
+            for project, known in zip(projects, here, strict=True)
+        ]
+
+    return DocumentForm(
+        kind=KIND, export=export, parse=parse, restore=restore, made_at=lambda project: project.created_at
+    )
+
+
+def opened(at: Surroundings, leave: Callable[[Principal, str], Awaitable[None]]) -> OpenFeature:
+    """The feature; `leave` is see `Projects`."""
+    texts = RecordTexts(
+        store=at.store,
+        collection=PROJECTS,
+        kind="projects",
+        one="project",
+        name=lambda project: project.name,
+        fields=lambda project: {"instructions": project.instructions},
+        sentences=frozenset(("instructions",)),
+        rewrite=lambda project, left: msgspec.structs.replace(project, **left),
+        identity=lambda project: (project.id, project.name),
+    )
+    return OpenFeature(
+        service=Projects(at.store, at.clock, leave),
+        forgettable=texts.forgettable,
+        cut=texts.cut,
+        documents=[_form(at.store)],
+    )
+
+
+FEATURE: Final = Feature(
+    name="projects",
+    collections=(PROJECTS,),
+    counted={"projects": ("project", PROJECTS)},
+    routes=("bethink.web.projects",),
+)
