@@ -135,6 +135,7 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
         assert answer.is_success, answer.text
         return answer.json()
 
+    project = await made("/projects", json={"name": "hers", "instructions": HERS})
     conversation = (await made("/conversations", json={"title": SECRET}))["id"]
     at = f"/conversations/{conversation}"
     file = await made(f"{at}/files", files={"file": ("q.txt", HERS.encode(), "text/plain")})
@@ -167,6 +168,7 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     part = await made("/documents/uploads", json={"name": f"{SECRET}.md", "size": 9})
     ids = {
         "path": path,
+        "project": project["id"],
         "base": base["id"],
         "collection": base["id"],
         "folder": "01a20adb-78aa-7000-bcc3-77e11e56ff67",
@@ -235,6 +237,8 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "PUT /tools/{tool}/rule": {"json": {"rule": None}},
         "POST /conversations/{conversation}/files": {"files": {"file": ("a.txt", b"a", "text/plain")}},
         "POST /conversations": {"json": {}},
+        "POST /projects": {"json": {"name": "Bob's"}},
+        "PATCH /projects/{project}": {"json": {"name": "Bob's"}},
         "POST /conversations/{conversation}/branch": {"json": {"message": ids["message"]}},
         "POST /v1/chat/completions": {
             "json": {

@@ -106,7 +106,9 @@ async def test_what_is_forgotten_goes_from_the_instructions_of_projects() -> Non
         instructions = "The user's boat is called Albatross. Answer briefly."
         await door.http.post("/projects", json={"name": "Sea", "instructions": instructions})
         fact = (await door.http.get("/memories")).json()["items"][0]["id"]
-        assert (await door.http.post("/memories/forget", json={"ids": [fact]})).status_code == 200
+        preview = (await door.http.post("/memories/forget", json={"ids": [fact]})).json()
+        confirmed = {"ids": [fact], "confirm": preview["token"]}
+        assert (await door.http.post("/memories/forget", json=confirmed)).status_code == 200
         (project,) = (await door.http.get("/projects")).json()["items"]
     assert "Albatross" not in project["instructions"]
     assert "Answer briefly." in project["instructions"]
