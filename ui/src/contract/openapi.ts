@@ -90,15 +90,15 @@ export type ConsolidationBody = { preview?: boolean; share?: number; threshold?:
 
 export type ContextFilled = { history: number; kind: "context_filled"; memory: number; summary: number; system: number; tools: number; untrusted?: boolean; window: number };
 
-export type Conversation = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; id: string; message_count: number; model: string | null; origin: string; project: string | null; spent: readonly JobCost[]; system: string; temporary: boolean; title: string; updated_at: string };
+export type Conversation = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; id: string; message_count: number; model: string | null; needs_you: boolean; origin: string; pinned: boolean; project: string | null; spent: readonly JobCost[]; system: string; temporary: boolean; title: string; trashed_at: string | null; unread: boolean; updated_at: string };
 
 export type ConversationFile = { at: string; id: string; made_by: "owner" | "tool"; media_type: string; name: string; size: number; url: string };
 
 export type ConversationPage = { cursor: string | null; items: readonly Conversation[]; total: number };
 
-export type ConversationPatch = { archived?: boolean | null; branch?: number | null; model?: string | null; project?: string | null; system?: string | null; title?: string | null };
+export type ConversationPatch = { archived?: boolean | null; branch?: number | null; model?: string | null; pinned?: boolean | null; project?: string | null; system?: string | null; title?: string | null; trashed?: boolean | null; unread?: boolean | null };
 
-export type ConversationShown = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; cursor: string | null; id: string; interrupted: Interrupted | null; message_count: number; messages: readonly (OwnerMessage | ModelMessage | ToolResult)[]; model: string | null; origin: string; project: string | null; spent: readonly JobCost[]; system: string; temporary: boolean; title: string; updated_at: string; waiting: readonly Waiting[]; window: WindowFilled | null };
+export type ConversationShown = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; cursor: string | null; id: string; interrupted: Interrupted | null; message_count: number; messages: readonly (OwnerMessage | ModelMessage | ToolResult)[]; model: string | null; needs_you: boolean; origin: string; pinned: boolean; project: string | null; spent: readonly JobCost[]; system: string; temporary: boolean; title: string; trashed_at: string | null; unread: boolean; updated_at: string; waiting: readonly Waiting[]; window: WindowFilled | null };
 
 export type Decided = { goes_on: boolean; run: string };
 
@@ -379,6 +379,14 @@ export type PersonPage = { cursor: string | null; items: readonly OwnPerson[] };
 export type PersonPatch = { about_me?: string | null; address?: AddressParts | null; company?: string | null; credit_card?: CardParts | null; date_of_birth?: string | null; email?: string | null; gender?: string | null; name?: string | null; phone?: string | null; salary?: number | null; surname?: string | null };
 
 export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
+
+export type ProjectDraft = { instructions?: string; memory?: "all" | "own"; name: string };
+
+export type ProjectList = { items: readonly ProjectShown[] };
+
+export type ProjectPatch = { instructions?: string | null; memory?: "all" | "own" | null; name?: string | null };
+
+export type ProjectShown = { created_at: string; id: string; instructions: string; memory: "all" | "own"; name: string };
 
 export type PromptDraft = { name: string; text: string };
 
