@@ -4,6 +4,7 @@ import { ChatRoom } from "../features/chat/ChatRoom";
 import { LoginPage } from "../features/login/LoginPage";
 import { t } from "../i18n";
 import { Empty, Link } from "../kit/pieces";
+import { Tips } from "../kit/Tips";
 import { ToastList } from "../kit/ToastList";
 import { useApp } from "../services/context";
 import { rooms } from "../services/rooms";
@@ -118,6 +119,7 @@ export function App() {
       {open === "palette" && <Palette onClose={close} onShortcuts={() => setOpen("shortcuts")} />}
       {open === "shortcuts" && <Shortcuts onClose={close} />}
       <ToastList />
+      <Tips />
     </div>
   );
 }

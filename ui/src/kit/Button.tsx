@@ -21,16 +21,19 @@ type IconButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
   icon: LucideIcon;
   label: string;
   size?: number;
+  /** The shortcut that does the same, for its tip. */
+  combo?: string;
   ref?: Ref<HTMLButtonElement>;
 };
 
-/** A button that is only an icon; `label` is its name for assistive technology and its tooltip. */
-export function IconButton({ icon: Icon, label, size = 18, ...rest }: IconButtonProps) {
+/** A button that is only an icon; `label` is its name for assistive technology and its tip. */
+export function IconButton({ icon: Icon, label, size = 18, combo, ...rest }: IconButtonProps) {
   return (
     <button
       type="button"
       aria-label={label}
-      title={label}
+      data-tip={label}
+      data-combo={combo}
       {...rest}
       className={`icon-button ${rest.className ?? ""}`}
     >

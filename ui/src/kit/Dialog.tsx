@@ -1,6 +1,8 @@
 import { X } from "lucide-react";
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { t } from "../i18n";
 import { Button, IconButton } from "./Button";
+import { Layer } from "./layer";
 
 type DialogProps = {
   title: string;
@@ -16,11 +18,13 @@ type DialogProps = {
  * title: the browser would choose the button that closes it, and a second Enter, or one that is held, would press it. */
 export function Dialog({ title, onClose, children, className = "", bare = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const [layer, setLayer] = useState<HTMLElement | null>(null);
   const heading = useId();
   const name = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     const before = document.activeElement;
     const element = dialog.current;
+    setLayer(element);
     if (element && !element.open) {
       element.showModal();
       (element.querySelector<HTMLElement>("[data-first]") ?? name.current)?.focus();
@@ -51,10 +55,10 @@ export function Dialog({ title, onClose, children, className = "", bare = false 
           <h2 ref={name} id={heading} tabIndex={-1}>
             {title}
           </h2>
-          <IconButton icon={X} label="Close" onClick={onClose} />
+          <IconButton icon={X} label={t("Close")} onClick={onClose} />
         </header>
       )}
-      {children}
+      <Layer value={layer}>{children}</Layer>
     </dialog>
   );
 }
@@ -63,22 +67,25 @@ type ConfirmProps = {
   title: string;
   children: ReactNode;
   action: string;
+  /** How the button looks that does it: `danger` if it is for good. */
+  look?: "fault" | "danger";
   onConfirm: () => void;
   onClose: () => void;
 };
 
 /** Asks before something that cannot be undone; keeping things as they are is what Enter does. */
-export function Confirm({ title, children, action, onConfirm, onClose }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { title, children, action, look = "danger", onConfirm, onClose } = props;
   return (
     <Dialog title={title} onClose={onClose}>
       <div className="body">
         {children}
         <div className="actions">
           <Button data-first onClick={onClose}>
-            Keep
+            {t("Keep")}
           </Button>
           <Button
-            look="fault"
+            look={look}
             onClick={() => {
               onClose();
               onConfirm();

@@ -1,12 +1,27 @@
-import { CircleAlert } from "lucide-react";
+import { CircleAlert, X } from "lucide-react";
+import { t } from "../i18n";
 import { useApp } from "../services/context";
 import { useStore } from "../services/store";
+import { IconButton } from "./Button";
 
+/** Short notes at the foot of the page. They wait while somebody is at them. */
 export function ToastList() {
   const { toasts } = useApp();
   const list = useStore(toasts.list);
   return (
-    <section className="toasts" aria-label="Notifications" aria-live="polite">
+    <section
+      className="toasts"
+      aria-label={t("Notifications")}
+      aria-live="polite"
+      onPointerEnter={toasts.hold}
+      onPointerLeave={toasts.release}
+      onFocus={toasts.hold}
+      onBlur={toasts.release}
+      onKeyDown={(event) => {
+        const last = list.at(-1);
+        if (event.key === "Escape" && last) toasts.close(last.id);
+      }}
+    >
       {list.map((toast) => (
         <div key={toast.id} className="toast">
           {toast.tone === "fault" && <CircleAlert size={18} aria-hidden />}
@@ -25,9 +40,7 @@ export function ToastList() {
               {toast.action.label}
             </button>
           )}
-          <button type="button" onClick={() => toasts.close(toast.id)}>
-            Close
-          </button>
+          <IconButton icon={X} label={t("Close")} onClick={() => toasts.close(toast.id)} />
         </div>
       ))}
     </section>

@@ -16,6 +16,9 @@ const STAYS_MS = { plain: 8000, withAction: 20_000, fault: 20_000 };
 export class Toasts {
   readonly list = new Store<readonly Toast[]>([]);
   #next = 1;
+  #ends = new Map<number, number>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #heldAt: number | null = null;
 
   show = (text: string, action?: Toast["action"]): void => {
     const toast: Toast = { id: this.#next++, tone: "plain", text };
@@ -31,7 +34,12 @@ export class Toasts {
     this.#add(toast, STAYS_MS.fault);
   };
 
-  close = (id: number): void => this.list.set(this.list.get().filter((toast) => toast.id !== id));
+  close = (id: number): void => {
+    this.#ends.delete(id);
+    this.list.set(this.list.get().filter((toast) => toast.id !== id));
+    // What is gone is left by nobody.
+    if (this.#ends.size === 0) this.#heldAt = null;
+  };
 
   /** The newest action still on offer is taken: what the `u` key does. */
   takeBack = (): void => {
@@ -41,8 +49,33 @@ export class Toasts {
     toast.action?.run();
   };
 
+  /** Somebody is at them: none goes. */
+  hold = (): void => {
+    this.#heldAt ??= Date.now();
+    clearTimeout(this.#timer);
+  };
+
+  release = (): void => {
+    if (this.#heldAt === null) return;
+    const held = Date.now() - this.#heldAt;
+    this.#heldAt = null;
+    for (const [id, end] of this.#ends) this.#ends.set(id, end + held);
+    this.#tick();
+  };
+
   #add(toast: Toast, stays: number): void {
+    this.#ends.set(toast.id, Date.now() + stays);
     this.list.set([...this.list.get().slice(-2), toast]);
-    setTimeout(() => this.close(toast.id), stays);
+    this.#tick();
+  }
+
+  /** Has those go whose time is over, and waits for the next. */
+  #tick(): void {
+    clearTimeout(this.#timer);
+    if (this.#heldAt !== null) return;
+    const now = Date.now();
+    for (const [id, end] of this.#ends) if (end <= now) this.close(id);
+    const next = Math.min(...this.#ends.values());
+    if (Number.isFinite(next)) this.#timer = setTimeout(() => this.#tick(), next - now);
   }
 }
