@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversation, Conversations, StoredMessage
     from bethink.events import StopReason, Usage
     from bethink.llm import Llm
-    from bethink.settings import Settings
+    from bethink.settings import Assistant, Settings
     from bethink.tool import Tool
 
 
@@ -87,6 +87,20 @@ class RunResources:
     tools: Sequence[Tool] = ()
     only: frozenset[str] | None = None
     remembers: bool = False
+
+
+def with_assistant(options: RunOptions, assistants: Mapping[str, Assistant]) -> RunOptions:
+    """The options, with what an assistant has where its name stands for a model's."""
+    assistant = assistants.get(options.model or "")
+    if assistant is None:
+        return options
+    return msgspec.structs.replace(
+        options,
+        model=assistant.model,
+        system="\n\n".join(part for part in (assistant.system, options.system) if part),
+        memory=options.memory and assistant.memory,
+        tools=options.tools and assistant.tools,
+    )
 
 
 DEFAULT_OPTIONS = RunOptions()

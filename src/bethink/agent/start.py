@@ -19,7 +19,7 @@ from bethink.agent.loop import Loop
 from bethink.agent.policy import NO_READ, NO_WRITE, READ_ONLY
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import Journal, Ledger, Run
-from bethink.agent.request import NO_RESOURCES, DecidedCall, Earlier, RunRequest
+from bethink.agent.request import NO_RESOURCES, DecidedCall, Earlier, RunRequest, with_assistant
 from bethink.agent.stored_runs import decided_calls
 from bethink.agent.toolbox import CallResult, Postponed, Prepared, Toolbox
 from bethink.errors import Conflict, MemoryUnavailable, NoModel, NotAllowed
@@ -282,6 +282,7 @@ class RunStarter:
         principal = await self.projects.inside(principal.lasting, project)
         reader, reader_filter = await self._reader(principal)
         options = _options_in(found.record, opening.options, opening.resources, project=project)
+        options = with_assistant(options, self.loops.models.assistants)
         if not self.loops.memory:
             options = msgspec.structs.replace(options, memory=False)
         if reader_filter is not None and options.system:

@@ -40,13 +40,13 @@ from bethink.llm.tagged import TaggedLlm
 from bethink.messages import ToolMessage, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from pydantic import SecretStr
 
     from bethink.llm import Llm
     from bethink.messages import Message
-    from bethink.settings import Settings
+    from bethink.settings import Assistant, Settings
 
 
 SHORT_CHARACTERS: Final = 4_000
@@ -457,6 +457,19 @@ AUTO: Final = "auto"
 """The usual model where one is set, else one that is found. What is set is never passed over."""
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of a model: dollars per million tokens in and out, its window, whether it sees pictures.
+
+    The window is a guess until its server was asked, and None if the model has no address.
+    """
+
+    name: str
+    price: tuple[float, float] | None = None
+    context_tokens: int | None = None
+    sees: bool = False
+
+
 class OfferedModels:
     """The usual model, its fallbacks, and what `models_offered` names; `learnt` is known of their servers.
 
@@ -482,6 +495,26 @@ class OfferedModels:
     def names(self) -> Sequence[str]:
         """`provider:name` of each, the usual one first."""
         return self._names
+
+    @property
+    def assistants(self) -> Mapping[str, Assistant]:
+        """The assistants by their names, which may stand where a model's does."""
+        return self._settings.assistants
+
+    def facts(self) -> Sequence[ModelFacts]:
+        """What is known of each model, in the order of `names`; nothing is asked."""
+        return [self._facts(name) for name in self._names]
+
+    def _facts(self, name: str) -> ModelFacts:
+        price = self._settings.prices.get(name)
+        cost = None if price is None else (price.input, price.output)
+        try:
+            llm = self.get(name)
+        except BadInput:
+            return ModelFacts(name, cost)
+        if llm is None:
+            return ModelFacts(name, cost)
+        return ModelFacts(name, cost, llm.context_tokens, sees=llm.sees)
 
     def get(self, name: str | None = None) -> Llm | None:
         """The model of this name; without a name the usual one, if there is one.
@@ -523,7 +556,7 @@ class OfferedModels:
         Raises:
             BadInput: it is not offered.
         """
-        if name is not None and name not in self._names:
+        if name is not None and name not in self._names and name not in self.assistants:
             raise BadInput(self._not_offered(name))
 
     def _connect(self, spec: str, base_url: str | None = None, protocol: ToolProtocol = "auto") -> Llm:
@@ -535,7 +568,7 @@ class OfferedModels:
         return self._connected[key]
 
     def _not_offered(self, name: str) -> str:
-        offered = ", ".join(self._names) or "none"
+        offered = ", ".join((*self.assistants, *self._names)) or "none"
         return f"There is no model {name[:80]!r}. Offered are: {offered}."
 
     async def close(self) -> None:

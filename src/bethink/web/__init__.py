@@ -21,7 +21,7 @@ from bethink import __version__
 from bethink.events import Event
 from bethink.features import FEATURES
 from bethink.importing import ImportJobs
-from bethink.web import audio, health, mcp_servers, settings, today, tools, users
+from bethink.web import audio, health, mcp_servers, offered_models, settings, today, tools, users
 from bethink.web.endpoints import Endpoint, dial_routes, mcp_route, open_dial, open_mcp
 from bethink.web.health import ModelProbe
 from bethink.web.problems import Problem, documented, install
@@ -52,6 +52,7 @@ _FEATURES = (
     responses,
     models,
     audio,
+    offered_models,
 )
 
 

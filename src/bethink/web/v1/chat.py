@@ -17,7 +17,7 @@ from pydantic import Field
 
 from bethink.agent.client_tools import with_tool_choice
 from bethink.agent.history_match import HistoryMatch, said_by
-from bethink.agent.request import NO_RESOURCES, BranchPoint, RunOptions
+from bethink.agent.request import NO_RESOURCES, BranchPoint, RunOptions, with_assistant
 from bethink.conversations import ConversationStart
 from bethink.errors import BadInput, UnknownId
 from bethink.llm import Options
@@ -166,16 +166,11 @@ class Dispatch:
         )
         if model == USUAL:
             return options
-        if (assistant := self.app.settings.assistants.get(model)) is not None:
-            return msgspec.structs.replace(
-                options,
-                model=assistant.model,
-                system="\n\n".join(part for part in (assistant.system, system) if part),
-                memory=options.memory and assistant.memory,
-                tools=options.tools and assistant.tools,
-            )
+        if model in self.app.models.assistants:
+            chosen = msgspec.structs.replace(options, model=model)
+            return with_assistant(chosen, self.app.models.assistants)
         if model not in self.app.models.names():
-            offered = ", ".join((USUAL, *self.app.settings.assistants, *self.app.models.names()))
+            offered = ", ".join((USUAL, *self.app.models.assistants, *self.app.models.names()))
             raise UnknownId(f"There is no model {model[:80]!r} here. There are: {offered}.")
         return msgspec.structs.replace(options, model=model)
 
