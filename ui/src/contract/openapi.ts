@@ -348,6 +348,10 @@ export type NoticeShown = { at: string; conversation: string; id: string; kind: 
 
 export type Offered = { description?: string | null; function?: Function | null; name?: string | null; parameters?: Record<string, unknown> | null; type?: string };
 
+export type OfferedModel = { about?: string; context_tokens?: number | null; input_usd?: number | null; kind: "model" | "assistant"; memory?: boolean; model: string | null; name: string; output_usd?: number | null; pictures?: boolean; tools?: boolean; usual?: boolean };
+
+export type OfferedModels = { items: readonly OfferedModel[] };
+
 export type OwnPerson = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string; untrusted: boolean };
 
 export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; position: number; role?: "user"; run: string; siblings: MessageSiblings | null };
