@@ -1,6 +1,6 @@
 import type { GraphShown } from "../../api/documents";
-import { Shape } from "../../kit/graph/Graph";
 import type { NetNode } from "../../kit/graph/graphLayout";
+import { Shape } from "../../kit/graph/Shape";
 import { Link } from "../../kit/pieces";
 import { type AddressOf, idOfTopic, kindOf, TONES, toneOf } from "./graphNet";
 

@@ -1,11 +1,11 @@
 // What hangs together: all of it by topics, or what is beside one node; drawn, and the same as a list.
-import { Shrink, Waypoints } from "lucide-react";
+import { Waypoints } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 import type { Problem } from "../../api/client";
 import { type GraphFocus, type GraphShown, graphApi } from "../../api/documents";
-import { IconButton } from "../../kit/Button";
 import { Graph } from "../../kit/graph/Graph";
 import { drawn } from "../../kit/graph/graphLayout";
+import "../../styles/graph.css";
 import {
   Empty,
   Link,
@@ -32,11 +32,9 @@ import { useCollections } from "./useCollections";
 const KEY = "bethink.documents.graph";
 const depths = ["1", "2", "3"] as const;
 type Depth = (typeof depths)[number];
-type Look = { all?: Depth; near?: Depth; isWhole: boolean };
+type Look = { all?: Depth; near?: Depth };
 /** More nodes than these are shown by their topics at first. */
 const FEW = 60;
-/** Names of a whole drawing could not be read on a phone. */
-const first = (): Look => ({ isWhole: !matchMedia(PHONE).matches });
 
 /** The view, and the node in its middle if it is one of the graph's own. */
 type Read = { shown: GraphShown; focus: GraphFocus | null };
@@ -112,7 +110,7 @@ function Shown({ place, name, shown, focus }: ShownProps) {
   const { router } = useApp();
   const phone = useMedia(PHONE);
   const { collection, node, from } = place;
-  const [kept, setKept] = useState(() => remembered(KEY, first()));
+  const [kept, setKept] = useState(() => remembered<Look>(KEY, {}));
   const which = node && !isTopic(node) ? "near" : "all";
   const usual = which === "near" || shown.nodes.length <= FEW ? "2" : "1";
   const depth = isTopic(node) ? "1" : (kept[which] ?? usual);
@@ -153,12 +151,6 @@ function Shown({ place, name, shown, focus }: ShownProps) {
               onChange={(next) => choose({ [which]: next })}
             />
           )}
-          <IconButton
-            icon={Shrink}
-            label="Fit to view"
-            aria-pressed={kept.isWhole}
-            onClick={() => choose({ isWhole: !kept.isWhole })}
-          />
         </div>
       </header>
       {drawing.total > drawing.spots.length && (
@@ -175,7 +167,6 @@ function Shown({ place, name, shown, focus }: ShownProps) {
                 drawing={drawing}
                 label={`What hangs together with ${title}`}
                 noun="nodes"
-                isWhole={kept.isWhole}
                 onOpen={(spot) => router.go(spot.address)}
               />
             )}

@@ -20,7 +20,7 @@ type SideProps = {
 export function GraphSide({ place, shown, focus, spots, addressOf }: SideProps) {
   const { collection, node, from } = place;
   const [middle, ...others] = spots;
-  const steps = [...new Set(others.map(({ distance }) => distance))];
+  const steps = [...new Set(others.map(({ distance }) => distance ?? 1))].sort((a, b) => a - b);
   return (
     <aside className="graph-side scroll" aria-label="What is in the middle">
       {focus ? (

@@ -1,10 +1,11 @@
 // The pages near one page, drawn, and the same as a list.
-import { FileText, Shrink } from "lucide-react";
+import { FileText } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 import { vaultApi } from "../../api/vault";
-import { IconButton } from "../../kit/Button";
 import { Graph } from "../../kit/graph/Graph";
-import { drawn, type Spot } from "../../kit/graph/graphLayout";
+import { GraphList } from "../../kit/graph/GraphList";
+import { drawn } from "../../kit/graph/graphLayout";
+import "../../styles/graph.css";
 import { Link, Notice, ProblemNotice, Segmented, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
@@ -21,8 +22,8 @@ type Depth = (typeof depths)[number];
 /** `news` is another value whenever pages changed. */
 export function GraphPage({ path, news }: { path: string; news: unknown }) {
   const { router } = useApp();
-  const [look, setLook] = useState(() => remembered(KEY, { depth: "1" as Depth, isWhole: false }));
-  const { depth, isWhole } = look;
+  const [look, setLook] = useState(() => remembered(KEY, { depth: "1" as Depth }));
+  const { depth } = look;
   const ask = useCallback(
     async (signal: AbortSignal) => ({
       graph: await vaultApi.graph(path, Number(depth), signal),
@@ -47,12 +48,6 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
             value={depth}
             options={depths.map((value) => ({ value, label: value }))}
             onChange={(next) => choose({ depth: next })}
-          />
-          <IconButton
-            icon={Shrink}
-            label="Fit to view"
-            aria-pressed={isWhole}
-            onClick={() => choose({ isWhole: !isWhole })}
           />
           <Link
             to={addressOfPage(path)}
@@ -88,40 +83,11 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
             drawing={drawing}
             label={`Pages near ${drawing.spots[0]?.name}`}
             noun="pages"
-            isWhole={isWhole}
             onOpen={(spot) => router.go(spot.address)}
           />
-          <SpotList spots={drawing.spots} />
+          <GraphList drawing={drawing} />
         </>
       )}
     </div>
-  );
-}
-
-/** The drawing in words: by distance, and with whom each is linked. */
-function SpotList({ spots }: { spots: readonly Spot[] }) {
-  const names = new Map(spots.map(({ id, name }) => [id, name]));
-  const said = (ids: readonly string[]) => ids.flatMap((id) => names.get(id) ?? []).join(", ");
-  return (
-    <details className="graph-list">
-      <summary>As a list</summary>
-      <ul className="vault-links scroll">
-        {spots.map((spot) => (
-          <li key={spot.id}>
-            <Link to={spot.address} className={spot.isMissing ? "missing" : undefined}>
-              <span>
-                {spot.name}
-                {spot.isMissing && " (does not exist yet)"}
-              </span>
-              <small>
-                {spot.distance === 0 ? "This page" : `${count(spot.distance, "link")} away`}
-                {spot.to.length > 0 && `; links to ${said(spot.to)}`}
-                {spot.from.length > 0 && `; linked from ${said(spot.from)}`}
-              </small>
-            </Link>
-          </li>
-        ))}
-      </ul>
-    </details>
   );
 }

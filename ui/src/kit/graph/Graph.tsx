@@ -1,23 +1,32 @@
-// What hangs together, drawn. Nothing of it moves by itself; arrows go from node to node, Enter opens one.
+// What hangs together, drawn. It stands still until somebody moves it; arrows go from node to node, Enter opens one.
+import { quadtree } from "d3-quadtree";
+import { Maximize, Minus, Plus } from "lucide-react";
 import {
+  type CSSProperties,
   type KeyboardEvent,
-  type RefObject,
+  type MouseEvent,
+  type PointerEvent,
+  useCallback,
   useId,
-  useLayoutEffect,
+  useMemo,
   useRef,
   useState,
 } from "react";
-import { count } from "../../services/words";
-import { type Drawing, type Line, type Spot, towards } from "./graphLayout";
-import "../../styles/graph.css";
+import { flushSync } from "react-dom";
+import { t } from "../../i18n";
+import { IconButton } from "../Button";
+import { Skeleton } from "../pieces";
+import styles from "./Graph.module.css";
+import { NodeLink, Painting, Samples } from "./GraphParts";
+import { type Drawing, type Spot, towards } from "./graphLayout";
+import { useLayout } from "./useLayout";
+import { usePalette } from "./usePalette";
+import { useView } from "./useView";
 
-const NAME_CHARS = 24;
-const OUTWARD_PX = 10;
-const MIDDLE_RADIUS = 8;
-const LEAST_RADIUS = 3.5;
-/** Below it a square is a dot. */
-const LEAST_SHAPE = 5;
-const MOST_RADIUS = 7;
+/** So many nodes are links of the page at any time, those that matter most; any other becomes one when it is reached. */
+const MOST_LINKS = 80;
+const ZOOM = 1.4;
+const REACH_PX = 22;
 
 const arrows: Record<string, [dx: number, dy: number]> = {
   ArrowRight: [1, 0],
@@ -26,218 +35,149 @@ const arrows: Record<string, [dx: number, dy: number]> = {
   ArrowUp: [0, -1],
 };
 
-/** As much of a name as there is room for. The dots are no part of what it is called. */
-function Short({ name }: { name: string }) {
-  if (name.length <= NAME_CHARS) return name;
-  return (
-    <>
-      {name.slice(0, NAME_CHARS - 1)}
-      <tspan aria-hidden>…</tspan>
-    </>
-  );
-}
-
-function said({ name, isMissing, distance, to, from }: Spot): string {
-  const state = isMissing ? ", does not exist yet" : "";
-  const far = distance === 0 ? "in the middle" : `${count(distance, "link")} away`;
-  return `${name}${state}, ${far}, links to ${to.length}, linked from ${from.length}`;
-}
-
 type GraphProps = {
   drawing: Drawing;
   /** What it shows, for who does not see it. */
   label: string;
   /** What its nodes are called, such as "pages". */
   noun: string;
-  /** All of it is in view, however small that makes it. */
-  isWhole: boolean;
   onOpen: (spot: Spot) => void;
 };
 
-export function Graph({ drawing, label, noun, isWhole, onOpen }: GraphProps) {
-  const { spots, lines, half, isUpright } = drawing;
+export function Graph({ drawing, label, noun, onOpen }: GraphProps) {
   const hint = useId();
   const box = useRef<HTMLElement>(null);
-  const svg = useRef<SVGSVGElement>(null);
-  const [at, setAt] = useState<string | null>(null);
-  const active = spots.find(({ id }) => id === at) ?? spots[0];
-  useCentred(box, half.x, half.y, isWhole);
-  const go = (spot: Spot | null) => {
-    if (!spot) return;
-    setAt(spot.id);
-    const links = svg.current?.querySelectorAll<SVGAElement>("a") ?? [];
-    links[spots.indexOf(spot)]?.focus();
+  const samples = useRef<HTMLDivElement>(null);
+  const palette = usePalette(samples);
+  const places = useLayout(drawing);
+  const { spots } = drawing;
+  const { view, size, pointers, wasMoved, zoom, show, showAll } = useView(
+    box,
+    places,
+    spots[0]?.distance === 0,
+  );
+  const [pointed, setPointed] = useState(-1);
+  const [walked, setWalked] = useState<string | null>(null);
+  const [isFocused, setFocused] = useState(false);
+  const at = Math.max(
+    0,
+    spots.findIndex(({ id }) => id === walked),
+  );
+  const active = pointed >= 0 ? pointed : isFocused ? at : -1;
+  const tree = useMemo(() => {
+    const all = places ? spots.map((_, place) => place) : [];
+    return quadtree(
+      all,
+      (place) => places?.[2 * place] ?? 0,
+      (place) => places?.[2 * place + 1] ?? 0,
+    );
+  }, [places, spots]);
+  const nearest = (event: { clientX: number; clientY: number }): number => {
+    const corner = box.current?.getBoundingClientRect();
+    if (!view || !corner) return -1;
+    const x = (event.clientX - corner.left - view.x) / view.scale;
+    const y = (event.clientY - corner.top - view.y) / view.scale;
+    return tree.find(x, y, REACH_PX / view.scale) ?? -1;
+  };
+  const go = (place: number) => {
+    const spot = spots[place];
+    if (!spot || !places) return;
+    flushSync(() => setWalked(spot.id));
+    const links = box.current?.querySelectorAll<HTMLAnchorElement>("a[data-id]") ?? [];
+    [...links].find(({ dataset }) => dataset.id === spot.id)?.focus({ preventScroll: true });
+    show({ x: places[2 * place] ?? 0, y: places[2 * place + 1] ?? 0 });
   };
   const press = (event: KeyboardEvent) => {
     const [dx, dy] = arrows[event.key] ?? [0, 0];
-    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    if (!isPlain || !active) return;
-    if (dx || dy) go(towards(spots, active, dx, dy));
-    else if (event.key === "Home") go(spots[0] ?? null);
+    if (event.ctrlKey || event.metaKey || event.altKey || !places) return;
+    if (dx || dy) go(towards(places, at, dx, dy));
+    else if (event.key === "Home") go(0);
+    else if (event.key === "+" || event.key === "=") zoom(ZOOM);
+    else if (event.key === "-") zoom(1 / ZOOM);
+    else if (event.key === "0") showAll();
     else return;
     event.preventDefault();
   };
+  const open = useCallback(
+    (event: MouseEvent, spot: Spot | undefined) => {
+      if (!spot || event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+      event.preventDefault();
+      onOpen(spot);
+    },
+    [onOpen],
+  );
+  const click = (event: MouseEvent) => {
+    if (event.target instanceof Element && event.target.closest("button")) return;
+    if (wasMoved() && event.detail > 0) return event.preventDefault();
+    // The key Enter clicks the link that has the focus, a pointer what lies nearest to it.
+    const pressed = event.detail > 0 ? nearest(event) : at;
+    open(event, spots[pressed]);
+  };
+  const linked = spots.slice(0, MOST_LINKS).map((_, place) => place);
+  for (const place of new Set([at, pointed])) if (place >= MOST_LINKS) linked.push(place);
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the links in it are what the keyboard reaches
     <section
       ref={box}
-      className={`graph scroll ${isWhole ? "whole" : ""}`}
-      aria-label="Drawing"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a large drawing is scrolled with the keyboard
-      tabIndex={0}
+      className={`${styles.graph} ${pointed >= 0 ? styles.pointing : ""}`}
+      aria-label={t("Drawing")}
+      onClick={click}
+      {...pointers}
+      onPointerMove={(event: PointerEvent<HTMLElement>) => {
+        pointers.onPointerMove(event);
+        if (event.pointerType === "mouse") setPointed(event.buttons ? -1 : nearest(event));
+      }}
+      onPointerLeave={() => setPointed(-1)}
     >
       <p id={hint} className="visually-hidden">
-        Arrow keys move between {noun}, Enter opens one. The same {noun} are in a list beside it.
+        {t(
+          "Arrow keys move between {noun}, Enter opens one, plus and minus zoom. The same {noun} are in a list beside it.",
+          { noun },
+        )}
       </p>
+      {!places && spots.length > 0 && <Skeleton lines={6} label={t("Drawing the graph")} />}
+      {places && view && palette && (
+        <Painting {...{ drawing, places, view, size, palette, active }} />
+      )}
       {/* biome-ignore lint/a11y/useSemanticElements: a group of links within a drawing */}
-      <svg
-        ref={svg}
+      <div
         role="group"
         aria-label={label}
         aria-describedby={hint}
-        width={2 * half.x}
-        height={2 * half.y}
-        viewBox={`${-half.x} ${-half.y} ${2 * half.x} ${2 * half.y}`}
+        className={styles.nodes}
+        style={
+          view
+            ? ({
+                "--x": `${view.x}px`,
+                "--y": `${view.y}px`,
+                "--scale": view.scale,
+              } as CSSProperties)
+            : undefined
+        }
         onKeyDown={press}
+        onFocus={({ target }) => {
+          setFocused(target.matches(":focus-visible"));
+          setWalked(target.dataset.id ?? null);
+        }}
+        onBlur={() => setFocused(false)}
       >
-        <g aria-hidden>
-          {lines.map((line) => (
-            <path
-              key={line.id}
-              d={wayOf(line)}
-              className={classOf(line, active && at !== null ? active.id : null)}
+        {places &&
+          linked.map((place) => (
+            <NodeLink
+              key={spots[place]?.id}
+              spot={spots[place]}
+              isStop={place === at}
+              x={places[2 * place] ?? 0}
+              y={places[2 * place + 1] ?? 0}
             />
           ))}
-        </g>
-        {spots.map((spot) => (
-          <a
-            key={spot.id}
-            href={spot.address}
-            className={lookOf(spot)}
-            aria-current={spot.distance === 0 ? "page" : undefined}
-            tabIndex={spot === active ? 0 : -1}
-            onFocus={() => setAt(spot.id)}
-            onBlur={() => setAt(null)}
-            onPointerEnter={() => setAt(spot.id)}
-            onPointerLeave={() => setAt(null)}
-            onClick={(event) => {
-              if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
-              event.preventDefault();
-              onOpen(spot);
-            }}
-          >
-            <title>{said(spot)}</title>
-            <g transform={`translate(${spot.x} ${spot.y})`}>
-              <Shape shape={spot.shape} radius={radiusOf(spot)} />
-              <Name spot={spot} isUpright={isUpright} />
-            </g>
-          </a>
-        ))}
-      </svg>
+      </div>
+      <div className={styles.tools}>
+        <IconButton icon={Plus} label={t("Zoom in")} onClick={() => zoom(ZOOM)} />
+        <IconButton icon={Minus} label={t("Zoom out")} onClick={() => zoom(1 / ZOOM)} />
+        <IconButton icon={Maximize} label={t("Fit to view")} onClick={showAll} />
+      </div>
+      <Samples row={samples} />
     </section>
-  );
-}
-
-/** Shapes of one size to the eye. */
-export function Shape({ shape, radius }: { shape: Spot["shape"]; radius: number }) {
-  const half = radius * 0.9;
-  switch (shape) {
-    case "sheet":
-      return (
-        <rect
-          className="dot"
-          x={-0.7 * radius}
-          y={-radius}
-          width={1.4 * radius}
-          height={2 * radius}
-          rx={1}
-        />
-      );
-    case "square":
-      return <rect className="dot" x={-half} y={-half} width={2 * half} height={2 * half} rx={1} />;
-    case "diamond":
-      return (
-        <path
-          className="dot"
-          d={`M0 ${-1.2 * radius}L${radius} 0 0 ${1.2 * radius} ${-radius} 0Z`}
-        />
-      );
-    case "triangle":
-      return (
-        <path
-          className="dot"
-          d={`M0 ${-1.1 * radius}L${1.1 * radius} ${half} ${-1.1 * radius} ${half}Z`}
-        />
-      );
-    default:
-      return <circle className="dot" r={radius} />;
-  }
-}
-
-function lookOf({ isMissing, distance, tone }: Spot): string {
-  if (isMissing) return "spot missing";
-  return ["spot", distance === 0 && "middle", tone !== undefined && `tone-${tone}`]
-    .filter(Boolean)
-    .join(" ");
-}
-
-/** The node in the middle stays in the middle of the view when the drawing grows. */
-function useCentred(box: RefObject<HTMLElement | null>, x: number, y: number, isWhole: boolean) {
-  const before = useRef<{ x: number; y: number } | null>(null);
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (isWhole) before.current = null;
-    if (!element || isWhole) return;
-    if (before.current) {
-      element.scrollLeft += x - before.current.x;
-      element.scrollTop += y - before.current.y;
-    } else {
-      element.scrollLeft = x - element.clientWidth / 2;
-      element.scrollTop = y - element.clientHeight / 2;
-    }
-    before.current = { x, y };
-  }, [box, x, y, isWhole]);
-}
-
-function radiusOf({ distance, shape, to, from }: Spot): number {
-  if (distance === 0) return MIDDLE_RADIUS;
-  const least = shape ? LEAST_SHAPE : LEAST_RADIUS;
-  return Math.min(MOST_RADIUS, least + Math.log2(1 + to.length + from.length) / 2);
-}
-
-/** A link is straight where it holds the drawing together, and bends towards the middle elsewhere. */
-function wayOf({ source, target, isTree }: Line): string {
-  const start = `M${source.x} ${source.y}`;
-  if (isTree) return `${start} L${target.x} ${target.y}`;
-  const [x, y] = [(source.x + target.x) / 4, (source.y + target.y) / 4];
-  return `${start} Q${x} ${y} ${target.x} ${target.y}`;
-}
-
-function classOf({ source, target, isTree }: Line, near: string | null): string {
-  const isNear = near === source.id || near === target.id;
-  const isLost = source.isMissing || target.isMissing;
-  return ["link", isTree && "tree", isNear && "near", isLost && "missing"]
-    .filter(Boolean)
-    .join(" ");
-}
-
-function Name({ spot, isUpright }: { spot: Spot; isUpright: boolean }) {
-  if (spot.distance === 0) {
-    return (
-      <text y={MIDDLE_RADIUS + 16}>
-        <Short name={spot.name} />
-      </text>
-    );
-  }
-  const isLeft = Math.cos(spot.angle) < -1e-9;
-  const degrees = isUpright ? 0 : (spot.angle * 180) / Math.PI + (isLeft ? 180 : 0);
-  return (
-    <text
-      className={isLeft ? "left" : "right"}
-      transform={`rotate(${degrees})`}
-      x={isLeft ? -OUTWARD_PX : OUTWARD_PX}
-      dy="0.32em"
-    >
-      <Short name={spot.name} />
-    </text>
   );
 }

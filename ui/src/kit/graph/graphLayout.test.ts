@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { drawn, MOST, type Net, towards } from "./graphLayout";
+import { type Drawing, drawn, MOST, type Net, placed, towards } from "./graphLayout";
+import { namesIn } from "./paint";
+import { fitted, showing, zoomed } from "./view";
 
 const graphOf = (links: [string, string][]): Net => ({
   nodes: [...new Set(links.flat())].map((id) => ({ id, name: id.replace(".md", ""), address: id })),
@@ -9,7 +11,9 @@ const graphOf = (links: [string, string][]): Net => ({
 const star = (n: number) =>
   graphOf(Array.from({ length: n }, (_, i): [string, string] => ["user.md", `page ${i}.md`]));
 
-test("pages stand on rings by how many links away they are, whichever way the links lead", () => {
+const at = (places: Float64Array, place: number) => [places[2 * place], places[2 * place + 1]];
+
+test("nodes are as far as there are links between, whichever way the links lead", () => {
   const graph = graphOf([
     ["user.md", "a.md"],
     ["b.md", "user.md"],
@@ -17,50 +21,92 @@ test("pages stand on rings by how many links away they are, whichever way the li
     ["c.md", "d.md"],
   ]);
   const far = (depth: number) =>
-    drawn(graph, "user.md", depth).spots.map(({ name, distance }) => `${name} ${distance}`);
-  expect(far(1)).toEqual(["user 0", "a 1", "b 1"]);
-  expect(far(3)).toEqual(["user 0", "a 1", "b 1", "c 2", "d 3"]);
-  const [centre] = drawn(graph, "user.md", 1).spots;
-  expect([centre?.x, centre?.y]).toEqual([0, 0]);
+    Object.fromEntries(drawn(graph, "user.md", depth).spots.map((one) => [one.name, one.distance]));
+  expect(far(1)).toEqual({ user: 0, a: 1, b: 1 });
+  expect(far(3)).toEqual({ user: 0, a: 1, b: 1, c: 2, d: 3 });
+  expect(drawn(graph, "gone.md", 1).spots).toEqual([]);
 });
 
-test("the same pages have the same places, in whatever order they are told", () => {
+test("the middle stays in the middle, and the same nodes have the same places in whatever order they are told", () => {
   const links: [string, string][] = [
     ["user.md", "a.md"],
     ["user.md", "b.md"],
     ["b.md", "c.md"],
   ];
-  const places = (all: [string, string][]) =>
-    Object.fromEntries(drawn(graphOf(all), "user.md", 2).spots.map(({ id, x, y }) => [id, [x, y]]));
-  expect(places(links.toReversed())).toEqual(places(links));
+  const placesOf = (all: [string, string][]) => {
+    const drawing = drawn(graphOf(all), "user.md", 2);
+    const places = placed(drawing);
+    return Object.fromEntries(drawing.spots.map(({ id }, place) => [id, at(places, place)]));
+  };
+  expect(placesOf(links)["user.md"]).toEqual([0, 0]);
+  expect(Object.keys(placesOf(links.toReversed()))).toEqual(Object.keys(placesOf(links)));
+  expect(placesOf(links)).toEqual(placesOf(links));
 });
 
-test("no two names stand in one place, however many there are", () => {
-  const { spots, half } = drawn(star(MOST), "user.md", 1);
-  const [, ...ring] = spots;
-  const near = ring.flatMap((one, i) =>
-    ring.slice(i + 1).map((other) => Math.hypot(one.x - other.x, one.y - other.y)),
-  );
-  expect(Math.min(...near)).toBeGreaterThan(16);
-  expect(Math.max(...spots.map(({ x }) => Math.abs(x)))).toBeLessThan(half.x);
+test("nodes do not lie on one another, and all of them can be in view at once", () => {
+  const drawing = drawn(star(300), "user.md", 1);
+  const places = placed(drawing);
+  const size = { width: 360, height: 400 };
+  const view = fitted(places, size, true);
+  let least = Number.POSITIVE_INFINITY;
+  drawing.spots.forEach((_, one) => {
+    const [x = 0, y = 0] = at(places, one);
+    expect(view.x + view.scale * x).toBeGreaterThan(0);
+    expect(view.x + view.scale * x).toBeLessThan(size.width);
+    expect(view.y + view.scale * y).toBeLessThan(size.height);
+    for (let other = 0; other < one; other += 1) {
+      const [right = 0, down = 0] = at(places, other);
+      least = Math.min(least, Math.hypot(x - right, y - down));
+    }
+  });
+  expect(least).toBeGreaterThan(6);
 });
 
-test("more than can be drawn are counted, and the nearest are drawn", () => {
-  const graph = star(MOST + 50);
-  const { spots, lines, total } = drawn(graph, "user.md", 2);
-  expect([spots.length, lines.length, total]).toEqual([MOST, MOST - 1, MOST + 51]);
+test("more than can be drawn are counted, and those that matter most are drawn", () => {
+  const { spots, total } = drawn(star(MOST + 50));
+  expect([spots.length, total]).toEqual([MOST, MOST + 51]);
+  expect(spots[0]?.name).toBe("user");
 });
 
 test("arrows lead to what lies in their direction", () => {
-  const { spots } = drawn(star(4), "user.md", 1);
-  const [centre, ...ring] = spots;
-  if (!centre) throw new Error("nothing is drawn");
-  const right = towards(spots, centre, 1, 0);
-  expect(ring.filter(({ x }) => x > 0)).toContain(right);
-  expect(right && towards(spots, right, -1, 0)?.x).toBeLessThan(right?.x ?? 0);
-  expect(towards([centre], centre, 1, 0)).toBeNull();
+  const drawing = drawn(star(4), "user.md", 1);
+  const places = placed(drawing);
+  const right = towards(places, 0, 1, 0);
+  const [x = 0] = at(places, right);
+  expect(x).toBeGreaterThan(0);
+  expect(at(places, towards(places, right, -1, 0))[0]).toBeLessThan(x);
+  expect(towards(new Float64Array([0, 0]), 0, 1, 0)).toBe(-1);
 });
 
-test("a page that the graph does not know draws nothing", () => {
-  expect(drawn(star(1), "gone.md", 1).spots).toEqual([]);
+test("a name is never cut at an edge, and no name stands over another", () => {
+  const drawing: Drawing = drawn(
+    graphOf([["a long name at the left", "a long name at the right"]]),
+  );
+  const places = new Float64Array([-100, 0, 100, 0]);
+  const size = { width: 240, height: 100 };
+  const widthOf = (name: string) => 7 * name.length;
+  const namesAt = (scale: number) =>
+    namesIn(
+      { drawing, places, view: { x: 120, y: 50, scale }, size, active: -1 },
+      new Set(),
+      widthOf,
+    );
+  for (const scale of [0.01, 1]) {
+    for (const { name, x } of namesAt(scale)) {
+      expect(x - widthOf(name) / 2).toBeGreaterThanOrEqual(0);
+      expect(x + widthOf(name) / 2).toBeLessThanOrEqual(size.width);
+    }
+    expect(namesAt(scale)).toHaveLength(1);
+  }
+});
+
+test("zooming keeps what is under the pointer, and a node that is reached comes into view", () => {
+  const view = { x: 10, y: 20, scale: 1 };
+  const larger = zoomed(view, 2, { x: 50, y: 60 });
+  expect([larger.x + 2 * 40, larger.y + 2 * 40]).toEqual([50, 60]);
+  const size = { width: 400, height: 300 };
+  const shown = showing(view, { x: 1000, y: -500 }, size);
+  expect(shown.x + 1000).toBeLessThan(size.width);
+  expect(shown.y - 500).toBeGreaterThan(0);
+  expect(showing(view, { x: 100, y: 100 }, size)).toEqual(view);
 });

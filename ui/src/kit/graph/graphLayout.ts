@@ -1,16 +1,34 @@
-// Where the nodes near one node are drawn: on rings by their distance, each beside the one that it was reached from.
-// The same nodes always get the same places, without any settling. Pure.
+// What a graph shows of its nodes, how far each is from the one in the middle, and where each stands. Pure.
+import {
+  forceCollide,
+  forceLink,
+  forceManyBody,
+  forceSimulation,
+  forceX,
+  forceY,
+  type SimulationLinkDatum,
+  type SimulationNodeDatum,
+} from "d3-force";
 
-/** So many are drawn; a thousand names at once tell nobody anything. */
-export const MOST = 300;
-const GAP_PX = 190;
-const SPACING_PX = 18;
-/** Up to so many, names stand upright beside their dots; more of them point outwards. */
-const FEW = 13;
-/** Places left free between the last and the first of a crowded ring. */
-const GAP_SLOTS = 4;
-const MARGIN_PX = 190;
-const MARGIN_FLAT_PX = 48;
+/** More nodes than these tell nobody anything; the nearest ones are shown. */
+export const MOST = 5000;
+/** Names of so few have room beside one another. */
+const FEW = 60;
+/** The forces settle in so many steps: `STEPS` of a small graph, fewer of a large one. */
+const STEPS = 300;
+const LEAST_STEPS = 90;
+const STEPS_BY_NODES = 120_000;
+/** How strongly nodes push each other away; names of few nodes need more room. */
+const PUSH = -110;
+const PUSH_OF_FEW = -700;
+const LINK_PX = 50;
+const LINK_OF_FEW_PX = 90;
+const FARTHEST_PX = 600;
+/** Keeps parts together that no link holds together. */
+const GRAVITY = 0.06;
+const LEAST_RADIUS = 4;
+const MOST_RADIUS = 13;
+const GAP_PX = 6;
 
 export type Shape = "circle" | "square" | "sheet" | "diamond" | "triangle";
 
@@ -24,6 +42,8 @@ export type NetNode = {
   shape?: Shape;
   /** One of the colours that tell groups apart, from 0. */
   tone?: number | undefined;
+  /** How much it matters beside its links, 0 to 1. */
+  weight?: number;
 };
 
 export type Net = {
@@ -33,158 +53,139 @@ export type Net = {
 };
 
 export type Spot = NetNode & {
-  /** Links away from the node in the middle. */
-  distance: number;
-  x: number;
-  y: number;
-  /** Where the name points to, in radians. */
-  angle: number;
+  /** Links away from the node in the middle; null where none is there. */
+  distance: number | null;
+  radius: number;
   to: readonly string[];
   from: readonly string[];
 };
 
-export type Line = { id: string; source: Spot; target: Spot; isTree: boolean };
+export type Line = { source: number; target: number; isMissing: boolean };
 export type Drawing = {
+  /** Those that matter most first: the middle, then by links. */
   spots: readonly Spot[];
+  /** By the places of their ends among the spots. */
   lines: readonly Line[];
   /** How many there are, also those that are not drawn. */
   total: number;
-  /** Half the width and half the height, from the node in the middle. */
-  half: { x: number; y: number };
-  isUpright: boolean;
 };
 
-const order = new Intl.Collator("en", { numeric: true });
+/** The places of the spots: x and y of each in turn, around 0. */
+export type Places = Float64Array;
 
 function linksOf({ nodes, links }: Net) {
-  const known = new Map(nodes.map((node) => [node.id, node]));
   const to = new Map<string, string[]>(nodes.map(({ id }) => [id, []]));
   const from = new Map<string, string[]>(nodes.map(({ id }) => [id, []]));
   for (const [source, target] of links) {
+    if (!to.has(source) || !from.has(target)) continue;
     to.get(source)?.push(target);
     from.get(target)?.push(source);
   }
-  return { known, to, from };
+  return { to, from };
 }
 
-type Reached = { id: string; distance: number; children: Reached[] };
-
-/** The nodes within a distance, the nearest first, each below the one that it was reached from first. */
-function reached(centre: string, depth: number, beside: (id: string) => string[]): Reached[] {
-  const root: Reached = { id: centre, distance: 0, children: [] };
-  const seen = new Set([centre]);
-  const found = [root];
-  for (const here of found) {
-    if (here.distance === depth) break;
-    for (const id of beside(here.id)) {
-      if (seen.has(id)) continue;
-      seen.add(id);
-      const next: Reached = { id, distance: here.distance + 1, children: [] };
-      if (found.length < MOST) here.children.push(next);
-      found.push(next);
-    }
+/** The nodes within a distance and how far each is, the nearest first. */
+function reached(centre: string, depth: number, beside: (id: string) => string[]) {
+  const far = new Map([[centre, 0]]);
+  for (const [id, distance] of far) {
+    if (distance === depth) break;
+    for (const other of beside(id)) if (!far.has(other)) far.set(other, distance + 1);
   }
-  return found;
+  return far;
 }
 
-const leaves = (one: Reached): number =>
-  one.children.length ? one.children.reduce((sum, child) => sum + leaves(child), 0) : 1;
+const order = new Intl.Collator("en", { numeric: true });
 
-/** The angle of each: a node has the share of its parent's that its own leaves are. */
-function anglesOf(root: Reached): Map<string, number> {
-  const angles = new Map<string, number>();
-  const share = (one: Reached, start: number, width: number) => {
-    angles.set(one.id, start + width / 2);
-    const all = leaves(one);
-    let at = start;
-    for (const child of one.children) {
-      const part = (width * leaves(child)) / all;
-      share(child, at, part);
-      at += part;
-    }
-  };
-  // The rows of a crowded ring go on across the gap, so that its last is not beside its first.
-  const all = leaves(root);
-  const slots = all > FEW ? all + GAP_SLOTS : all;
-  share(root, -Math.PI / 2, (2 * Math.PI * all) / slots);
-  return angles;
-}
-
-/**
- * How far from the middle each is drawn: rings wide enough for the two that are nearest to each other.
- * A crowded ring has several rows, whose names do not reach into one another.
- */
-function radiiOf(all: readonly Reached[], angles: ReadonlyMap<string, number>) {
-  const radii = new Map<string, number>();
-  let least = 0;
-  for (let distance = 1; distance <= (all.at(-1)?.distance ?? 0); distance += 1) {
-    const ring = all
-      .filter((one) => one.distance === distance)
-      .map(({ id }) => ({ id, angle: angles.get(id) ?? 0 }))
-      .toSorted((a, b) => a.angle - b.angle);
-    const around = (ring[0]?.angle ?? 0) + 2 * Math.PI;
-    const steps = ring.map(({ angle }, i) => (ring[i + 1]?.angle ?? around) - angle);
-    const wide = SPACING_PX / Math.min(2 * Math.PI, ...steps);
-    // Of r rows the outermost is at wide / r + (r - 1) * GAP_PX: least where r * r is wide / GAP_PX.
-    const rows = Math.max(1, Math.round(Math.sqrt(wide / GAP_PX)));
-    const inner = Math.max(least + GAP_PX, wide / rows);
-    ring.forEach(({ id }, i) => {
-      radii.set(id, inner + (i % rows) * GAP_PX);
-    });
-    least = inner + (rows - 1) * GAP_PX;
-  }
-  return radii;
-}
-
-/** The nodes at most `depth` links from `centre`, and where each is drawn. */
-export function drawn(net: Net, centre: string, depth: number): Drawing {
-  const { known, to, from } = linksOf(net);
-  const name = (id: string) => known.get(id)?.name ?? id;
-  const beside = (id: string) =>
-    [...new Set([...(to.get(id) ?? []), ...(from.get(id) ?? [])])].toSorted(
-      (a, b) => order.compare(name(a), name(b)) || (a < b ? -1 : 1),
-    );
-  const all = known.has(centre) ? reached(centre, depth, beside) : [];
-  const shown = all.slice(0, MOST);
-  const [root] = shown;
-  const angles = root ? anglesOf(root) : new Map<string, number>();
-  const radii = radiiOf(shown, angles);
-  const spots = new Map<string, Spot>();
-  for (const { id, distance } of shown) {
-    const about = known.get(id);
-    const angle = angles.get(id) ?? 0;
-    const radius = radii.get(id) ?? 0;
-    if (!about) continue;
-    const place = { x: radius * Math.cos(angle), y: radius * Math.sin(angle), angle };
-    const links = { to: to.get(id) ?? [], from: from.get(id) ?? [] };
-    spots.set(id, { ...about, ...place, ...links, distance });
-  }
-  const tree = new Set(shown.flatMap((one) => one.children.map(({ id }) => `${one.id}\n${id}`)));
-  const lines = net.links.flatMap(([one, other]): Line[] => {
-    const [source, target] = [spots.get(one), spots.get(other)];
-    if (!source || !target) return [];
-    const isTree = tree.has(`${one}\n${other}`) || tree.has(`${other}\n${one}`);
-    return [{ id: `${one}\n${other}`, source, target, isTree }];
+/** The nodes at most `depth` links from `centre`, whichever way the links lead; without a centre all of them. */
+export function drawn(
+  net: Net,
+  centre: string | null = null,
+  depth = Number.POSITIVE_INFINITY,
+): Drawing {
+  const { to, from } = linksOf(net);
+  const beside = (id: string) => [...(to.get(id) ?? []), ...(from.get(id) ?? [])];
+  const isKnown = centre === null || to.has(centre);
+  const far = centre !== null && isKnown ? reached(centre, depth, beside) : null;
+  const within = isKnown ? net.nodes.filter(({ id }) => !far || far.has(id)) : [];
+  const all = within.map((node): Spot => {
+    const links = { to: to.get(node.id) ?? [], from: from.get(node.id) ?? [] };
+    const size = 1.6 * Math.sqrt(links.to.length + links.from.length) + 4 * (node.weight ?? 0);
+    const radius = Math.min(MOST_RADIUS, LEAST_RADIUS + size);
+    return { ...node, ...links, radius, distance: far?.get(node.id) ?? null };
   });
-  const isUpright = shown.length <= FEW;
-  const reach = Math.max(0, ...radii.values());
-  const half = { x: reach + MARGIN_PX, y: reach + (isUpright ? MARGIN_FLAT_PX : MARGIN_PX) };
-  return { spots: [...spots.values()], lines, total: all.length, half, isUpright };
+  all.sort(
+    (a, b) =>
+      Number(b.distance === 0) - Number(a.distance === 0) ||
+      b.radius - a.radius ||
+      order.compare(a.name, b.name) ||
+      (a.id < b.id ? -1 : 1),
+  );
+  const nearest =
+    all.length > MOST && far ? all.toSorted((a, b) => (a.distance ?? 0) - (b.distance ?? 0)) : all;
+  const spots = all.length > MOST ? nearest.slice(0, MOST) : all;
+  const at = new Map(spots.map(({ id }, place) => [id, place]));
+  const lines = net.links.flatMap(([one, other]): Line[] => {
+    const [source, target] = [at.get(one), at.get(other)];
+    if (source === undefined || target === undefined || source === target) return [];
+    const isMissing = Boolean(spots[source]?.isMissing || spots[target]?.isMissing);
+    return [{ source, target, isMissing }];
+  });
+  return { spots, lines, total: all.length };
 }
 
-/** The spot that lies nearest in a direction; null where there is none. */
-export function towards(spots: readonly Spot[], at: Spot, dx: number, dy: number): Spot | null {
-  let best: Spot | null = null;
+type Body = SimulationNodeDatum & { radius: number };
+
+/** Where the spots stand. The same drawing always has the same places: nothing of it is random. */
+export function placed({ spots, lines }: Pick<Drawing, "spots" | "lines">): Places {
+  const isFew = spots.length <= FEW;
+  const bodies = spots.map(
+    ({ radius, distance }): Body => (distance === 0 ? { radius, fx: 0, fy: 0 } : { radius }),
+  );
+  const links = lines.map(({ source, target }): SimulationLinkDatum<Body> => ({ source, target }));
+  const steps = Math.max(
+    LEAST_STEPS,
+    Math.min(STEPS, Math.round(STEPS_BY_NODES / (1 + spots.length))),
+  );
+  forceSimulation(bodies)
+    .stop()
+    .alphaDecay(1 - 0.001 ** (1 / steps))
+    .force("link", forceLink(links).distance(isFew ? LINK_OF_FEW_PX : LINK_PX))
+    .force(
+      "push",
+      forceManyBody<Body>()
+        .strength(isFew ? PUSH_OF_FEW : PUSH)
+        .distanceMax(FARTHEST_PX),
+    )
+    .force(
+      "room",
+      forceCollide<Body>(({ radius }) => radius + GAP_PX),
+    )
+    .force("x", forceX<Body>(0).strength(GRAVITY))
+    .force("y", forceY<Body>(0).strength(GRAVITY))
+    .tick(steps);
+  const places = new Float64Array(2 * spots.length);
+  bodies.forEach(({ x = 0, y = 0 }, place) => {
+    places[2 * place] = x;
+    places[2 * place + 1] = y;
+  });
+  return places;
+}
+
+/** The place among the spots of what lies nearest in a direction; -1 where there is none. */
+export function towards(places: Places, from: number, dx: number, dy: number): number {
+  const [x = 0, y = 0] = places.subarray(2 * from, 2 * from + 2);
+  let best = -1;
   let least = Number.POSITIVE_INFINITY;
-  for (const spot of spots) {
-    const along = (spot.x - at.x) * dx + (spot.y - at.y) * dy;
-    const aside = Math.abs((spot.x - at.x) * dy - (spot.y - at.y) * dx);
+  for (let one = 0; 2 * one < places.length; one += 1) {
+    const [right, down] = [(places[2 * one] ?? 0) - x, (places[2 * one + 1] ?? 0) - y];
+    const along = right * dx + down * dy;
+    const aside = Math.abs(right * dy - down * dx);
     // What lies more aside than ahead is in another direction.
     if (along < 1 || aside > along) continue;
     const cost = along + 2 * aside;
     if (cost < least) {
       least = cost;
-      best = spot;
+      best = one;
     }
   }
   return best;
