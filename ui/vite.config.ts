@@ -29,6 +29,27 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     manifest: true,
     target: "es2023",
+    rolldownOptions: {
+      output: {
+        // What a first visit loads are two files: one that changes with React, one that changes with us.
+        codeSplitting: {
+          groups: [
+            {
+              name: "react",
+              tags: ["$initial"],
+              test: /node_modules[\\/](react|react-dom|scheduler)[\\/]/,
+              priority: 2,
+            },
+            {
+              name: "shell",
+              tags: ["$initial"],
+              test: /^(?!.*(main\.tsx|index\.html))/,
+              priority: 1,
+            },
+          ],
+        },
+      },
+    },
   },
   server: {
     proxy: Object.fromEntries(

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
-const BUDGET_KB = 250;
+const BUDGET_KB = 200;
 const out = new URL("../../src/bethink/static/", import.meta.url);
 const manifest = JSON.parse(readFileSync(new URL(".vite/manifest.json", out), "utf8"));
 

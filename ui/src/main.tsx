@@ -1,4 +1,5 @@
 // Makes the services, wires them, draws the page.
+import { QueryClient } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
@@ -78,6 +79,10 @@ const services: Services = {
   notices,
   toasts,
   keys: new KeysService(),
+  answers: new QueryClient({
+    // A read that failed says so, with a button; that somebody is offline is told of by the page.
+    defaultOptions: { queries: { retry: false, networkMode: "always" } },
+  }),
 };
 void account.ready.then(() => {
   const session = account.session.get();

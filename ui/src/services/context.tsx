@@ -1,4 +1,5 @@
 // What the whole interface shares, made once in main.tsx.
+import { type QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext } from "react";
 import type { KeysService } from "../keys/keys";
 import type { AccountService } from "./account";
@@ -29,12 +30,18 @@ export type Services = {
   notices: Notices;
   toasts: Toasts;
   keys: KeysService;
+  /** What the server told, as long as it is shown or may be shown again. */
+  answers: QueryClient;
 };
 
 const Context = createContext<Services | null>(null);
 
 export function AppProvider({ services, children }: { services: Services; children: ReactNode }) {
-  return <Context value={services}>{children}</Context>;
+  return (
+    <QueryClientProvider client={services.answers}>
+      <Context value={services}>{children}</Context>
+    </QueryClientProvider>
+  );
 }
 
 export function useApp(): Services {

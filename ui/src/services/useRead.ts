@@ -1,4 +1,5 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { skipToken, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
 import { asProblem, type Problem } from "../api/client";
 import { useReturn } from "./useReturn";
 
@@ -13,19 +14,29 @@ export type Reading<T> = {
   change: (from: (now: T) => T) => void;
 };
 
+/** How long what was read is kept for the next part that shows it. */
+const KEPT_MS = 10 * 60_000;
+
 /**
  * What the server tells, read when this part is shown, when `news` is another, whenever `read` is called,
- * and when somebody comes back to the page, but where it `stays`.
+ * and when somebody comes back to the page, but where it `stays`. With a `key`, all parts that read the same share what
+ * is known, and one that is shown again has it at once, while it is read anew.
  */
 export function useRead<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   news?: unknown,
   stays = false,
+  key?: string,
 ): Reading<T> {
-  const [value, setValue] = useState<T | null>(null);
+  const client = useQueryClient();
+  const own = useId();
+  const place = useMemo(() => [key ?? own], [key, own]);
+  const gcTime = key === undefined ? 0 : KEPT_MS;
+  const { data } = useQuery<T>({ queryKey: place, queryFn: skipToken, gcTime });
+  const value = data ?? null;
   const [problem, setProblem] = useState<Problem | null>(null);
   const asking = useRef<AbortController>(undefined);
-  const isKnown = useRef(false);
+  const isKnown = useCallback(() => client.getQueryData(place) !== undefined, [client, place]);
   const answer = useCallback(
     async (how = ask, quiet = false) => {
       asking.current?.abort();
@@ -34,24 +45,26 @@ export function useRead<T>(
       try {
         const found = await how(abort.signal);
         if (abort.signal.aborted) return;
-        isKnown.current = true;
-        setValue(found);
+        client.setQueryData(place, found);
         setProblem(null);
       } catch (error) {
-        if (abort.signal.aborted || (quiet && isKnown.current)) return;
+        if (abort.signal.aborted || (quiet && isKnown())) return;
         setProblem(asProblem(error));
       }
     },
-    [ask],
+    [ask, client, place, isKnown],
   );
   const read = useCallback((how = ask) => answer(how), [answer, ask]);
   const look = useCallback(() => answer(ask, true), [answer, ask]);
   useReturn(() => stays || look());
-  const change = useCallback((from: (now: T) => T) => {
-    // What was asked for earlier is older than this.
-    asking.current?.abort();
-    setValue((now) => now && from(now));
-  }, []);
+  const change = useCallback(
+    (from: (now: T) => T) => {
+      // What was asked for earlier is older than this.
+      asking.current?.abort();
+      client.setQueryData<T>(place, (now) => now && from(now));
+    },
+    [client, place],
+  );
   // biome-ignore lint/correctness/useExhaustiveDependencies: `news` says when to read it anew
   useEffect(() => {
     void read();
