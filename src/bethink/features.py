@@ -49,7 +49,7 @@ VAULT: Final = Feature(
     name="vault",
     collections=(PAGES, VAULTS, PLACES, PARTS, VERSIONS, CONTENTS, RULE_SETS),
     counted={"pages": ("page", PAGES)},
-    routes=tuple(f"bethink.web.vault.{part}" for part in ("check", "filters", "pages", "search")),
+    routes=tuple(f"bethink.web.vault.{part}" for part in ("check", "filters", "pages", "pictures", "search")),
     commands="bethink.cli.vault",
     mcp_summary=(
         "The user's vault of Markdown pages: read, search, follow links, change exactly, or ask the agent "

@@ -353,3 +353,37 @@ async def test_a_name_may_change_in_its_capitals_alone(tmp_path: Path) -> None:
         await put(door, "A.md", "one")
         plan = await door.http.post("/vault/check/plan", json={"way": "rename", "path": "A.md", "to": "a.md"})
         assert plan.status_code == 200, plan.text
+
+
+async def test_pictures_are_shown_to_their_owner_and_nothing_else_is(tmp_path: Path) -> None:
+    async with open_door(data_dir=tmp_path) as door:
+        await put(door, "trips/lisbon.md", "![](pics/a.png)\n")
+        folder = tmp_path / "vault" / "trips" / "pics"
+        folder.mkdir()
+        (folder / "a.png").write_bytes(b"\x89PNG\r\n\x1a\nrest")
+        (folder / "page.png").write_bytes(b"<svg onload='alert(1)'>")
+        (tmp_path / "outside.png").write_bytes(b"\x89PNG\r\n\x1a\nsecret")
+        (folder / "link.png").symlink_to(tmp_path / "outside.png")
+
+        async def shown(source: str) -> tuple[int, str | None]:
+            query = {"source": source, "page": "trips/lisbon.md"}
+            answer = await door.http.get("/vault/pictures", params=query)
+            return answer.status_code, answer.headers.get("content-type")
+
+        assert await shown("pics/a.png") == (200, "image/png")
+        assert await shown("trips/pics/a.png") == (200, "image/png")
+        for other in ("pics/page.png", "pics/link.png", "../outside.png", "../../outside.png", "/etc/passwd"):
+            assert (await shown(other))[0] == 404, other
+        assert (await shown("lisbon.md"))[0] == 404
+
+
+async def test_tags_are_listed_with_their_pages(tmp_path: Path) -> None:
+    async with open_door(data_dir=tmp_path) as door:
+        await put(door, "a.md", "---\ntags: [Trip, work]\n---\n# One\n")
+        await put(door, "b.md", "# Two\nto #trip and #trip/2026\n")
+        tags = (await door.http.get("/vault/tags")).json()["items"]
+        assert [(tag["name"], [page["title"] for page in tag["pages"]]) for tag in tags] == [
+            ("Trip", ["One", "Two"]),
+            ("trip/2026", ["Two"]),
+            ("work", ["One"]),
+        ]

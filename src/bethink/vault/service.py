@@ -23,6 +23,7 @@ from bethink.vault.files.folder import brought_back, kept_beside, version_of
 from bethink.vault.files.page_reader import found_parts, is_searched_whole, listing
 from bethink.vault.files.page_writer import FORGOTTEN, Authorship, PageToDelete, PageWriter, encoded
 from bethink.vault.files.paths import ENDING, checked, checked_folder, checked_new, folders_of
+from bethink.vault.files.pictures import picture_in
 from bethink.vault.files.records import ASIDE, TROUBLES, Change, Page, VaultState
 from bethink.vault.files.sync import FolderSync
 from bethink.vault.files.versions import Versions
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from bethink.vault.files.erasure import Erase, Erased, PageText, Rename
     from bethink.vault.files.page_reader import FoundPart
     from bethink.vault.files.page_writer import BulkResult, PageToWrite
+    from bethink.vault.files.pictures import Picture
     from bethink.vault.files.records import By, Entry, PageRecord, PageVersion
     from bethink.vault.files.sync import SyncReport
 
@@ -138,6 +140,10 @@ class Vault:
         untrusted = self.settings.trust == "untrusted" if known is None else known.untrusted
         size, changed = content.stat.size, content.stat.mtime // 1000
         return Page(path, text, version_of(content.body), size, changed, untrusted)
+
+    async def picture(self, owner: str, source: str, page: str) -> Picture | None:
+        """The picture that a page names; None where there is none that can be shown."""
+        return await anyio.to_thread.run_sync(picture_in, self.context.folder(owner), source, page)
 
     async def listed(self, owner: str, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
         """What is in a folder now, folders first, or with `deep` in all those below it, too."""

@@ -87,6 +87,7 @@ export type {
   VaultPointer,
   VaultReport,
   VaultSeen,
+  VaultTags,
   VaultTree,
   VaultVersion,
 } from "../contract/openapi";

@@ -19,6 +19,7 @@ import type {
   VaultPlan,
   VaultReport,
   VaultSeen,
+  VaultTags,
   VaultTree,
 } from "./types";
 
@@ -72,6 +73,10 @@ async function newer(path: string, version: string) {
   return (await response.json()) as VaultPage;
 }
 
+/** The address of a picture that a page names. */
+export const addressOfPicture = (source: string, page: string): string =>
+  withQuery("/vault/pictures", { source, page });
+
 const chosen = ({ way, path, target, to }: VaultChoice) => ({ way, path, target, to });
 
 export const vaultApi = {
@@ -108,6 +113,9 @@ export const vaultApi = {
   /** The pages that are at most so many links away. */
   graph: (around: string, depth: number, signal?: AbortSignal) =>
     json<VaultGraph>("GET", withQuery("/vault/graph", { around, depth }), undefined, signal),
+  /** The graph of all pages. */
+  wholeGraph: (signal?: AbortSignal) => json<VaultGraph>("GET", "/vault/graph", undefined, signal),
+  tags: (signal?: AbortSignal) => json<VaultTags>("GET", "/vault/tags", undefined, signal),
   check: (signal?: AbortSignal) => json<VaultReport>("GET", "/vault/check", undefined, signal),
   /** What a choice would do. */
   plan: (choice: VaultChoice) => json<VaultPlan>("POST", "/vault/check/plan", chosen(choice)),

@@ -612,6 +612,12 @@ export type VaultSeen = { is_hidden: boolean; marks: readonly VaultMark[]; text:
 
 export type VaultStep = { diff: string; path: string; said: string };
 
+export type VaultTag = { name: string; pages: readonly VaultTagged[] };
+
+export type VaultTagged = { path: string; title: string };
+
+export type VaultTags = { items: readonly VaultTag[] };
+
 export type VaultTree = { bytes: number; change: number; items: readonly VaultEntry[]; pages: number; watching: boolean };
 
 export type VaultUndo = { token: string };

@@ -105,6 +105,18 @@ class Graph:
         self._check(path)
         return [self._pointer(source, self.lines[source][path]) for source in self.back[path]]
 
+    def tagged(self) -> dict[str, list[Node]]:
+        """The pages of each tag, by its name; capitals do not tell two tags apart."""
+        names: dict[str, str] = {}
+        found: dict[str, list[Node]] = {}
+        for path, page in self.pages.items():
+            for tag in dict.fromkeys(page.info.tags):
+                name = names.setdefault(tag.casefold(), tag)
+                nodes = found.setdefault(name, [])
+                if not nodes or nodes[-1].path != path:
+                    nodes.append(self._node(path))
+        return {name: found[name] for name in sorted(found, key=str.casefold)}
+
     def orphans(self) -> list[str]:
         """The pages that no link leaves or reaches."""
         return [path for path in self.pages if not self.lines[path] and not self.back[path]]

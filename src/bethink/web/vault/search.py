@@ -193,6 +193,37 @@ async def get_vault_graph(
     return VaultGraph.of(net, missing=missing, orphans=[] if around else graph.orphans(), way=way)
 
 
+class VaultTagged(ResponseModel):
+    """A page that has a tag."""
+
+    path: str
+    title: str
+
+
+class VaultTag(BaseModel):
+    """A tag, with the pages that have it."""
+
+    name: str = Field(description="Without `#`, as the first page writes it.")
+    pages: list[VaultTagged]
+
+
+class VaultTags(BaseModel):
+    """All tags, by name."""
+
+    items: list[VaultTag]
+
+
+@router.get("/tags", responses=documented(403))
+async def get_vault_tags(app: Served, caller: Caller) -> VaultTags:
+    """The tags of the pages, from their front matter and their text; capitals do not tell two apart."""
+    graph = await app.vault_tools.graphs.of(caller)
+    items = [
+        VaultTag(name=name, pages=[VaultTagged.of(page) for page in pages])
+        for name, pages in graph.tagged().items()
+    ]
+    return VaultTags(items=items)
+
+
 def _hit(one: SearchResult) -> VaultHit:
     excerpts = [
         VaultExcerpt(

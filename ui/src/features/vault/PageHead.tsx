@@ -1,6 +1,7 @@
 import { ArrowLeft, Columns2, Ellipsis, Eye, FolderInput, Pencil, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { Menu } from "../../kit/Popover";
+import { t } from "../../i18n";
+import { Menu, type MenuItem } from "../../kit/Popover";
 import { Link, PHONE, Segmented, useMedia } from "../../kit/pieces";
 import { type Draft, isUnsaved } from "./draft";
 import { PathDialog } from "./PathDialog";
@@ -9,18 +10,21 @@ import type { PageActions } from "./usePageActions";
 
 export type Mode = "write" | "read" | "both";
 
-const modes = [
-  { value: "write", label: "Write", icon: Pencil },
-  { value: "both", label: "Both", icon: Columns2 },
-  { value: "read", label: "Read", icon: Eye },
-] as const;
+const modes = () =>
+  [
+    { value: "write", label: t("Write"), icon: Pencil },
+    { value: "both", label: t("Both"), icon: Columns2 },
+    { value: "read", label: t("Read"), icon: Eye },
+  ] as const;
 
 function savedState(draft: Draft): string {
-  if (draft.theirs) return "Not saved: changed elsewhere";
-  if (draft.saving) return "Saving";
-  if (draft.problem) return "Not saved";
-  return isUnsaved(draft) ? "Unsaved" : "Saved";
+  if (draft.theirs) return t("Not saved: changed elsewhere");
+  if (draft.saving) return t("Saving");
+  if (draft.problem) return t("Not saved");
+  return isUnsaved(draft) ? t("Unsaved") : t("Saved");
 }
+
+const COMPACT = "(max-width: 1000px)";
 
 type HeadProps = {
   path: string;
@@ -28,6 +32,8 @@ type HeadProps = {
   mode?: Mode;
   onMode?: (mode: Mode) => void;
   actions?: PageActions;
+  /** What else can be done, above moving and deleting. */
+  more?: readonly MenuItem[];
   /** Has what was typed be saved first. */
   saveAll?: () => Promise<void>;
   children?: ReactNode;
@@ -35,15 +41,16 @@ type HeadProps = {
 
 /** Where one is, whether it is saved, and what can be done with the page. */
 export function PageHead(props: HeadProps) {
-  const { path, draft, mode, onMode, actions, saveAll, children } = props;
+  const { path, draft, mode, onMode, actions, more = [], saveAll, children } = props;
   const phone = useMedia(PHONE);
+  const compact = useMedia(COMPACT);
   const [moving, setMoving] = useState(false);
   const state = draft && savedState(draft);
   const folder = folderOf(path);
   return (
     <header className="vault-head">
       {phone && (
-        <Link to="/vault" className="icon-button" aria-label="All pages">
+        <Link to="/vault" className="icon-button" aria-label={t("All pages")}>
           <ArrowLeft size={18} aria-hidden />
         </Link>
       )}
@@ -54,15 +61,15 @@ export function PageHead(props: HeadProps) {
         </h1>
       </div>
       {state && (
-        <span className={`saved ${state === "Saved" ? "" : "un"}`} role="status">
+        <span className={`saved ${draft && isUnsaved(draft) ? "un" : ""}`} role="status">
           {state}
         </span>
       )}
       {mode && onMode && (
         <Segmented
-          label="Write or read"
+          label={t("Write or read")}
           value={mode}
-          options={phone ? modes.filter(({ value }) => value !== "both") : modes}
+          options={modes().filter(({ value }) => value !== "both" || !compact)}
           onChange={onMode}
         />
       )}
@@ -70,11 +77,12 @@ export function PageHead(props: HeadProps) {
       {actions && (
         <Menu
           icon={Ellipsis}
-          label={`More for ${titleOf(path)}`}
+          label={t("More for {page}", { page: titleOf(path) })}
           items={[
-            { label: "Rename or move", icon: FolderInput, run: () => setMoving(true) },
+            ...more,
+            { label: t("Rename or move"), icon: FolderInput, run: () => setMoving(true) },
             {
-              label: "Delete",
+              label: t("Delete"),
               icon: Trash2,
               run: () => void actions.remove(path, saveAll),
               fault: true,
@@ -84,11 +92,11 @@ export function PageHead(props: HeadProps) {
       )}
       {moving && actions && (
         <PathDialog
-          title="Rename or move"
-          label="Path in the vault"
-          action="Move"
+          title={t("Rename or move")}
+          label={t("Path in the vault")}
+          action={t("Move")}
           value={path}
-          hint="A slash makes a folder. Links to this page are updated."
+          hint={t("A slash makes a folder. Links to this page are updated.")}
           onDone={async (to) => {
             await saveAll?.();
             if (to !== path) await actions.move(path, to);

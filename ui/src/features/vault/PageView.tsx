@@ -1,7 +1,9 @@
 // One page: written, read, or both; with what links to it and what it was.
-import { FilePlus2, PanelRight, Waypoints } from "lucide-react";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { FilePlus2, ListPlus, PanelRight, SquareCode, Waypoints } from "lucide-react";
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import type { VaultEntry, VaultPage } from "../../api/types";
+import { vaultApi } from "../../api/vault";
+import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import {
@@ -15,20 +17,24 @@ import {
   useMedia,
 } from "../../kit/pieces";
 import { useApp } from "../../services/context";
-import { addressOfGraph } from "../../services/router";
+import { addressOfGraph, addressOfPage } from "../../services/router";
 import { remember, remembered } from "../../services/store";
 import { Conflict } from "./Conflict";
 import type { Draft } from "./draft";
-import { Editor } from "./Editor";
+import type { KeptEditors } from "./editor/Editor";
 import { type Mode, PageHead } from "./PageHead";
 import { Side } from "./Side";
+import { headingsOf, toggled, withFront } from "./texts";
 import { type Editing, useDraft } from "./useDraft";
 import type { PageActions } from "./usePageActions";
 import type { Pages } from "./wikilinks";
 
 const Preview = lazy(() => import("./Preview"));
+const Editor = lazy(() => import("./editor/Editor"));
 
 const KEY = "bethink.vault";
+/** Too little room for two panes beside the tree, and for all tools. */
+const COMPACT = "(max-width: 1000px)";
 const MISSING = 404;
 
 type PageProps = {
@@ -37,10 +43,11 @@ type PageProps = {
   entry: VaultEntry | undefined;
   pages: Pages;
   actions: PageActions;
+  kept: KeptEditors;
   onChanged: () => Promise<void>;
 };
 
-export function PageView({ path, entry, pages, actions, onChanged }: PageProps) {
+export function PageView({ path, entry, pages, actions, kept, onChanged }: PageProps) {
   const { toasts } = useApp();
   const editing = useDraft(path, entry, onChanged);
   const { draft, problem, read } = editing;
@@ -64,7 +71,7 @@ export function PageView({ path, entry, pages, actions, onChanged }: PageProps) 
     return (
       <div className="vault-page">
         <PageHead path={path} />
-        <Skeleton lines={6} label="Loading the page" />
+        <Skeleton lines={6} label={t("Loading the page")} />
       </div>
     );
   }
@@ -81,6 +88,7 @@ export function PageView({ path, entry, pages, actions, onChanged }: PageProps) 
     <OpenPage
       path={path}
       pages={pages}
+      kept={kept}
       draft={draft}
       editing={editing}
       actions={actions}
@@ -95,26 +103,49 @@ type OpenProps = Omit<PageProps, "onChanged" | "entry"> & {
   onRestore: (version: string) => void;
 };
 
-function OpenPage({ path, pages, draft, editing, actions, onRestore }: OpenProps) {
-  const { router } = useApp();
+type Look = { mode: Mode | null; side: boolean; source: boolean };
+
+/** How pages are looked at, as it was left; two panes need room. */
+function useLook() {
   const phone = useMedia(PHONE);
+  const compact = useMedia(COMPACT);
+  const [look, setLook] = useState(() =>
+    remembered<Look>(KEY, { mode: null, side: true, source: false }),
+  );
+  const choose = (patch: Partial<Look>) => {
+    const next = { ...look, ...patch };
+    setLook(next);
+    remember(KEY, next);
+  };
+  const wanted = look.mode ?? (phone ? "read" : "write");
+  const mode: Mode = wanted !== "both" || !compact ? wanted : phone ? "read" : "write";
+  return { ...look, mode, choose, compact };
+}
+
+function OpenPage({ path, pages, kept, draft, editing, actions, onRestore }: OpenProps) {
+  const { router } = useApp();
   const narrow = useMedia(NARROW);
-  const [look, setLook] = useState(() => remembered(KEY, { mode: "both" as Mode, side: true }));
+  const look = useLook();
+  const { mode, compact } = look;
   const [sheet, setSheet] = useState(false);
-  const mode = phone && look.mode === "both" ? "read" : look.mode;
   const save = () => void editing.saveNow();
   const letGo = () => {
     editing.drop();
     router.go("/vault");
   };
-  const choose = (patch: Partial<typeof look>) => {
-    const next = { ...look, ...patch };
-    setLook(next);
-    remember(KEY, next);
-  };
+  const tick = useCallback(
+    (at: number) => {
+      const text = toggled(draft.text, at);
+      if (text === null) return;
+      editing.type(text);
+      void editing.saveNow();
+    },
+    [draft.text, editing.type, editing.saveNow],
+  );
   const side = (
     <Side
       path={path}
+      text={draft.text}
       news={pages}
       onRestore={(version) => {
         setSheet(false);
@@ -122,6 +153,29 @@ function OpenPage({ path, pages, draft, editing, actions, onRestore }: OpenProps
       }}
     />
   );
+  const beside = () => (narrow ? setSheet(true) : look.choose({ side: !look.side }));
+  const graph = { label: t("Graph"), icon: Waypoints, run: () => router.go(addressOfGraph(path)) };
+  const more = [
+    ...(compact ? [graph] : []),
+    ...(mode === "read"
+      ? []
+      : [
+          {
+            label: look.source ? t("Hide Markdown marks") : t("Show Markdown marks"),
+            icon: SquareCode,
+            run: () => look.choose({ source: !look.source }),
+          },
+        ]),
+    ...(withFront(draft.text) === null
+      ? []
+      : [
+          {
+            label: t("Add properties"),
+            icon: ListPlus,
+            run: () => editing.type(withFront(draft.text) ?? draft.text),
+          },
+        ]),
+  ];
   return (
     <>
       <div className="vault-page">
@@ -129,38 +183,49 @@ function OpenPage({ path, pages, draft, editing, actions, onRestore }: OpenProps
           path={path}
           draft={draft}
           mode={mode}
-          onMode={(next) => choose({ mode: next })}
+          onMode={(next) => look.choose({ mode: next })}
           actions={actions}
+          more={more}
           saveAll={editing.saveAll}
         >
-          <Link
-            to={addressOfGraph(path)}
-            className="icon-button"
-            aria-label="Graph"
-            title="The pages near this one, drawn"
-          >
-            <Waypoints size={18} aria-hidden />
-          </Link>
+          {!compact && (
+            <Link
+              to={addressOfGraph(path)}
+              className="icon-button"
+              aria-label={graph.label}
+              title={t("The pages near this one, drawn")}
+            >
+              <Waypoints size={18} aria-hidden />
+            </Link>
+          )}
           <IconButton
             icon={PanelRight}
-            label="Links and history"
+            label={t("Links and history")}
             aria-pressed={narrow ? sheet : look.side}
-            onClick={() => (narrow ? setSheet(true) : choose({ side: !look.side }))}
+            onClick={beside}
           />
         </PageHead>
         <div className={`vault-panes ${mode}`}>
           {mode !== "read" && (
-            <Editor
-              path={path}
-              text={draft.text}
-              pages={pages}
-              onType={editing.type}
-              onSave={save}
-            />
+            <Suspense fallback={<Skeleton lines={6} label={t("Loading the editor")} />}>
+              <Editor
+                path={path}
+                text={draft.text}
+                pages={pages}
+                kept={kept}
+                isSource={look.source}
+                headings={headings}
+                tags={knownTags}
+                onType={editing.type}
+                onSave={save}
+                onOpen={(to) => router.go(addressOfPage(to))}
+                onCreate={(to) => void actions.add(to)}
+              />
+            </Suspense>
           )}
           {mode !== "write" && (
             <div className="vault-read scroll">
-              <Reading path={path} text={draft.text} pages={pages} />
+              <Reading path={path} text={draft.text} pages={pages} onTick={tick} />
             </div>
           )}
         </div>
@@ -176,7 +241,7 @@ function OpenPage({ path, pages, draft, editing, actions, onRestore }: OpenProps
       {!narrow && look.side && side}
       {narrow && sheet && (
         <Dialog
-          title="Links and history"
+          title={t("Links and history")}
           className="sheet-dialog end"
           onClose={() => setSheet(false)}
         >
@@ -187,23 +252,33 @@ function OpenPage({ path, pages, draft, editing, actions, onRestore }: OpenProps
   );
 }
 
+const headings = async (path: string) => headingsOf((await vaultApi.page(path)).text);
+const knownTags = async () => (await vaultApi.tags()).items.map(({ name }) => name);
+
 /** A browser takes many seconds for the Markdown of a page that is longer. */
 const MOST_PREVIEWED_CHARS = 150_000;
 
+type ReadingProps = Pick<PageProps, "path" | "pages"> & {
+  text: string;
+  onTick: (at: number) => void;
+};
+
 /** The page as it reads; one that is too long for that as it is written. */
-function Reading({ path, text, pages }: Pick<PageProps, "path" | "pages"> & { text: string }) {
+function Reading({ path, text, pages, onTick }: ReadingProps) {
   const plain = <div className="md plain">{text}</div>;
   if (text.length > MOST_PREVIEWED_CHARS) {
     return (
       <>
-        <p className="note">This page is too long for the preview. Its source is shown instead.</p>
+        <p className="note">
+          {t("This page is too long for the preview. Its source is shown instead.")}
+        </p>
         {plain}
       </>
     );
   }
   return (
     <Suspense fallback={plain}>
-      <Preview path={path} text={text} pages={pages} />
+      <Preview path={path} text={text} pages={pages} onTick={onTick} />
     </Suspense>
   );
 }
@@ -227,12 +302,10 @@ function NoPage({ path, actions }: { path: string; actions: PageActions }) {
   return (
     <div className="vault-page">
       <PageHead path={path} />
-      <Empty icon={FilePlus2} title="This page does not exist yet">
-        <p>
-          There is no file <code>{path}</code> in your vault.
-        </p>
+      <Empty icon={FilePlus2} title={t("This page does not exist yet")}>
+        <p>{t("There is no file {path} in your vault.", { path })}</p>
         <Button icon={FilePlus2} onClick={() => void actions.create(path).catch(toasts.fault)}>
-          Create this page
+          {t("Create this page")}
         </Button>
       </Empty>
     </div>

@@ -1,17 +1,21 @@
 // A page as it reads: Markdown with links between pages that lead on, or offer to make what they name.
-import { memo, type ReactNode, useMemo } from "react";
+import { memo, type ReactNode, useEffect, useMemo, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { Abroad, pieces } from "../../answer/pieces";
+import { addressOfPicture } from "../../api/vault";
+import { t } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { addressOfPage, decoded } from "../../services/router";
+import { SHOW_HEADING } from "./Outline";
 import { type Pages, partsOf, pathFor } from "./wikilinks";
 
-type Node = { type: string; value?: string; url?: string; children?: Node[] };
+type Node = { type: string; value?: string; url?: string; alt?: string; children?: Node[] };
 
 const WIKI = /!?\[\[([^[\]\n]+)\]\]/g;
 /** What a wikilink's address begins with inside the preview; never one that a page could have. */
 const MARK = "/vault/pages/?wiki=";
+const PICTURE = /\.(?:png|jpe?g|gif|webp|avif)$/i;
 const FRONT = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 const BLOCK_ID = / \^[A-Za-z0-9-]+$/;
 
@@ -23,6 +27,11 @@ function split(text: string): Node[] {
     const { target, label } = partsOf(match[1] ?? "");
     if (match.index > done) found.push({ type: "text", value: text.slice(done, match.index) });
     const url = MARK + encodeURIComponent(target);
+    if (match[0].startsWith("!") && PICTURE.test(target)) {
+      found.push({ type: "image", url: encodeURI(target), alt: target });
+      done = match.index + match[0].length;
+      continue;
+    }
     found.push({ type: "link", url, children: [{ type: "text", value: label }] });
     done = match.index + match[0].length;
   }
@@ -39,6 +48,24 @@ function linked(node: Node): void {
 }
 
 const plugins = [remarkGfm, () => linked];
+
+type Element = {
+  type: string;
+  tagName?: string;
+  properties?: Record<string, unknown>;
+  position?: { start: { offset?: number } };
+  children?: Element[];
+};
+
+/** Tells the box of a task where in the text its task begins. */
+function placed(node: Element, item: Element | null = null): void {
+  const within = node.tagName === "li" ? node : item;
+  if (node.tagName === "input" && within?.position) {
+    node.properties = { ...node.properties, dataAt: within.position.start.offset };
+  }
+  for (const child of node.children ?? []) placed(child, within);
+}
+const places = [() => (tree: Element) => placed(tree)];
 
 /** The page that an address leads to: null where it is one of another place. */
 function targetOf(href: string): { target: string; isWiki: boolean } | null {
@@ -58,17 +85,31 @@ function PageLink(props: { target: string; from: string; pages: Pages; children?
     <Link
       className="missing"
       to={addressOfPage(pathFor(target))}
-      title={`${target}: does not exist yet`}
+      title={t("{target}: does not exist yet", { target })}
     >
       {children}
-      <span className="visually-hidden"> (does not exist yet)</span>
+      <span className="visually-hidden"> {t("(does not exist yet)")}</span>
     </Link>
   );
 }
 
 /** Headings of a page stand below the page's own name. */
-const components = (path: string, pages: Pages): Components => ({
+const components = (path: string, pages: Pages, onTick: (at: number) => void): Components => ({
   ...pieces,
+  input: ({ node, checked }) => (
+    <input
+      type="checkbox"
+      checked={checked ?? false}
+      aria-label={checked ? t("Done") : t("To do")}
+      onChange={() => onTick(Number(node?.properties.dataAt))}
+    />
+  ),
+  img: ({ src, alt }) =>
+    typeof src === "string" && !/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(src) ? (
+      <img className="vault-picture" src={addressOfPicture(decoded(src), path)} alt={alt ?? ""} />
+    ) : (
+      <Abroad href={typeof src === "string" ? src : undefined}>{alt || t("Image")}</Abroad>
+    ),
   h1: ({ children }) => <h2 className="first">{children}</h2>,
   h2: ({ children }) => <h3>{children}</h3>,
   h3: ({ children }) => <h4>{children}</h4>,
@@ -91,27 +132,45 @@ const components = (path: string, pages: Pages): Components => ({
   ),
 });
 
-type PreviewProps = { path: string; text: string; pages: Pages };
+type PreviewProps = {
+  path: string;
+  text: string;
+  pages: Pages;
+  /** Writes that a task is done, or open again; it begins at this place of the text. */
+  onTick: (at: number) => void;
+};
 
-export default memo(function Preview({ path, text, pages }: PreviewProps) {
-  const made = useMemo(() => components(path, pages), [path, pages]);
+export default memo(function Preview({ path, text, pages, onTick }: PreviewProps) {
   const plain = text.replace(/^\uFEFF/, "");
   const front = FRONT.exec(plain);
   const body = front ? plain.slice(front[0].length) : plain;
+  const start = text.length - body.length;
+  const tick = useRef((_: number) => {});
+  tick.current = (at) => onTick(start + at);
+  const made = useMemo(() => components(path, pages, (at) => tick.current(at)), [path, pages]);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const show = (event: Event) => {
+      const { index } = (event as CustomEvent<{ index: number }>).detail;
+      box.current?.querySelectorAll("h2, h3, h4, h5, h6")[index]?.scrollIntoView();
+    };
+    addEventListener(SHOW_HEADING, show);
+    return () => removeEventListener(SHOW_HEADING, show);
+  }, []);
   return (
-    <div className="md vault-md">
+    <div ref={box} className="md vault-md">
       {front && (
         <details>
-          <summary>Front matter</summary>
+          <summary>{t("Properties")}</summary>
           <pre>{front[1]}</pre>
         </details>
       )}
       {body.trim() ? (
-        <ReactMarkdown remarkPlugins={plugins} components={made}>
+        <ReactMarkdown remarkPlugins={plugins} rehypePlugins={places} components={made}>
           {body}
         </ReactMarkdown>
       ) : (
-        <p className="note">This page is empty.</p>
+        <p className="note">{t("This page is empty.")}</p>
       )}
     </div>
   );

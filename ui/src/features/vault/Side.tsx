@@ -1,30 +1,35 @@
 import { useState } from "react";
+import { t } from "../../i18n";
 import { Segmented } from "../../kit/pieces";
 import { History } from "./History";
 import { LinksPanel } from "./LinksPanel";
+import { Outline } from "./Outline";
 
 type SideProps = {
   path: string;
+  text: string;
   /** Another value whenever a page changed. */
   news: unknown;
   onRestore: (version: string) => void;
 };
 
 /** Beside a page: what it hangs together with, and what it was. */
-export function Side({ path, news, onRestore }: SideProps) {
-  const [shown, setShown] = useState<"links" | "history">("links");
+export function Side({ path, text, news, onRestore }: SideProps) {
+  const [shown, setShown] = useState<"links" | "outline" | "history">("links");
   return (
-    <aside className="vault-side scroll" aria-label="Links and history">
+    <aside className="vault-side scroll" aria-label={t("Links and history")}>
       <Segmented
-        label="Beside the page"
+        label={t("Beside the page")}
         value={shown}
         options={[
-          { value: "links", label: "Links" },
-          { value: "history", label: "History" },
+          { value: "links", label: t("Links") },
+          { value: "outline", label: t("Outline") },
+          { value: "history", label: t("History") },
         ]}
         onChange={setShown}
       />
       {shown === "links" && <LinksPanel path={path} news={news} />}
+      {shown === "outline" && <Outline text={text} />}
       {shown === "history" && (
         <History path={path} news={news} onRestore={({ id }) => onRestore(id)} />
       )}

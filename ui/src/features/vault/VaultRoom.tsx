@@ -10,6 +10,7 @@ import { count } from "../../services/words";
 import { AskPage } from "./AskPage";
 import { Asking } from "./asking";
 import { CheckPage } from "./CheckPage";
+import type { KeptEditors } from "./editor/Editor";
 import { FiltersPage } from "./FiltersPage";
 import { Finder } from "./Finder";
 import { GraphPage } from "./GraphPage";
@@ -33,6 +34,7 @@ export default function VaultRoom({ page, view }: { page: string | null; view: V
   const folders = useOpenFolders(page);
   const [query, setQuery] = useState("");
   const [making, setMaking] = useState(false);
+  const [kept] = useState<KeptEditors>(() => new Map());
   const [asking] = useState(() => new Asking(vaultApi.ask));
   useEffect(() => asking.stop, [asking]);
   const root = useMemo(() => treeOf(entries?.values() ?? []), [entries]);
@@ -91,6 +93,7 @@ export default function VaultRoom({ page, view }: { page: string | null; view: V
           entry={entries?.get(page)}
           pages={pages}
           actions={actions}
+          kept={kept}
           onChanged={vault.look}
         />
       )}

@@ -1,8 +1,8 @@
 import type { VaultChange } from "../../api/types";
 import { vaultApi } from "../../api/vault";
+import { t } from "../../i18n";
 import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
-import { count } from "../../services/words";
 import { titleOf } from "./treeRows";
 
 /** Changes of pages, each with a receipt and its undo. */
@@ -22,7 +22,7 @@ export function usePageActions(onChanged: () => Promise<void>) {
         await onChanged();
       }
     };
-    toasts.show(text, { label: "Undo", run: () => void run() });
+    toasts.show(text, { label: t("Undo"), run: () => void run() });
   };
   return {
     create: async (path: string) => {
@@ -32,13 +32,29 @@ export function usePageActions(onChanged: () => Promise<void>) {
       await onChanged();
       router.goOn(here, addressOfPage(made.path));
     },
+    /** Makes a page without going there. */
+    add: async (path: string) => {
+      const heading = titleOf(path).replaceAll("_", " ");
+      try {
+        const made = await vaultApi.write(path, `# ${heading}\n\n`, "");
+        await onChanged();
+        receipt(t("{page} is made", { page: titleOf(path) }), [made], router.path.get());
+      } catch (error) {
+        toasts.fault(error);
+      }
+    },
     move: async (path: string, to: string) => {
       const moved = await vaultApi.move(path, to);
       await onChanged();
       router.goOn(addressOfPage(path), addressOfPage(moved.path), true);
-      const { length } = moved.relinked;
-      const links = length ? `; links in ${count(length, "page")} were updated` : "";
-      receipt(`Moved to ${moved.path}${links}`, [...moved.relinked, moved], addressOfPage(path));
+      const { length: pages } = moved.relinked;
+      const said = pages
+        ? t(
+            "Moved to {path}; links in {pages, plural, one {# page} other {# pages}} were updated",
+            { path: moved.path, pages },
+          )
+        : t("Moved to {path}", { path: moved.path });
+      receipt(said, [...moved.relinked, moved], addressOfPage(path));
     },
     /** What was typed is saved first where it can be, so that the history has it. */
     remove: async (path: string, saveAll?: () => Promise<void>) => {
@@ -47,7 +63,8 @@ export function usePageActions(onChanged: () => Promise<void>) {
         const gone = await vaultApi.remove(path);
         await onChanged();
         router.goOn(addressOfPage(path), "/vault");
-        receipt(`${titleOf(path)} is deleted; its history stays`, [gone], addressOfPage(path));
+        const said = t("{page} is deleted; its history stays", { page: titleOf(path) });
+        receipt(said, [gone], addressOfPage(path));
       } catch (error) {
         toasts.fault(error);
       }
@@ -55,7 +72,7 @@ export function usePageActions(onChanged: () => Promise<void>) {
     restore: async (path: string, version: string) => {
       const change = await vaultApi.restore(path, version);
       await onChanged();
-      receipt("Restored", [change], addressOfPage(change.path));
+      receipt(t("Restored"), [change], addressOfPage(change.path));
     },
   };
 }

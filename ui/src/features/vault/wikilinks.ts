@@ -94,5 +94,5 @@ export function openLink(text: string, caret: number): { start: number; typed: s
   const start = text.lastIndexOf("[[", caret - 1);
   if (start < 0 || caret < start + 2) return null;
   const typed = text.slice(start + 2, caret);
-  return /[\]\n|#]/.test(typed) || typed.length > 100 ? null : { start: start + 2, typed };
+  return /[\]\n|]/.test(typed) || typed.length > 100 ? null : { start: start + 2, typed };
 }
