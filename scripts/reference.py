@@ -59,7 +59,7 @@ A setting can be given in several ways. The first one found is used:
 5. the default.
 
 Keys are never shown, neither by `GET /settings` nor in the log. If a value is not valid, Bethink does not
-start and names the setting. This page is written from `src/bethink/settings.py` by
+start and names the setting. This page is written from `src/bethink/settings` by
 `scripts/reference.py`.
 """
 

@@ -31,6 +31,7 @@ from bethink.agent.toolbox import Toolbox
 from bethink.agent.unattended import ScheduledRuns
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
+from bethink.configuration import Configuration
 from bethink.conversations import CONVERSATIONS, Conversations
 from bethink.documents.service import Documents
 from bethink.export import Portability
@@ -90,6 +91,7 @@ class App:
     """A Bethink at work."""
 
     settings: Settings
+    configuration: Configuration
     ports: Ports
     models: OfferedModels
     accounts: Accounts
@@ -204,6 +206,8 @@ async def open_app(
         tasks.start_soon(supervise, "pages by their filters", app.visibility.indexing.keep_up)
         for task in app.features.tasks(served=False):
             tasks.start_soon(supervise, task.name, task.run)
+        if beside is None:
+            await stack.enter_async_context(app.configuration.opened(supervise))
         await stack.enter_async_context(sharing(app.sharing, supervise))
         await stack.enter_async_context(app.mirror.opened(supervise))
         await stack.enter_async_context(app.post_turn.opened())
@@ -256,6 +260,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
     memory, vault, visibility = base.features.of(Memory), base.features.of(Vault), base.visibility
     return App(
         settings=settings,
+        configuration=_configuration(base, shared),
         ports=ports,
         models=shared.models,
         accounts=base.accounts,
@@ -293,6 +298,16 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
         ),
         shared=shared,
     )
+
+
+def _configuration(base: _Base, shared: SharedResources) -> Configuration:
+    def name_of(owner: str) -> str:
+        user = base.accounts.register.last_known.users.get(owner)
+        return user.name if user else owner
+
+    configuration = Configuration(base.settings, base.ports.bus, base.ports.clock, name_of)
+    configuration.add(shared.models.remade)
+    return configuration
 
 
 def _base(settings: Settings, ports: Ports, background: Background, *, shared: SharedResources) -> _Base:

@@ -9,6 +9,7 @@ BethinkError
 │   ├── NotSignedIn
 │   ├── HoldsSecret
 │   ├── EmailTaken
+│   ├── InvalidSettings
 │   ├── NotUnderstood            words of time that are none
 │   ├── Ambiguous                words of time that can be read in several ways
 │   └── JustForgotten
@@ -54,7 +55,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def _first_paragraph(docstring: str) -> str:
@@ -132,6 +133,20 @@ class EmailTaken(BadInput):
     def __init__(self) -> None:
         # The sentence of spec 001's service, to the letter: programs compare it.
         super().__init__("User with such email is already registered")
+
+
+class InvalidSettings(BadInput):
+    """Some of these settings are not valid: nothing was changed.
+
+    ``faults`` are the names with what is wrong, a sentence each.
+    """
+
+    code = "invalid_settings"
+
+    def __init__(self, faults: Mapping[str, str]) -> None:
+        told = "; ".join(f"{name}: {detail}" for name, detail in faults.items())
+        super().__init__(f"Nothing was changed. {told}")
+        self.faults = faults
 
 
 class HoldsSecret(BadInput):

@@ -50,7 +50,7 @@ class SecretBox:
             BadInput: the chosen key is too short.
             StorageError: the key's file cannot be read or made.
         """
-        return await anyio.to_thread.run_sync(self._seal, text)
+        return await anyio.to_thread.run_sync(self.seal_now, text)
 
     async def open(self, sealed: bytes) -> str:
         """The text of `seal`.
@@ -59,7 +59,7 @@ class SecretBox:
             BadInput: the chosen key is too short.
             StorageError: it was sealed with another key, or changed, or the key cannot be read.
         """
-        return await anyio.to_thread.run_sync(self._open, sealed)
+        return await anyio.to_thread.run_sync(self.open_now, sealed)
 
     async def digest(self, text: str) -> str:
         """The same for the same text, and nobody without the key can test a guess (HMAC, RFC 2104).
@@ -71,13 +71,15 @@ class SecretBox:
         key = self._key or await anyio.to_thread.run_sync(self._read_key)
         return hmac.digest(hmac.digest(key, _DIGESTS, "sha256"), text.encode(), "sha256").hex()
 
-    def _seal(self, text: str) -> bytes:
+    def seal_now(self, text: str) -> bytes:
+        """`seal`, for whoever is in a thread already."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return _VERSION + nonce + AESGCM(self._read_key()).encrypt(nonce, text.encode(), _VERSION)
 
-    def _open(self, sealed: bytes) -> str:
+    def open_now(self, sealed: bytes) -> str:
+        """`open`, for whoever is in a thread already."""
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 

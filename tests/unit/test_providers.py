@@ -34,7 +34,7 @@ def test_the_script_is_a_provider_too() -> None:
     [
         ("gpt-5", "openai:gpt-5"),
         ("", "provider:name"),
-        ("anthropic:claude", "openai:, azure:, dial:"),
+        ("mistral:large", "openai:, azure:, openrouter:"),
         ("openai:", "name is missing"),
         ("azure:gpt", "BETHINK_MODEL_BASE_URL"),
         ("dial:gpt", "BETHINK_MODEL_BASE_URL"),

@@ -53,7 +53,8 @@ from bethink.llm.models import AUTO, MODEL_MISSING, Probing, connect_models
 from bethink.llm.providers import GGUF, Connection, connect
 from bethink.ports import Ports
 from bethink.redis_mirror.client import ConversationRedis
-from bethink.settings import Settings, origins, unknown_variables
+from bethink.settings import Settings, unknown_variables
+from bethink.settings.sources import kept_file, origins
 from bethink.vault.files.context import GONE, OFF
 from bethink.web.server import check_bind
 
@@ -109,7 +110,7 @@ def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Chec
     except BadInput as error:
         yield broken("settings", error.message)
         return
-    yield _settings(options)
+    yield _settings(settings)
     if options.fix:
         close_to_others(settings.data_dir)
         fetch_embedder(settings, tell)
@@ -133,11 +134,12 @@ def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Chec
         yield redis(settings.redis_url.get_secret_value(), settings.redis_timeout_s)
 
 
-def _settings(options: Namespace) -> Check:
-    found = origins(
-        data_dir=options.data, model=options.model, log_level=options.log_level, user=options.user
+def _settings(settings: Settings) -> Check:
+    file = kept_file(settings)
+    found = origins(settings, file.values(file.read()))
+    told = ", ".join(
+        f"{name} from {origin.told}" for name, origin in sorted(found.items()) if origin.source != "default"
     )
-    told = ", ".join(f"{name} from {origin}" for name, origin in sorted(found.items()))
     if unknown := unknown_variables():
         return off(
             "settings", f"{', '.join(unknown)} is not a setting: misspelled? {told or 'All are defaults'}."

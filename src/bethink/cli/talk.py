@@ -99,7 +99,7 @@ class Talk:
 
     def interactively(self) -> Exit:
         """Take one message after the other until the person leaves; never fails because of one."""
-        llm = self.session.app.ports.llm
+        llm = self.session.app.models.usual
         model = llm.name if llm else "no model: /help says what works without one"
         self.session.screen.note(f"{model}. Ctrl-C stops an answer, Ctrl-D exits.")
         if self.conversation is not None:

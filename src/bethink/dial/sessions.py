@@ -110,7 +110,7 @@ async def open_ephemeral_app(app: App) -> AsyncGenerator[App]:
             index,
             MemoryBus(),
             app.ports.embeddings,
-            app.ports.llm,
+            app.models.usual,
             clock=app.ports.clock,
             blobs=blobs,
             internet=app.ports.internet,

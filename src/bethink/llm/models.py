@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from time import monotonic
@@ -38,9 +38,11 @@ from bethink.llm.providers import PROVIDERS, Connection, connect, split_spec
 from bethink.llm.routed import RoutedLlm
 from bethink.llm.tagged import TaggedLlm
 from bethink.messages import ToolMessage, UserMessage
+from bethink.settings.catalogue import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from pydantic import SecretStr
 
@@ -129,6 +131,8 @@ class FallbackLlm:
             raise ValueError("a chain of models needs at least one")
         self._models = tuple(models)
         self._retries = retries or Retries()
+        self._streams = 0
+        self._is_retired = False
 
     @property
     def name(self) -> str:
@@ -151,6 +155,17 @@ class FallbackLlm:
 
     async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
         """See `Llm.stream`; raises the last model's error."""
+        self._streams += 1
+        try:
+            async with aclosing(self._stream(request)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        finally:
+            self._streams -= 1
+            if self._is_retired and not self._streams:
+                await self.close()
+
+    async def _stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
         turn = _Turn(self._models, self._retries, request)
         while True:
             held: list[ToolCallDelta] = []
@@ -191,6 +206,12 @@ class FallbackLlm:
                 return None
             reasons.append(reason)
         return " ".join(reasons)
+
+    async def retire(self) -> None:
+        """Close as soon as nothing is streamed any more: another chain has taken its place."""
+        self._is_retired = True
+        if not self._streams:
+            await self.close()
 
     async def close(self) -> None:
         """Close every model, whatever one of them says."""
@@ -246,7 +267,7 @@ class Place:
 PLACES: Final = (
     Place("vLLM", "vllm", PROVIDERS["vllm"].base_url or ""),
     Place("MLX", "mlx", PROVIDERS["mlx"].base_url or ""),
-    Place("LM Studio", "openai", "http://127.0.0.1:1234/v1"),
+    Place("LM Studio", "lmstudio", PROVIDERS["lmstudio"].base_url or ""),
 )
 """In the order in which they are preferred."""
 
@@ -399,6 +420,41 @@ def connect_one(
     return FallbackLlm([model], retries=Retries(attempts=settings.model_attempts))
 
 
+def address_of(settings: Settings, provider: str) -> str | None:
+    """Where the models of a provider are, as far as anybody said."""
+    known = PROVIDERS.get(provider)
+    set_url: str | None = getattr(settings, f"{provider}_base_url", None)
+    return set_url or (known.base_url if known else None)
+
+
+def key_for(settings: Settings, provider: str, *, base_url: str | None, api_key: str | None) -> str | None:
+    """The key for a request: the one that came with it, else the provider's if it goes to its own address.
+
+    A key that is kept is sent nowhere else than where it is for.
+    """
+    if api_key:
+        return api_key
+    own = address_of(settings, provider)
+    if base_url and base_url.rstrip("/") != (own or "").rstrip("/"):
+        return None
+    return plain(getattr(settings, f"{provider}_api_key", None))
+
+
+def connect_trial(settings: Settings, spec: str, *, base_url: str | None, api_key: str | None) -> Llm:
+    """A model that is only tried, with an address and a key that are kept nowhere. Nothing is sent yet.
+
+    Raises:
+        BadInput: the name is not `provider:name`, its provider is unknown or needs an address.
+    """
+    provider, _ = split_spec(spec)
+    connection = replace(
+        _connection(settings, spec, Learnt(), own=Connection(base_url=base_url)),
+        api_key=key_for(settings, provider, base_url=base_url, api_key=api_key),
+        sees=True,
+    )
+    return _spoken(settings, spec, connection)
+
+
 def _spoken(settings: Settings, spec: str, connection: Connection, *, protocol: ToolProtocol = "auto") -> Llm:
     is_routed = protocol == "auto" and fits(spec, settings.models_routed)
     return in_protocol(connect(spec, connection), "routed" if is_routed else protocol, connection.learnt)
@@ -484,13 +540,35 @@ class OfferedModels:
         self.probing = Probing(has_openrouter_key=settings.openrouter_api_key is not None)
         self.learnt = learnt or Learnt()
         self._settings = settings
+        self._given = usual
         self._connected: dict[tuple[str, str | None, ToolProtocol], Llm] = {}
-        wanted = (assistant.model for assistant in settings.assistants.values())
-        others = (*settings.model_fallbacks, *settings.models_offered, *(name for name in wanted if name))
-        for spec in others:
-            split_spec(spec)
-        first = () if usual is None else (usual.name,)
-        self._names = tuple(dict.fromkeys((*first, *others)))
+        self._names = _offered(settings, usual)
+
+    async def remade(
+        self, wanted: Settings, changed: AbstractSet[str]
+    ) -> Callable[[], Awaitable[None]] | None:
+        """What puts the models of other settings in place; what is being answered goes on with those before.
+
+        Raises:
+            BadInput: a name is not `provider:name`, its provider is unknown or needs an address.
+        """
+        if not any(SETTINGS[name].group in _GROUPS for name in changed):
+            return None
+        is_other = any(_concerns_connections(name) for name in changed)
+        usual = connect_models(wanted, self.learnt) if is_other else self.usual
+        names = _offered(wanted, usual)
+
+        async def switch() -> None:
+            before = [self.usual, *self._connected.values()] if is_other else []
+            self.usual, self._names = usual, names
+            if is_other:
+                self._connected = {}
+                self.probing.has_openrouter_key = wanted.openrouter_api_key is not None
+            for model in before:
+                if isinstance(model, FallbackLlm):
+                    await model.retire()
+
+        return switch
 
     def names(self) -> Sequence[str]:
         """`provider:name` of each, the usual one first."""
@@ -572,7 +650,42 @@ class OfferedModels:
         return f"There is no model {name[:80]!r}. Offered are: {offered}."
 
     async def close(self) -> None:
-        """Close what was connected here, whatever one of them says; the usual one is the ports'."""
+        """Close what was connected here, whatever one of them says; the one that was given is the ports'."""
+        own = [self.usual] if self.usual is not None and self.usual is not self._given else []
         async with AsyncExitStack() as stack:
-            for model in self._connected.values():
+            for model in (*own, *self._connected.values()):
                 stack.push_async_callback(model.close)
+
+
+def _offered(settings: Settings, usual: Llm | None) -> tuple[str, ...]:
+    """`provider:name` of all that may be chosen, the usual one first.
+
+    Raises:
+        BadInput: a name is not `provider:name`, or its provider is unknown.
+    """
+    wanted = (assistant.model for assistant in settings.assistants.values())
+    others = (*settings.model_fallbacks, *settings.models_offered, *(name for name in wanted if name))
+    for spec in others:
+        split_spec(spec)
+    return tuple(dict.fromkeys((*(() if usual is None else (usual.name,)), *others)))
+
+
+_GROUPS: Final = frozenset({"model", "assistants"})
+_CONNECTION: Final = frozenset(
+    {
+        "model",
+        "model_fallbacks",
+        "model_context_tokens",
+        "model_attempts",
+        "models_that_see",
+        "models_routed",
+        "azure_api_version",
+    }
+)
+
+
+def _concerns_connections(name: str) -> bool:
+    """Whether a model is connected otherwise if this setting is another one."""
+    return SETTINGS[name].group == "model" and (
+        name in _CONNECTION or name.endswith(("_api_key", "_base_url", "_timeout_s"))
+    )

@@ -28,12 +28,16 @@ class Provider:
 
     `base_url` is None where only the owner knows it. `context_tokens` is a
     window that its models have at least; `key_variable` is empty where no key
-    is needed; `window` says who is asked for the window of a model.
+    is needed; `window` says who is asked for the window of a model. Its models run
+    on the owner's machine if it is `local`.
     """
 
+    title: str
+    description: str
     base_url: str | None
     key_variable: str
     context_tokens: int
+    local: bool = False
     azure: bool = False
     max_tokens: str = "max_tokens"
     window: Asking = "nobody"
@@ -41,16 +45,94 @@ class Provider:
 
 PROVIDERS: Final[dict[str, Provider]] = {
     "openai": Provider(
-        "https://api.openai.com/v1", "OPENAI_API_KEY", 128_000, max_tokens="max_completion_tokens"
+        "OpenAI",
+        "GPT models, with a key from platform.openai.com.",
+        "https://api.openai.com/v1",
+        "OPENAI_API_KEY",
+        128_000,
+        max_tokens="max_completion_tokens",
     ),
-    "azure": Provider(None, "AZURE_OPENAI_API_KEY", 128_000, azure=True, max_tokens="max_completion_tokens"),
-    "dial": Provider(None, "DIAL_API_KEY", 128_000, azure=True),
-    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", 128_000, window="models"),
+    "azure": Provider(
+        "Azure OpenAI",
+        "Deployments of your own resource in Azure.",
+        None,
+        "AZURE_OPENAI_API_KEY",
+        128_000,
+        azure=True,
+        max_tokens="max_completion_tokens",
+    ),
+    "openrouter": Provider(
+        "OpenRouter",
+        "Models of many providers, with one key from openrouter.ai.",
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
+        128_000,
+        window="models",
+    ),
+    "dial": Provider(
+        "DIAL", "Models of your company's DIAL Core.", None, "DIAL_API_KEY", 128_000, azure=True
+    ),
+    "anthropic": Provider(
+        "Anthropic",
+        "Claude models, with a key from console.anthropic.com.",
+        "https://api.anthropic.com/v1",
+        "ANTHROPIC_API_KEY",
+        200_000,
+    ),
     # The servers below run on the owner's machines; theirs are the ports they listen on by default.
-    "vllm": Provider("http://127.0.0.1:8000/v1", "", 32_768, window="local"),
-    "mlx": Provider("http://127.0.0.1:8080/v1", "", 32_768, window="local"),
-    "ollama": Provider("http://127.0.0.1:11434/v1", "", 4_096, window="ollama"),
-    "llamacpp": Provider("http://127.0.0.1:8080/v1", "", 8_192, window="local"),
+    "ollama": Provider(
+        "Ollama",
+        "Models on this machine, run by Ollama.",
+        "http://127.0.0.1:11434/v1",
+        "",
+        4_096,
+        local=True,
+        window="ollama",
+    ),
+    "lmstudio": Provider(
+        "LM Studio",
+        "Models on this machine: switch its server on in LM Studio.",
+        "http://127.0.0.1:1234/v1",
+        "",
+        4_096,
+        local=True,
+        window="local",
+    ),
+    "vllm": Provider(
+        "vLLM",
+        "A vLLM server, on this machine or another one.",
+        "http://127.0.0.1:8000/v1",
+        "",
+        32_768,
+        local=True,
+        window="local",
+    ),
+    "llamacpp": Provider(
+        "llama.cpp",
+        "A llama-server, on this machine or another one.",
+        "http://127.0.0.1:8080/v1",
+        "",
+        8_192,
+        local=True,
+        window="local",
+    ),
+    "mlx": Provider(
+        "MLX",
+        "Models on this Mac, run by mlx_lm.server.",
+        "http://127.0.0.1:8080/v1",
+        "",
+        32_768,
+        local=True,
+        window="local",
+    ),
+    "custom": Provider(
+        "Another server",
+        "Any server that speaks OpenAI's chat completions.",
+        None,
+        "",
+        32_768,
+        window="local",
+    ),
 }
 """The table of providers that speak OpenAI's chat completions."""
 
@@ -76,7 +158,7 @@ def split_spec(spec: str) -> tuple[str, str]:
     if provider not in (*PROVIDERS, GGUF, SCRIPTED):
         raise BadInput(
             f"BETHINK_MODEL names the provider {provider!r}, which is not known. Known are {known}."
-            f" For any other OpenAI-compatible server write openai:{name or 'name'} and set its base URL."
+            f" For any other OpenAI-compatible server write custom:{name or 'name'} and set its base URL."
         )
     if not name.strip():
         raise BadInput(f"BETHINK_MODEL is {spec!r}: the model's name is missing after the colon.")

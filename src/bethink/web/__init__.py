@@ -22,6 +22,7 @@ from bethink.events import Event
 from bethink.features import FEATURES
 from bethink.importing import ImportJobs
 from bethink.web import audio, health, mcp_servers, offered_models, settings, today, tools, users
+from bethink.web import models as model_setup
 from bethink.web.endpoints import Endpoint, dial_routes, mcp_route, open_dial, open_mcp
 from bethink.web.health import ModelProbe
 from bethink.web.problems import Problem, documented, install
@@ -44,6 +45,7 @@ _FEATURES = (
     health,
     users,
     settings,
+    model_setup,
     tools,
     mcp_servers,
     *(import_module(name) for feature in FEATURES for name in feature.routes),
@@ -119,7 +121,7 @@ def create_web(opened: AbstractAsyncContextManager[App], rooms: ASGIApp | None =
             ImportJobs(app.importing).opened() as jobs,
             anyio.create_task_group() as tasks,
         ):
-            probe = ModelProbe(app.ports.llm, app.models.learnt)
+            probe = ModelProbe(app.models)
             supervise = app.ports.supervisor.supervise
             tasks.start_soon(supervise, "the model's probe", probe.answer)
             tasks.start_soon(supervise, "the door for MCP", partial(mcp.serve, app))

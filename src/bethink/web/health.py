@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from bethink.app import App
     from bethink.llm import Llm
-    from bethink.llm.capabilities import Learnt
+    from bethink.llm.models import OfferedModels
     from bethink.principal import Principal
 
 router = APIRouter(tags=["health"])
@@ -142,34 +142,36 @@ class Health(BaseModel):
 class ModelProbe:
     """What is known of the model's server, from probes made in the background."""
 
-    def __init__(self, llm: Llm | None, learnt: Learnt) -> None:
-        self._llm = llm
-        self._learnt = learnt
+    def __init__(self, models: OfferedModels) -> None:
+        self._models = models
         self._asked = anyio.Event()
-        self._part = (
-            PartHealth(status="off", message=MODEL_HELP)
-            if llm is None
-            else PartHealth(status="loading", message=f"{llm.name} has not been reached yet.")
-        )
+        self._probed: Llm | None = None
+        self._fault: str | None = None
 
     def part(self) -> PartHealth:
         """The state that is known now; a newer one is found out in the background."""
+        llm = self._models.usual
+        if llm is None:
+            return PartHealth(status="off", message=MODEL_HELP)
         self._asked.set()
-        if self._llm is None or self._part.message is not None:
-            return self._part
-        return self._part.model_copy(update={"message": self._learnt.told(self._llm.name) or None})
+        if llm is not self._probed:
+            return PartHealth(status="loading", message=f"{llm.name} has not been reached yet.")
+        if self._fault is not None:
+            return PartHealth.by(self._fault)
+        return PartHealth(status="ok", message=self._models.learnt.told(llm.name) or None)
 
     async def answer(self) -> None:
-        """Probe when somebody asked, for ever."""
-        if self._llm is None:
-            return
-        await self._learnt.read()
+        """Probe when somebody asked, for ever; a model that took another one's place at once."""
         while True:
             await self._asked.wait()
-            fault = await self._llm.probe()
-            self._part = PartHealth.by(fault)
-            await anyio.sleep(_PROBE_EVERY_S)
             self._asked = anyio.Event()
+            if (llm := self._models.usual) is None:
+                continue
+            await self._models.learnt.read()
+            is_other = llm is not self._probed
+            self._fault, self._probed = await llm.probe(), llm
+            if not is_other:
+                await anyio.sleep(_PROBE_EVERY_S)
 
 
 @router.get("/health", responses={503: {"model": Health, "description": "The store cannot be read"}})

@@ -17,7 +17,15 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
 
-from bethink.errors import BadInput, BethinkError, NotSignedIn, TooLarge, TooManyRequests, UnknownId
+from bethink.errors import (
+    BadInput,
+    BethinkError,
+    InvalidSettings,
+    NotSignedIn,
+    TooLarge,
+    TooManyRequests,
+    UnknownId,
+)
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -44,6 +52,13 @@ class Fault(BaseModel):
 
     parameter: str = Field(description="Its name; a field in an object as `object.field`.")
     reason: str
+
+
+class SettingFault(BaseModel):
+    """One setting that is not valid, and why."""
+
+    name: str
+    detail: str
 
 
 class Problem(BaseModel):
@@ -73,7 +88,7 @@ def problem(
     code: str,
     detail: str,
     *,
-    errors: Sequence[Fault] = (),
+    errors: Sequence[BaseModel] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """The answer that tells of a problem."""
@@ -96,6 +111,9 @@ def of_error(error: BethinkError) -> Response:
             headers["WWW-Authenticate"] = 'Bearer realm="Bethink"'
         case TooManyRequests():
             headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
+        case InvalidSettings():
+            faults = [SettingFault(name=name, detail=detail) for name, detail in error.faults.items()]
+            return problem(error.status, error.code, error.message, errors=faults)
         case _:
             pass
     return problem(error.status, error.code, error.message, headers=headers)

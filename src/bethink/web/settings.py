@@ -1,13 +1,22 @@
-"""`GET /settings`: what this Bethink was told at its start, without any secret."""
+"""`/settings`: what holds, where from, and its changes. Secrets go in and never come out."""
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from fastapi import APIRouter
-from pydantic import Field
+from pydantic import BaseModel, Field, RootModel
 
 from bethink import __version__
+from bethink.accounts import ADMIN
 from bethink.agent.start import MODEL_HELP
-from bethink.web.deps import Caller, ResponseModel, Served
+from bethink.app import App
+from bethink.configuration import SettingState
+from bethink.principal import Principal
+from bethink.settings.catalogue import schemas, shown
+from bethink.settings.groups import GROUPS
+from bethink.web.deps import Caller, ResponseModel, Served, Timestamp
+from bethink.web.problems import MEDIA_TYPE, SettingFault, documented
 
 router = APIRouter(tags=["settings"])
 
@@ -23,6 +32,34 @@ class Bounds(ResponseModel):
     max_repeated_calls: int
     max_message_chars: int
     tool_timeout_s: float
+
+
+class SettingShown(BaseModel):
+    """A setting, what holds and where that comes from."""
+
+    name: str
+    group: str
+    title: str
+    description: str
+    json_schema: dict[str, Any] = Field(
+        alias="schema", description="JSON schema of its value; null puts the default back."
+    )
+    value: Any = Field(description="Null for a secret, and while none is set.")
+    default: Any
+    is_set: bool
+    source: Literal["flag", "environment", "file", "kept", "default"]
+    source_name: str | None = Field(description="The variable, or the file.")
+    editable: bool = Field(description="False if something stronger than the page sets it.")
+    secret: bool
+    restart: bool = Field(description="Whether a change holds from the next start.")
+
+
+class GroupShown(ResponseModel):
+    """A place of settings."""
+
+    id: str
+    title: str
+    description: str
 
 
 class SettingsShown(ResponseModel):
@@ -41,17 +78,79 @@ class SettingsShown(ResponseModel):
     recall_limit: int
     tools_enabled: bool
     bounds: Bounds
+    settings: list[SettingShown] = Field(description="Every setting; empty for who is no administrator.")
+    groups: list[GroupShown]
+    pending_restart: list[str] = Field(description="Settings whose change holds from the next start.")
+
+
+class SettingsBody(RootModel[dict[str, Any]]):
+    """Names of settings with their new values; null puts the default back."""
+
+
+class ChangeShown(ResponseModel):
+    """That a setting was changed; of a secret only that."""
+
+    at: Timestamp
+    by: str
+    door: str
+    name: str
+    old: Any
+    new: Any
+
+
+class ChangesShown(BaseModel):
+    """The log of changes, the newest first."""
+
+    changes: list[ChangeShown]
+
+
+class InvalidSettingsProblem(BaseModel):
+    """Some settings are not valid: nothing was changed."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[SettingFault]
+
+
+_INVALID: dict[int | str, dict[str, Any]] = {
+    422: {
+        "description": "Some settings are not valid: nothing was changed.",
+        "model": InvalidSettingsProblem,
+        "content": {MEDIA_TYPE: {}},
+    }
+}
 
 
 @router.get("/settings")
-async def get_settings(app: Served, _: Caller) -> SettingsShown:
+async def get_settings(app: Served, caller: Caller) -> SettingsShown:
     """The settings in force, without keys. Where no model is set, one on this machine is looked for."""
+    return await _shown(app, caller)
+
+
+@router.patch("/settings", responses=documented(403) | _INVALID)
+async def change_settings(body: SettingsBody, app: Served, caller: Caller) -> SettingsShown:
+    """Change settings, all or none, for administrators; `pending_restart` names what holds after a restart."""
+    await app.configuration.change(caller, body.root)
+    return await _shown(app, caller)
+
+
+@router.get("/settings/changes", responses=documented(403))
+async def list_setting_changes(app: Served, _: Caller) -> ChangesShown:
+    """Who changed which setting, and when."""
+    return ChangesShown(changes=[ChangeShown.of(change) for change in app.configuration.changes])
+
+
+async def _shown(app: App, caller: Principal) -> SettingsShown:
     settings, models = app.settings, app.models
-    found = None if app.ports.llm else await models.probing.find()
+    found = None if models.usual else await models.probing.find()
     help_text = MODEL_HELP if found is None else f"{found.offer} {MODEL_HELP}"
+    states = app.configuration.states() if ADMIN in caller.rights else []
+    written = schemas() if states else {}
     return SettingsShown.of(
         settings,
-        model=app.ports.llm.name if app.ports.llm else None,
+        model=models.usual.name if models.usual else None,
         model_help=help_text,
         memory_agent=models.told(settings.vault.agent_model),
         fallbacks=settings.model_fallbacks,
@@ -59,4 +158,26 @@ async def get_settings(app: Served, _: Caller) -> SettingsShown:
         data_dir=str(settings.data_dir),
         version=__version__,
         bounds=Bounds.of(settings, max_seconds=settings.max_run_s),
+        settings=[_setting(state, written[state.setting.name]) for state in states],
+        groups=[GroupShown.of(group) for group in GROUPS],
+        pending_restart=[state.setting.name for state in states if state.is_pending],
+    )
+
+
+def _setting(state: SettingState, schema: dict[str, Any]) -> SettingShown:
+    setting = state.setting
+    return SettingShown(
+        name=setting.name,
+        group=setting.group,
+        title=setting.title,
+        description=setting.description,
+        schema=schema,
+        value=state.value,
+        default=shown(setting, setting.default),
+        is_set=state.is_set,
+        source=state.origin.source,
+        source_name=state.origin.name,
+        editable=state.editable,
+        secret=setting.secret,
+        restart=setting.restart,
     )

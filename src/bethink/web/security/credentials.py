@@ -40,6 +40,12 @@ _RULES: Sequence[_Rule] = (
     _rule("*", r"/users(/.*)?", ADMIN),
     _rule("*", r"/metrics", ADMIN),
     _rule("POST", r"/mcp-servers/.*", ADMIN),
+    _rule("PUT", r"/mcp-servers/.*", ADMIN),
+    _rule("DELETE", r"/mcp-servers/.*", ADMIN),
+    _rule("PATCH", r"/settings", ADMIN),
+    _rule("*", r"/settings/changes", ADMIN),
+    _rule("*", r"/models/.*", ADMIN),
+    _rule("POST", r"/setup", ADMIN),
     # A folder of this machine is read with the rights of the server.
     _rule("POST", r"/documents/folders", ADMIN),
     # Each call of a tool is judged by its own effect.

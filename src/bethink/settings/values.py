@@ -1,12 +1,16 @@
-"""How settings are written as text: lists with commas, objects as JSON, addresses of sites."""
+"""How settings are written as text: lists with commas, objects as JSON; and where they are from."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def as_object(value: object) -> object:
@@ -87,3 +91,32 @@ SEEING = [
     "!*-audio*",
 ]
 """Models that are known to see pictures, wherever they are served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value comes from: `name` is the variable's, or the file's."""
+
+    source: Literal["flag", "environment", "file", "kept", "default"]
+    name: str | None = None
+
+    @property
+    def told(self) -> str:
+        """In words."""
+        match self.source:
+            case "flag":
+                return self.name or "the command line"
+            case "kept":
+                return "the settings of the page"
+            case "default":
+                return "nobody"
+            case "environment" | "file":
+                return self.name or self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a process was given at its start, as it was written, and where each value comes from."""
+
+    values: Mapping[str, Any]
+    origins: Mapping[str, Origin]

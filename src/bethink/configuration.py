@@ -1,0 +1,302 @@
+"""Settings that are changed while Bethink runs: one place changes them, and everything that is made of them.
+
+The page's `/settings` and `bethink settings` ask for a change. It is checked as a whole, kept in the data
+directory, and holds from then on, in this process and in all others that work on that directory. What is made
+of settings (connections to models, tool servers) is a `Part`: it is made anew before the change is kept, so
+that a change with which it cannot be made is refused.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from bethink.errors import BadInput, InvalidSettings, NotAllowed
+from bethink.settings.catalogue import (
+    HIDDEN,
+    SETTINGS,
+    UNKEPT,
+    Setting,
+    server_written,
+    shown,
+    unhidden,
+)
+from bethink.settings.kept import SECRET, Kept, KeptFile, SettingChange
+from bethink.settings.shapes import McpServer
+from bethink.settings.sources import kept_file, origins, settings_of
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from pydantic import BaseModel
+
+    from bethink.bus import Bus
+    from bethink.clock import Clock
+    from bethink.principal import Principal
+    from bethink.settings.fields import Settings
+    from bethink.settings.values import Origin
+    from bethink.telemetry import Supervise
+
+    Switch = Callable[[], Awaitable[None]]
+    Part = Callable[[Settings, AbstractSet[str]], Awaitable[Switch | None]]
+    """Something made of settings: given those that shall hold and the names of what is changed, it makes
+    itself anew and gives what puts that in place; None if nothing concerns it. Raises `BadInput`."""
+
+TOPIC: Final = "settings"
+_ADMIN: Final = "admin"
+_log = log("settings")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingState:
+    """A setting and what holds: `value` is as JSON, None for a secret."""
+
+    setting: Setting
+    value: object
+    is_set: bool
+    origin: Origin
+    editable: bool
+    is_pending: bool
+
+
+@dataclass(slots=True)
+class Configuration:
+    """The settings of one app, which hold now, and their changes."""
+
+    settings: Settings
+    bus: Bus
+    clock: Clock
+    name_of: Callable[[str], str] = str
+    """An owner's name, by which the log of changes calls them."""
+    file: KeptFile = field(init=False)
+    _kept: Kept = field(default_factory=Kept, init=False)
+    _wanted: Settings = field(init=False)
+    """What would hold after a new start."""
+    _parts: list[Part] = field(default_factory=list["Part"], init=False)
+    _lock: anyio.Lock = field(default_factory=anyio.Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.file = kept_file(self.settings)
+        self._wanted = self.settings.model_copy()
+
+    def add(self, part: Part) -> None:
+        """Have a part made anew when settings change."""
+        self._parts.append(part)
+
+    @asynccontextmanager
+    async def opened(self, supervise: Supervise) -> AsyncGenerator[Configuration]:
+        """Changes of other processes are heard inside."""
+        self._kept = await anyio.to_thread.run_sync(self.file.read)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervise, "settings changed elsewhere", self._hear)
+            yield self
+            tasks.cancel_scope.cancel()
+
+    def states(self) -> list[SettingState]:
+        """All settings, in order."""
+        kept = (*self._kept.values, *self._kept.sealed)
+        found, pending = origins(self.settings, kept), self.pending()
+        return [
+            SettingState(
+                setting,
+                shown(setting, setting.of(self._wanted)),
+                is_set=found[name].source != "default" and setting.of(self._wanted) not in (None, ""),
+                origin=found[name],
+                editable=found[name].source in {"kept", "default"} and name not in UNKEPT,
+                is_pending=name in pending,
+            )
+            for name, setting in SETTINGS.items()
+        ]
+
+    def pending(self) -> frozenset[str]:
+        """Names of what was changed and holds from the next start."""
+        return frozenset(
+            name
+            for name, one in SETTINGS.items()
+            if one.restart and one.of(self._wanted) != one.of(self.settings)
+        )
+
+    def origin(self, name: str) -> Origin:
+        """Where a setting comes from."""
+        return origins(self.settings, (*self._kept.values, *self._kept.sealed))[name]
+
+    @property
+    def changes(self) -> tuple[SettingChange, ...]:
+        """The log of changes, the newest first."""
+        return self._kept.changes[::-1]
+
+    @property
+    def is_dismissed(self) -> bool:
+        """Whether the first steps were put away."""
+        return self._kept.dismissed
+
+    async def dismiss(self) -> None:
+        """Put the first steps away."""
+
+        def write() -> Kept:
+            with self.file.locked():
+                kept = msgspec.structs.replace(self.file.read(), dismissed=True)
+                self.file.write(kept)
+            return kept
+
+        async with self._lock:
+            self._kept = await anyio.to_thread.run_sync(write)
+
+    async def change(self, principal: Principal, values: Mapping[str, object]) -> AbstractSet[str]:
+        """Change settings, all or none; None puts a default back. Gives the names whose value is another one.
+
+        Raises:
+            NotAllowed: the principal is no administrator, or a setting is given by something stronger.
+            InvalidSettings: a name is unknown or a value is not valid.
+            StorageError: it cannot be kept.
+        """
+        self._check_allowed(principal, values)
+        async with self._lock:
+            return await self._changed(
+                principal, {name: self._written(name, one) for name, one in values.items()}
+            )
+
+    async def _changed(self, principal: Principal, values: Mapping[str, object]) -> AbstractSet[str]:
+        by, at = self.name_of(principal.owner), self.clock.now_us()
+        before = await anyio.to_thread.run_sync(self._read)
+        wanted = _wanted(self.settings, before, values)
+        differing = frozenset(n for n, one in SETTINGS.items() if one.of(wanted) != one.of(self._wanted))
+        switches = await self._prepared(wanted, differing)
+        log_of = [
+            SettingChange(at=at, by=by, door=principal.door, name=name, old=old, new=new)
+            for name in values
+            if (old := _logged(name, self._wanted)) != (new := _logged(name, wanted)) or SETTINGS[name].sealed
+        ]
+
+        def write() -> Kept:
+            with self.file.locked():
+                kept = self.file.with_values(self.file.read(), values, log_of)
+                self.file.write(kept)
+            return kept
+
+        with anyio.CancelScope(shield=True):
+            self._kept = await anyio.to_thread.run_sync(write)
+            await self._put_in_place(wanted, differing, switches)
+            await self.bus.publish(TOPIC, self.bus.process)
+        _log.info("%s changed %s", by, ", ".join(values))
+        return differing
+
+    def _check_allowed(self, principal: Principal, names: Collection[str]) -> None:
+        if _ADMIN not in principal.rights:
+            raise NotAllowed("Only an administrator may change settings.")
+        if unknown := [name for name in names if name not in SETTINGS]:
+            raise InvalidSettings(dict.fromkeys(unknown, "there is no such setting."))
+        for name in names:
+            origin = self.origin(name)
+            if name in UNKEPT:
+                raise NotAllowed(f"{name} cannot be changed here: set {_variable(name)} and start again.")
+            if origin.source not in {"kept", "default"}:
+                raise NotAllowed(f"{name} is set by {origin.told}: change it there.")
+
+    def _written(self, name: str, value: object) -> object:
+        """The value as it is kept: of tool servers, what was hidden is filled in."""
+        if value == HIDDEN and SETTINGS[name].secret:
+            raise InvalidSettings({name: "this is the sign for a hidden value, not a value."})
+        if name != "mcp_servers" or not isinstance(value, dict):
+            return value
+        held = self._wanted.mcp_servers
+        try:
+            return {
+                key: server_written(unhidden(McpServer.model_validate(one), held.get(key)))
+                for key, one in cast("dict[str, Any]", value).items()
+            }
+        except ValueError as error:
+            raise InvalidSettings({name: str(error)}) from error
+
+    def _read(self) -> dict[str, Any]:
+        return self.file.values(self.file.read())
+
+    async def _prepared(self, wanted: Settings, differing: AbstractSet[str]) -> list[Switch]:
+        live = frozenset(name for name in differing if not SETTINGS[name].restart)
+        found: list[Switch] = []
+        for part in self._parts:
+            try:
+                switch = await part(wanted, live)
+            except NotAllowed:
+                raise
+            except BadInput as error:
+                concerned = sorted(live) or sorted(differing)
+                raise InvalidSettings(dict.fromkeys(concerned, error.message)) from error
+            if switch is not None:
+                found.append(switch)
+        return found
+
+    async def _put_in_place(
+        self, wanted: Settings, differing: AbstractSet[str], switches: list[Switch]
+    ) -> None:
+        self._wanted = wanted
+        self.settings.take(_live(self.settings, wanted, differing))
+        for switch in switches:
+            await switch()
+
+    async def _hear(self) -> None:
+        async with self.bus.subscribe(TOPIC) as notices:
+            async for notice in notices:
+                if notice.payload != self.bus.process:
+                    await self.reload()
+
+    async def reload(self) -> None:
+        """Have what is kept now: another process changed it."""
+        async with self._lock:
+            kept = await anyio.to_thread.run_sync(self.file.read)
+            values = await anyio.to_thread.run_sync(self.file.values, kept)
+            wanted = settings_of(self.settings.given, values, forgiving=True)
+            differing = frozenset(n for n, one in SETTINGS.items() if one.of(wanted) != one.of(self._wanted))
+            switches = await self._prepared(wanted, differing)
+            self._kept = kept
+            await self._put_in_place(wanted, differing, switches)
+
+
+def _wanted(settings: Settings, kept: Mapping[str, Any], values: Mapping[str, object]) -> Settings:
+    merged = {name: value for name, value in {**kept, **values}.items() if value is not None}
+    try:
+        return settings_of(settings.given, merged)
+    except BadInput as error:
+        # Each by itself: which of them is wrong, and how.
+        faults: dict[str, str] = {}
+        for name, value in values.items():
+            try:
+                settings_of(settings.given, {} if value is None else {name: value})
+            except BadInput as fault:
+                faults[name] = fault.message.partition(": ")[2] or fault.message
+        raise InvalidSettings(faults or dict.fromkeys(values, error.message)) from error
+
+
+def _live(settings: Settings, wanted: Settings, differing: AbstractSet[str]) -> dict[str, object]:
+    """The fields that hold at once; of one with parts, those parts that need a restart stay as they are."""
+    found: dict[str, object] = {}
+    for name in differing:
+        if SETTINGS[name].restart:
+            continue
+        head, _, leaf = name.partition(".")
+        if not leaf:
+            found[head] = getattr(wanted, head)
+            continue
+        whole = cast("BaseModel", found.get(head, getattr(settings, head)))
+        found[head] = whole.model_copy(update={leaf: SETTINGS[name].of(wanted)})
+    return found
+
+
+def _logged(name: str, settings: Settings) -> object:
+    """A value as the log of changes tells of it."""
+    setting = SETTINGS[name]
+    value = setting.of(settings)
+    if setting.secret:
+        return None if value is None else SECRET
+    return shown(setting, value)
+
+
+def _variable(name: str) -> str:
+    return f"BETHINK_{name.upper()}"

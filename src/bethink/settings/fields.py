@@ -1,0 +1,617 @@
+"""Every setting: its default, its unit, its reason, its place."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PrivateAttr, SecretStr
+
+from bethink.settings.groups import place
+from bethink.settings.shapes import Assistant, DialDoor, McpServer, Price, Redaction, VaultSettings
+from bethink.settings.values import SEEING, Given, Origin, Origins, TimeZone, as_list, as_object
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_CLONE_MODELS = Path(__file__).parents[3] / ".models"
+"""Where `make` puts the embedding model of a clone: every command of that clone finds it there."""
+
+
+def default_data_dir() -> Path:
+    """Where data lives if nobody says: the XDG base directory's place for it."""
+    root = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(root) / "bethink"
+
+
+_model = place("model")
+_assistants = place("assistants")
+_memory = place("memory")
+_recall = place("recall")
+_tools = place("tools")
+_mcp = place("mcp")
+_web = place("web")
+_images = place("images")
+_audio = place("audio")
+_code = place("code")
+_documents = place("documents")
+_planner = place("planner")
+_vault = place("vault")
+_privacy = place("privacy")
+_access = place("access")
+_network = place("network")
+_redis = place("redis")
+_dial = place("dial")
+_advanced = place("advanced")
+
+_Directory = Annotated[Path, AfterValidator(Path.expanduser)]
+_Texts = Annotated[list[str], BeforeValidator(as_list)]
+
+
+class Settings(BaseModel):
+    """What a Bethink is told. Read a value when it is used: `take` may have changed it since the start."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    _given: Given | None = PrivateAttr(None)
+
+    data_dir: _Directory = _advanced(
+        default_data_dir, "Data directory", "Directory of all data of Bethink.", restart=True
+    )
+    models_dir: _Directory | None = _advanced(
+        _CLONE_MODELS if _CLONE_MODELS.is_dir() else None,
+        "Folder of the embedding model",
+        "Embedding model's files; `.models` of a clone, else `models` in the data directory.",
+        restart=True,
+    )
+    host: str = _network("127.0.0.1", "Address", "Address that `serve` binds.", restart=True)
+    port: int = _network(
+        8484, "Port", "Port that `serve` binds; 0 picks a free one.", ge=0, le=65535, restart=True
+    )
+    time_zone: TimeZone = _planner(
+        "",
+        "Time zone",
+        "IANA name of the local owner's time zone; empty is this machine's.",
+        validate_default=True,
+    )
+    log_level: str = _advanced(
+        "info",
+        "Log level",
+        "Lowest level that is logged: `debug`, `info`, `warning` or `error`.",
+        pattern="^(debug|info|warning|error)$",
+    )
+
+    # --- who may come in, from where, and how often
+
+    user: str = _access(
+        "",
+        "User of the command line",
+        "User whose data the command line and `bethink mcp` use; by default the first one.",
+        restart=True,
+    )
+    public_urls: Origins = _network(
+        [],
+        "Public addresses",
+        "Public addresses of this server, such as `https://bethink.example`"
+        " (comma-separated): what a proxy in front of it answers to. Needs a user with a key.",
+        restart=True,
+    )
+    cors_origins: Origins = _network(
+        [],
+        "Other sites that may ask",
+        "Pages of other sites that may send requests with a key, such as `https://app.example`"
+        " (comma-separated). Needs a user with a key.",
+    )
+    trusted_proxies: _Texts = _network(
+        [],
+        "Trusted proxies",
+        "Addresses of proxies whose `X-Forwarded-For` is trusted (comma-separated): failed"
+        " sign-ins are counted by it.",
+        restart=True,
+    )
+
+    sign_in_days: int = _access(30, "Days signed in", "How long a browser stays signed in.", ge=1, le=365)
+    requests_per_minute: int = _access(
+        600,
+        "Requests a minute, per key",
+        "Requests per minute of one key or browser, if there are users; 0 is no limit.",
+        ge=0,
+    )
+    owner_requests_per_minute: int = _access(
+        1200,
+        "Requests a minute, per user",
+        "Requests per minute of one user with all keys; 0 is no limit.",
+        ge=0,
+    )
+    runs_at_once: int = _access(
+        16,
+        "Answers at once, per user",
+        "Answers of one user that run at once in a process; 0 is no limit.",
+        ge=0,
+    )
+
+    # --- models
+
+    model: str = _model("", "Model", "`provider:name`, for example `openai:gpt-4o`; empty means no model.")
+    model_fallbacks: _Texts = _model(
+        [], "Fallback models", "Models to try, in order, when the first one fails (comma-separated)."
+    )
+    models_offered: _Texts = _model(
+        [],
+        "More models to choose from",
+        "Models that can be chosen in addition to `model` (comma-separated).",
+    )
+    assistants: Annotated[dict[str, Assistant], BeforeValidator(as_object)] = _assistants(
+        {}, "Assistants", "Assistants that `/v1/models` lists in addition to models: `[assistants.NAME]`."
+    )
+    model_base_url: str | None = _model(
+        None, "Address of the model", "Base URL of `model`, instead of its provider's own."
+    )
+    model_api_key: SecretStr | None = _model(
+        None, "Key of the model", "Key of `model`, instead of its provider's own."
+    )
+    model_context_tokens: int | None = _model(
+        None, "Context window", "Window of the model in tokens.", ge=1024
+    )
+    model_max_output_tokens: int | None = _model(
+        None, "Longest answer", "Longest answer to ask for, in tokens.", ge=1
+    )
+    model_temperature: float | None = _model(None, "Temperature", "Sampling temperature.", ge=0, le=2)
+    model_top_p: float | None = _model(None, "Top p", "Nucleus sampling.", ge=0, le=1)
+    model_stop: _Texts = _model([], "Stop texts", "Texts that end an answer (comma-separated).", max_length=4)
+    model_seed: int | None = _model(None, "Seed", "Seed of sampling, for servers that take one.")
+    model_reasoning_effort: str | None = _model(
+        None,
+        "Reasoning effort",
+        "How long a reasoning model thinks: `none`, `minimal`, `low`, `medium`, `high`.",
+        max_length=20,
+    )
+    model_parallel_tool_calls: bool | None = _model(
+        None, "Several tool calls at once", "Whether the model may make several tool calls at once."
+    )
+    model_attempts: int = _model(3, "Tries per model", "Tries per model before the next one.", ge=1, le=10)
+    model_connect_timeout_s: float = _model(
+        10, "Time to connect", "Longest wait for a connection, in seconds.", gt=0
+    )
+    model_first_byte_timeout_s: float = _model(
+        120, "Time to the first word", "Longest wait for an answer's first byte.", gt=0
+    )
+    model_gap_timeout_s: float = _model(
+        60, "Longest silence", "Longest silence inside an answer, in seconds.", gt=0
+    )
+    prices: Annotated[dict[str, Price], BeforeValidator(as_object)] = _model(
+        {}, "Prices", "Dollars per million tokens, by `provider:name`."
+    )
+
+    openai_api_key: SecretStr | None = _model(None, "OpenAI key", "Key for `openai:` models.")
+    openai_base_url: str | None = _model(None, "OpenAI address", "Base URL for `openai:` models.")
+    azure_api_key: SecretStr | None = _model(None, "Azure OpenAI key", "Key for `azure:` models.")
+    azure_base_url: str | None = _model(None, "Azure OpenAI endpoint", "Endpoint for `azure:` models.")
+    azure_api_version: str = _model(
+        "2024-10-21", "Azure API version", "`api-version` for `azure:`; empty sends none."
+    )
+    dial_api_key: SecretStr | None = _model(None, "DIAL key", "Key for `dial:` models.")
+    dial_base_url: str | None = _model(None, "DIAL Core address", "URL of DIAL Core.")
+    openrouter_api_key: SecretStr | None = _model(None, "OpenRouter key", "Key for `openrouter:` models.")
+    anthropic_api_key: SecretStr | None = _model(None, "Anthropic key", "Key for `anthropic:` models.")
+    anthropic_base_url: str | None = _model(None, "Anthropic address", "Base URL for `anthropic:` models.")
+    ollama_base_url: str | None = _model(None, "Ollama address", "Base URL for `ollama:` models.")
+    lmstudio_base_url: str | None = _model(None, "LM Studio address", "Base URL for `lmstudio:` models.")
+    vllm_base_url: str | None = _model(None, "vLLM address", "Base URL for `vllm:` models.")
+    vllm_api_key: SecretStr | None = _model(None, "vLLM key", "Key for `vllm:` models, if it asks for one.")
+    mlx_base_url: str | None = _model(None, "MLX address", "Base URL for `mlx:` models.")
+    llamacpp_base_url: str | None = _model(None, "llama.cpp address", "Base URL for `llamacpp:` models.")
+    custom_base_url: str | None = _model(
+        None, "Address of another server", "Base URL for `custom:` models, of any OpenAI-compatible server."
+    )
+    custom_api_key: SecretStr | None = _model(
+        None, "Key of another server", "Key for `custom:` models, if the server asks for one."
+    )
+
+    # --- runs and tools
+
+    max_steps: int = _tools(20, "Steps per answer", "Requests to the model in one run.", ge=1)
+    max_tool_calls: int = _tools(100, "Tool calls per answer", "Tool calls in one run.", ge=1)
+    max_run_tokens: int = _tools(400_000, "Tokens per answer", "Tokens in and out in one run.", ge=1)
+    max_run_cost_usd: float = _tools(2.0, "Cost per answer", "Dollars in one run, if prices are known.", gt=0)
+    max_run_s: float = _tools(900, "Time per answer", "Seconds of one run.", gt=0)
+    max_repeated_calls: int = _tools(
+        3, "Repeats of one call", "How often the same call may be repeated.", ge=1
+    )
+
+    tools_enabled: bool = _tools(True, "Tools", "Whether the model is offered tools.")
+    tool_timeout_s: float = _tools(
+        5, "Time per tool call", "Seconds of one tool call, unless the tool sets another limit.", gt=0
+    )
+    tool_uses_days: int | None = _privacy(
+        365,
+        "Days the log of tool calls is kept",
+        "Days for which the log of tool calls is kept; forever if unset.",
+        ge=1,
+    )
+    redaction: Annotated[Redaction, BeforeValidator(as_object)] = _privacy(
+        Redaction(),
+        "Masked numbers",
+        "Personal numbers masked in tool results: `tool_results` and `exceptions`"
+        " (`docs/how-to/decide-what-tools-may-do.md`).",
+    )
+    tool_policy: Annotated[dict[str, Literal["auto", "ask", "deny"]], BeforeValidator(as_object)] = _tools(
+        {}, "Rules for tools", "`auto`, `ask` or `deny` by a tool's name or pattern (`git__*`), or by effect."
+    )
+    approval_timeout_s: float = _tools(
+        7 * 86_400, "Time to approve", "Seconds after which a call that waits for approval is dropped.", gt=0
+    )
+    plugins: _Texts = _tools(
+        [],
+        "Plug-ins",
+        "Entry points of `bethink.tools` to load, by their names; they have all rights.",
+        restart=True,
+    )
+    user_tools: bool = _tools(
+        False,
+        "Own tool files",
+        "Load the tools in the data directory's `tools/*.py`; they have all rights.",
+        restart=True,
+    )
+    max_file_bytes: int = _documents(
+        50_000_000, "Largest file in a conversation", "Largest file of a conversation, in bytes.", ge=1000
+    )
+    master_key: SecretStr | None = _advanced(
+        None,
+        "Master key",
+        "Encrypts stored secrets; by default `master.key` in the data directory is used.",
+        restart=True,
+    )
+    tool_concurrency: int = _tools(
+        100, "Tool calls at once", "Tool calls of one owner that run at once.", ge=1
+    )
+    max_tool_result_chars: int = _tools(
+        20_000, "Longest tool result", "Longest result that the model reads.", ge=500
+    )
+    max_message_chars: int = _advanced(
+        200_000, "Longest message", "Longest message that is accepted.", ge=1000
+    )
+
+    # --- conversations and what is known of them
+
+    titles: Literal["words", "model"] = _memory(
+        "words",
+        "Titles of conversations",
+        "Title of a conversation: its first words, or chosen by the model after its answer.",
+    )
+    summaries: bool = _memory(
+        True,
+        "Summaries of long conversations",
+        "Whether the model summarises the earlier part of a long conversation; otherwise that"
+        " part is left out.",
+    )
+    summary_share: float = _memory(
+        0.7,
+        "Part of the window for history",
+        "Share of the model's window that history may fill before its oldest part is summarised.",
+        gt=0.05,
+        le=0.9,
+    )
+    summary_after_messages: int | None = _memory(
+        None,
+        "Summarise after messages",
+        "Summarise also above this number of messages; by default only the window counts.",
+        ge=4,
+    )
+    summary_keep_messages: int = _memory(
+        20, "Messages kept as they are", "Newest messages that are not summarised.", ge=2
+    )
+
+    redis_url: SecretStr | None = _redis(
+        None,
+        "Redis address",
+        "A Redis for a copy of the conversations, which other programs can use: `redis://host:6379/0`,"
+        " `rediss://` with TLS, `unix:///path`.",
+        restart=True,
+    )
+    redis_owner: str = _redis(
+        "local",
+        "Owner with plain keys",
+        "Owner whose conversations have plain keys; those of others begin with `bethink:OWNER:`.",
+        min_length=1,
+        restart=True,
+    )
+    redis_timeout_s: float = _redis(
+        5, "Time to wait for Redis", "Longest wait for Redis.", gt=0, le=60, restart=True
+    )
+
+    memory_enabled: bool = _memory(
+        True,
+        "Memory",
+        "Whether conversations use memory; without it nothing is recalled or remembered in them.",
+    )
+    recall_limit: int = _recall(
+        5, "Memories per answer", "Memories recalled into a turn's context.", ge=0, le=50
+    )
+    recall_profile_limit: int = _recall(
+        8, "Facts always in context", "Number of important facts that are always in context.", ge=0, le=50
+    )
+    recall_min_score: float = _recall(
+        0.25, "Lowest score", "Lowest score of a memory in context.", ge=0, le=1
+    )
+    recall_timeout_s: float = _recall(
+        5,
+        "Time to search memories",
+        "Longest search for memories; after that the answer does not use them.",
+        gt=0,
+    )
+    extraction: Literal["off", "suggest", "store"] = _memory(
+        "off",
+        "Remember from conversations",
+        "Whether the model extracts facts from finished turns: `suggest` leaves them to your"
+        " review, `store` stores them. Costs one more request per turn.",
+    )
+    memory_search_limit: int = _recall(
+        10, "Results of a search", "Default number of results of a memory search.", ge=1, le=50
+    )
+
+    conversations_archive_above: int | None = _privacy(
+        50_000,
+        "Archive conversations above",
+        "Turns above which old conversations are archived by themselves; never if unset.",
+        ge=1,
+    )
+    conversations_archive_days: int = _privacy(
+        183, "Age of an old conversation", "Days after which a conversation is old.", ge=1
+    )
+    memory_consolidation: bool = _memory(
+        True,
+        "Merge duplicates",
+        "Whether memories that say the same are merged once a day; it can be undone.",
+    )
+    memory_retention_days: int | None = _privacy(
+        None,
+        "Days memories are kept",
+        "Days after which a memory that was not repeated is retracted; never if unset.",
+        ge=1,
+    )
+    memory_retention_keep_importance: float = _privacy(
+        0.8,
+        "Importance that is always kept",
+        "Memories of this importance, and pinned ones, are always kept.",
+        ge=0,
+        le=1,
+    )
+    memory_retention_forget_days: int | None = _privacy(
+        None,
+        "Days until forgotten for good",
+        "Days after which such a retracted memory is forgotten for good; never if unset.",
+        ge=1,
+    )
+    max_import_bytes: int = _memory(
+        200_000_000, "Largest import", "Largest file that `POST /memories/import` takes, in bytes.", ge=1000
+    )
+
+    # --- files, pages, code and the web
+
+    models_that_see: _Texts = _model(
+        SEEING,
+        "Models that see pictures",
+        "Models that are shown pictures: patterns of `provider:name` (comma-separated);"
+        " `!` before one takes out what fits it.",
+    )
+
+    models_routed: _Texts = _model(
+        [],
+        "Models asked for calls by a schema",
+        "Models whose server takes no tools, which are asked for each call by a schema instead:"
+        " patterns of `provider:name` (comma-separated). Costs one more request a step.",
+    )
+
+    documents_enabled: bool = _documents(
+        True, "Files in conversations", "Whether the model may read and search a conversation's files."
+    )
+    documents_timeout_s: float = _documents(
+        30, "Time to read a file", "Longest reading of one file, in seconds.", gt=0
+    )
+    documents_memory_mb: int = _documents(
+        1024, "Memory to read a file", "Memory of the process that reads a file.", ge=256
+    )
+    documents_max_bytes: int = _documents(
+        500_000_000,
+        "Largest document",
+        "Largest file that the library of documents takes, in bytes.",
+        ge=1000,
+    )
+    documents_quota_mb: int | None = _documents(
+        None, "Space per user", "Room of one user's documents in MB; unlimited if unset.", ge=1
+    )
+    documents_folders: Annotated[list[_Directory], BeforeValidator(as_list)] = _documents(
+        [],
+        "Folders that may be watched",
+        "Folders below which any may be watched for documents (comma-separated); without users and without"
+        " this, any folder that Bethink can read.",
+    )
+    documents_versions_days: int | None = _privacy(
+        None,
+        "Days old versions are kept",
+        "Days that old versions of documents are kept, for citations of them; for ever if unset.",
+        ge=1,
+    )
+    tasks_archived_days: int | None = _privacy(
+        None, "Days archived tasks are kept", "Days until archived tasks go; never if unset.", ge=1
+    )
+    documents_passage_tokens: int = _documents(
+        500,
+        "Length of a passage",
+        "Longest passage that documents are cut into to be searched, in tokens.",
+        ge=50,
+        le=5_000,
+    )
+    documents_passage_overlap: int = _documents(
+        50,
+        "Overlap of passages",
+        "Tokens that a passage may repeat of the one before it; at most half of a passage.",
+        ge=0,
+        le=500,
+    )
+    graph_enabled: bool = _recall(
+        False, "Graph", "Whether there is a graph, which searches of bases may follow."
+    )
+    graph_similarity: float = _recall(
+        0.75, "Likeness in the graph", "Least cosine of what is alike in the graph.", ge=0, le=1
+    )
+    kb_max_archive_bytes: int = _documents(
+        5_000_000_000,
+        "Largest archive of a knowledge base",
+        "Largest archive of a knowledge base that is uploaded, in bytes.",
+        ge=1000,
+    )
+    documents_search_timeout_s: float = _documents(
+        60,
+        "Time to search files",
+        "Longest search of files, in seconds; the answer says what was not read by then.",
+        gt=0,
+    )
+    images_model: str = _images(
+        "",
+        "Image model",
+        ("`provider:name` of an image model, for example `openai:gpt-image-1`; empty means none."),
+    )
+    images_base_url: str | None = _images(
+        None, "Address of the image model", "Base URL of `images_model`, instead of its provider's own."
+    )
+    images_api_key: SecretStr | None = _images(
+        None, "Key of the image model", "Key of `images_model`, instead of its provider's own."
+    )
+    images_timeout_s: float = _images(120, "Time per image", "Longest wait for an image, in seconds.", gt=0)
+    images_price_usd: float | None = _images(
+        None, "Price per image", "Price of one image in dollars, if known.", ge=0
+    )
+    audio_model: str = _audio(
+        "",
+        "Speech to text",
+        "Model that turns speech into text, for example `whisper-1`; empty means none.",
+    )
+    speech_model: str = _audio(
+        "",
+        "Read aloud",
+        "Model that reads answers aloud, for example `gpt-4o-mini-tts`; empty means none.",
+    )
+    speech_voice: str = _audio("alloy", "Voice", "Voice of `speech_model`.", min_length=1, max_length=100)
+    audio_base_url: str | None = _audio(
+        None,
+        "Address of the audio server",
+        "Base URL of both, if it is not that of `openai:` models; it speaks OpenAI's audio API.",
+    )
+    audio_api_key: SecretStr | None = _audio(None, "Key of the audio server", "Key for `audio_base_url`.")
+    audio_timeout_s: float = _audio(
+        120, "Longest silence of the server", "Longest silence of the audio endpoint, in seconds.", gt=0
+    )
+    quiet_hours: str = _planner(
+        "", "Quiet hours", "Hours without notices, such as `22:00-07:00`, in the owner's time zone."
+    )
+    smtp_url: SecretStr | None = _planner(
+        None, "Mail server", "Server of e-mail: `smtps://user:password@host` or `smtp://…`."
+    )
+    smtp_from: str = _planner("", "Sender of mails", "Sender of e-mails; by default the user of `smtp_url`.")
+
+    vault: Annotated[VaultSettings, BeforeValidator(as_object)] = _vault(
+        VaultSettings(),
+        "Vault",
+        "The folder of Markdown files: `path`, `max_file_bytes`, `watch` and more (`docs/how-to/vault.md`).",
+    )
+
+    code_enabled: bool = _code(True, "Python", "Whether the model may run Python, in a sandbox.")
+    code_sandbox: Literal["auto", "bubblewrap", "landlock"] = _code(
+        "auto", "Sandbox", "The sandbox; `auto` uses the first that works on this machine."
+    )
+    code_timeout_s: float = _code(30, "Time per run", "Seconds of one execution of code.", gt=0)
+    code_memory_mb: int = _code(1024, "Memory per interpreter", "Memory of one interpreter.", ge=128)
+    code_disk_mb: int = _code(
+        256, "Disk space per conversation", "Disk space for the files of code in one conversation.", ge=1
+    )
+    code_output_chars: int = _code(16_000, "Longest output", "Characters kept of one output.", ge=500)
+    code_interpreters: int = _code(4, "Interpreters at once", "Interpreters that run at once.", ge=1)
+    code_idle_s: float = _code(
+        900, "Close unused after", "Seconds without use after which an interpreter is closed.", gt=0
+    )
+    code_prewarmed: int = _code(0, "Started in advance", "Interpreters started in advance.", ge=0, le=8)
+
+    web_enabled: bool = _web(
+        True, "Web search and pages", "Whether the model may search the web and read its pages."
+    )
+    web_search_url: str = _web(
+        "", "SearXNG address", "A SearXNG to search with, as a URL; empty asks search engines through ddgs."
+    )
+    web_search_engines: str = _web(
+        "auto", "Search engines", "ddgs' engines, comma-separated (`duckduckgo,brave`); `auto` takes any."
+    )
+    web_search_region: str = _web(
+        "", "Region", "Region of searches: `us-en` for ddgs, a language such as `en` for SearXNG."
+    )
+    web_safe_search: Literal["off", "moderate", "strict"] = _web(
+        "moderate", "Safe search", "Safe search of the search engines."
+    )
+    web_timeout_s: float = _web(20, "Time per page", "Seconds of one search or one page.", gt=0)
+    web_max_bytes: int = _web(10_000_000, "Largest page", "Largest page that is read, in bytes.", ge=1000)
+    web_robots: bool = _web(True, "Respect robots.txt", "Whether to respect robots.txt.")
+    web_ports: Annotated[list[int], BeforeValidator(as_list)] = _web(
+        [80, 443, 8080, 8443], "Allowed ports", "Ports of public hosts that are opened (comma-separated)."
+    )
+    web_allow_private: _Texts = _web(
+        [],
+        "Private addresses that may be opened",
+        "Addresses outside of the public internet that may be opened: `127.0.0.1:8080`,"
+        " `10.0.0.0/8`, `wiki.lan` (comma-separated).",
+    )
+
+    # --- other systems
+
+    dial: Annotated[DialDoor, BeforeValidator(as_object)] = _dial(
+        DialDoor(),
+        "DIAL application",
+        "Bethink as an application of DIAL: `enabled`, `url`, `model`, `hosts`, `memory` and more"
+        " (`docs/how-to/use-with-dial.md`).",
+    )
+
+    mcp_servers: Annotated[dict[str, McpServer], BeforeValidator(as_object)] = _mcp(
+        {},
+        "MCP servers",
+        "MCP servers whose tools are used, by name; `[mcpServers.NAME]` is the same.",
+        sealed=True,
+    )
+    mcp_servers_file: _Directory | None = _mcp(
+        None, "File of MCP servers", "A JSON file with `mcpServers`, as other programs have it."
+    )
+    max_offered_tools: int = _tools(
+        30,
+        "Tools offered at once",
+        "With more tools than this, the model finds tools with `search_tools`.",
+        ge=5,
+    )
+
+    @property
+    def needs_users(self) -> bool:
+        """Whether nobody comes in over the network without a key, also while there are no users."""
+        return bool(self.public_urls)
+
+    @property
+    def models(self) -> Path:
+        """Directory of the embedding model's files."""
+        return self.models_dir or self.data_dir / "models"
+
+    @property
+    def given(self) -> Given:
+        """What the process was given; of settings that a program made, all that it named."""
+        if self._given is not None:
+            return self._given
+        names = self.model_fields_set
+        return Given(
+            {name: getattr(self, name) for name in names},
+            dict.fromkeys(names, Origin("flag", "the program")),
+        )
+
+    def of_given(self, given: Given) -> Self:
+        """The same settings, knowing what they were made of."""
+        self._given = given
+        return self
+
+    def take(self, values: Mapping[str, object]) -> None:
+        """Have other values from now on. Only `configuration` does this, all at once."""
+        vars(self).update(values)

@@ -1,0 +1,159 @@
+"""`/models`: providers, what runs on this machine, what a server offers, and whether a model works.
+
+For administrators, while a model is chosen. What is asked with a key keeps nothing of it. (`/v1/models` is
+another list: what clients of OpenAI's may ask.)
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from bethink.llm.listing import list_models, local_servers
+from bethink.llm.models import address_of, connect_trial, key_for
+from bethink.llm.providers import PROVIDERS
+from bethink.llm.trial import try_model
+from bethink.settings import Settings
+from bethink.web.deps import Body, Caller, ResponseModel, Served
+from bethink.web.problems import documented
+
+router = APIRouter(prefix="/models", tags=["models"])
+
+Address = Annotated[str | None, Field(max_length=2_000)]
+Secret = Annotated[str | None, Field(max_length=10_000)]
+
+
+class ProviderShown(ResponseModel):
+    """Where models come from."""
+
+    id: str
+    title: str
+    description: str
+    key: str | None = Field(description="The setting of its key; null if it has none.")
+    base_url: str | None = Field(description="The setting of its address; null if it has none.")
+    default_base_url: str | None = Field(description="Where it is unless told; null if nobody knows.")
+    needs_key: bool
+    local: bool = Field(description="Whether it runs on the owner's machines.")
+
+
+class ProvidersShown(BaseModel):
+    """All providers."""
+
+    providers: list[ProviderShown]
+
+
+class ModelListed(ResponseModel):
+    """A model that a server offers."""
+
+    id: str
+    name: str
+    context_tokens: int | None
+
+
+class ModelsListed(BaseModel):
+    """What a server offers, models that chat first."""
+
+    models: list[ModelListed]
+
+
+class LocalServerShown(ResponseModel):
+    """A server of models on this machine."""
+
+    provider: str
+    title: str
+    base_url: str
+    models: list[ModelListed]
+
+
+class LocalServersShown(BaseModel):
+    """All that answer."""
+
+    servers: list[LocalServerShown]
+
+
+class ListBody(Body):
+    """Whose models; the key and the address of the settings if none are given."""
+
+    provider: Annotated[str, Field(max_length=40)]
+    base_url: Address = None
+    api_key: Secret = None
+
+
+class TrialBody(Body):
+    """Which model; the key and the address of the settings if none are given."""
+
+    model: Annotated[str, Field(max_length=500, description="`provider:name`.")]
+    base_url: Address = None
+    api_key: Secret = None
+
+
+class TrialProblem(BaseModel):
+    """Why a model does not answer."""
+
+    title: str
+    detail: str
+
+
+class TrialShown(ResponseModel):
+    """How a model did. `tools` and `vision` are null if it was too slow to find out."""
+
+    ok: bool
+    first_token_ms: int | None
+    total_ms: int | None
+    tools: bool | None
+    vision: bool | None
+    context_tokens: int | None
+    problem: TrialProblem | None
+
+
+@router.get("/providers")
+async def list_providers(_: Caller) -> ProvidersShown:
+    """What models can come from, the best known first."""
+    found: list[ProviderShown] = []
+    for id, provider in PROVIDERS.items():
+        key, url = f"{id}_api_key", f"{id}_base_url"
+        shown = ProviderShown.of(
+            provider,
+            id=id,
+            key=key if key in Settings.model_fields else None,
+            base_url=url if url in Settings.model_fields else None,
+            default_base_url=provider.base_url,
+            needs_key=bool(provider.key_variable),
+        )
+        found.append(shown)
+    return ProvidersShown(providers=found)
+
+
+@router.get("/local")
+async def list_local_servers(_: Caller) -> LocalServersShown:
+    """The servers of models that answer on this machine, within a second."""
+    return LocalServersShown(servers=[LocalServerShown.of(server) for server in await local_servers()])
+
+
+@router.post("/list", responses=documented(502))
+async def list_server_models(body: ListBody, app: Served, _: Caller) -> ModelsListed:
+    """The models that a server offers. A key that is given is used for this alone."""
+    settings = app.settings
+    models = await list_models(
+        body.provider,
+        base_url=body.base_url or address_of(settings, body.provider),
+        api_key=key_for(settings, body.provider, base_url=body.base_url, api_key=body.api_key),
+        api_version=settings.azure_api_version if body.provider == "azure" else "",
+    )
+    return ModelsListed(models=[ModelListed.of(model) for model in models])
+
+
+@router.post("/test")
+async def try_out_model(body: TrialBody, app: Served, _: Caller) -> TrialShown:
+    """Ask a model for a word, a call of a tool and what it sees: up to two minutes, usually seconds."""
+    llm = connect_trial(app.settings, body.model, base_url=body.base_url or None, api_key=body.api_key)
+    try:
+        trial = await try_model(llm)
+    finally:
+        await llm.close()
+    problem = trial.problem and TrialProblem(
+        title=trial.problem.code.replace("_", " ").capitalize(), detail=trial.problem.message
+    )
+    return TrialShown.of(trial, problem=problem)
