@@ -143,10 +143,10 @@ class InvalidSettings(BadInput):
 
     code = "invalid_settings"
 
-    def __init__(self, faults: Mapping[str, str]) -> None:
-        told = "; ".join(f"{name}: {detail}" for name, detail in faults.items())
-        super().__init__(f"Nothing was changed. {told}")
-        self.faults = faults
+    def __init__(self, faults: Mapping[str, str] | None = None) -> None:
+        self.faults = faults or {}
+        told = "; ".join(f"{name}: {detail}" for name, detail in self.faults.items())
+        super().__init__(f"Nothing was changed. {told}" if told else None)
 
 
 class HoldsSecret(BadInput):

@@ -22,7 +22,10 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def desk(path: Path, **settings: Any) -> AsyncGenerator[tuple[House, httpx2.AsyncClient]]:
+async def desk(
+    path: Path,
+    **settings: Any,  # noqa: ANN401 - each has its own type
+) -> AsyncGenerator[tuple[House, httpx2.AsyncClient]]:
     async with open_house(data_dir=path, **settings) as house, called(house) as http:
         yield house, http
 

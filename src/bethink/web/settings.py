@@ -131,7 +131,7 @@ async def get_settings(app: Served, caller: Caller) -> SettingsShown:
 
 @router.patch("/settings", responses=documented(403) | _INVALID)
 async def change_settings(body: SettingsBody, app: Served, caller: Caller) -> SettingsShown:
-    """Change settings, all or none, for administrators; `pending_restart` names what holds after a restart."""
+    """Change settings, all or none; `pending_restart` names what holds from the next start."""
     await app.configuration.change(caller, body.root)
     return await _shown(app, caller)
 
