@@ -58,6 +58,10 @@ export type CallShown = { arguments: string | null; at: string; by: "policy" | "
 
 export type CardParts = { cvv?: string | null; exp_date?: string | null; num?: string | null };
 
+export type ChangeShown = { at: string; by: string; door: string; name: string; new: unknown; old: unknown };
+
+export type ChangesShown = { changes: readonly ChangeShown[] };
+
 export type ChatAnswer = { changed: readonly MessageChanged[]; conversation_id: string; error: AnswerError | null; latency_ms: number; message: AnswerMessage; reason: "answered" | "awaiting_approval" | "client_tools" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter"; recalled: readonly MessageRecalled[]; run_id: string; tools_run: readonly ToolRun[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[]; waiting: readonly Waiting[] };
 
 export type ChatBody = { edit?: string | null; message?: Said | null; parent?: string | null; regenerate?: string | null; stream?: boolean };
@@ -214,6 +218,8 @@ export type FreeTimes = { items: readonly FreeTimeShown[] };
 
 export type Function = { description?: string | null; name: string; parameters?: Record<string, unknown> | null };
 
+export type GroupShown = { description: string; id: string; title: string };
+
 export type Health = { conversation_manager_initialized?: boolean; parts?: Parts | null; status: "ok" | "degraded"; version: string };
 
 export type ImportChoice = { into?: "conversations" | "vault" | "both" | null; source?: "chatgpt" | "claude" | "notion" | "obsidian" | "markdown" | null; topics?: "keywords" | "meaning" | "none" };
@@ -235,6 +241,8 @@ export type ImportedBase = { counts: ArchiveCounts; name: string; note: string }
 export type ImportedCalendarFile = { changed: number; kept: number; known: number; new: number; problems: readonly string[]; refused: readonly CalendarRefusal[]; refused_count: number };
 
 export type Interrupted = { at: string; message: string; run: string };
+
+export type InvalidSettingsProblem = { detail: string; errors: readonly SettingFault[]; status: number; title: string; type: string };
 
 export type Item = { call_id?: string | null; content?: string | readonly Part[] | null; output?: string | readonly Part[] | null; role?: "system" | "developer" | "user" | "assistant" | null; type?: string };
 
@@ -262,7 +270,13 @@ export type LastRunShown = { at: string; conversation: string; error: string; ou
 
 export type LibraryStatus = { bytes: number; failed: number; indexing: number; passages: number; quota_bytes: number | null; reader: string; reading: number; ready: number; waiting: number; without_vector: number };
 
+export type ListBody = { api_key?: string | null; base_url?: string | null; provider: string };
+
 export type ListedKnowledgeBase = { created_at: string; description: string; documents: number; id: string; name: string };
+
+export type LocalServerShown = { base_url: string; models: readonly ModelListed[]; provider: string; title: string };
+
+export type LocalServersShown = { servers: readonly LocalServerShown[] };
 
 export type Mark = { after: number; id: string };
 
@@ -326,9 +340,13 @@ export type Metadata = { conversation_id?: string | null; memory?: boolean | nul
 
 export type Model = { created?: number; id: string; object?: "model"; owned_by: string };
 
+export type ModelListed = { context_tokens: number | null; id: string; name: string };
+
 export type ModelMessage = { at: string; branch: number; changed: readonly MessageChanged[]; content: string; id: string; note: string | null; position: number; reasoning: string; recalled: readonly MessageRecalled[]; role?: "assistant"; run: string; siblings: MessageSiblings | null; stop_reason: "answered" | "awaiting_approval" | "client_tools" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter" | null; tool_calls: readonly MessageCall[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[] };
 
 export type Models = { data: readonly Model[]; object?: "list" };
+
+export type ModelsListed = { models: readonly ModelListed[] };
 
 export type MoveBody = { path: string; relink?: boolean; to: string };
 
@@ -402,6 +420,10 @@ export type PromptShown = { created_at: string; id: string; name: string; text: 
 
 export type PromptVariable = { default: string | null; name: string };
 
+export type ProviderShown = { base_url: string | null; default_base_url: string | null; description: string; id: string; key: string | null; local: boolean; needs_key: boolean; title: string };
+
+export type ProvidersShown = { providers: readonly ProviderShown[] };
+
 export type PushBrowser = { created_at: string; host: string; id: string };
 
 export type PushKeys = { auth: string; p256dh: string };
@@ -452,7 +474,13 @@ export type SchedulesPart = { message?: string | null; status: "ok" | "off" | "l
 
 export type SessionShown = { by_key: boolean; needed: boolean; rights: readonly string[]; user: Person | null };
 
-export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; memory_agent: string; model: string | null; model_help: string; models: readonly string[]; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
+export type SettingFault = { detail: string; name: string };
+
+export type SettingShown = { default: unknown; description: string; editable: boolean; group: string; is_set: boolean; name: string; restart: boolean; schema: Record<string, unknown>; secret: boolean; source: "flag" | "environment" | "file" | "kept" | "default"; source_name: string | null; title: string; value: unknown };
+
+export type SettingsBody = Record<string, unknown>;
+
+export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; groups: readonly GroupShown[]; memory_agent: string; model: string | null; model_help: string; models: readonly string[]; pending_restart: readonly string[]; recall_limit: number; settings: readonly SettingShown[]; time_zone: string; tools_enabled: boolean; version: string };
 
 export type ShareDraft = { writes?: boolean };
 
@@ -515,6 +543,12 @@ export type ToolRun = { arguments: string; attachments: readonly MessageAttachme
 export type ToolShown = { description: string; effect: "read" | "write" | "destructive" | "egress"; name: string; parameters: Record<string, unknown>; rule: "auto" | "ask" | "deny" | null; source: string; trust: "owner" | "untrusted" };
 
 export type Transcript = { text: string };
+
+export type TrialBody = { api_key?: string | null; base_url?: string | null; model: string };
+
+export type TrialProblem = { detail: string; title: string };
+
+export type TrialShown = { context_tokens: number | null; first_token_ms: number | null; ok: boolean; problem: TrialProblem | null; tools: boolean | null; total_ms: number | null; vision: boolean | null };
 
 export type UnderstoodEvent = { all_day?: boolean; ambiguous?: readonly EventReading[]; categories?: readonly string[]; end?: string | null; location?: string; problem?: string | null; recurrence?: string | null; recurrence_words?: string | null; start?: string | null; title: string; words?: string | null };
 
