@@ -11,7 +11,7 @@ BIN := .venv/bin
 NPM := $(BIN)/python hatch_build.py
 UI := $(if $(wildcard ui/package.json),yes)
 UI_SOURCES := $(shell find ui -name node_modules -prune -o -type f -print 2>/dev/null)
-MODEL_BUILD := $(wildcard src/bethink/embeddings/minilm_build.py)
+MODEL_BUILD := $(wildcard src/bethink/embeddings/fetch.py)
 CHROMIUM := $(shell for name in chromium-headless-shell chromium chromium-browser google-chrome; do command -v $$name && break; done 2>/dev/null)
 
 export BETHINK_MODELS_DIR := $(MODELS)
@@ -103,14 +103,20 @@ model: $(if $(MODEL_BUILD),$(MODELS)/.built)
 $(MODELS)/.built: $(MODEL_BUILD) | $(ENVIRONMENT)
 	@echo "== the embedding model, in $(MODELS)"
 	@mkdir -p $(MODELS)
-	@if $(BIN)/python -m bethink.embeddings.minilm_build "$(MODELS)"; then touch $@; \
+	@if $(BIN)/python -m bethink.embeddings.fetch "$(MODELS)"; then touch $@; \
 		elif [ "$$CI" = true ]; then exit 1; \
 		else echo "No embedding model for now: recall will use words only. 'make model' tries again."; fi
 
 # A small language model and llama.cpp, for the tests that want a real one: 130 MB, by hash.
 SMOLLM2 := $(MODELS)/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
-real-model: $(SMOLLM2) .venv/llamacpp.stamp ## a real language model, for its tests
+E5 := $(MODELS)/multilingual-e5-small-int8-1.onnx
+
+real-model: $(SMOLLM2) $(E5) .venv/llamacpp.stamp ## a real language model and the multilingual embedder, for their tests
+
+$(E5): | .venv/editable.stamp
+	@echo "== multilingual-e5-small, an embedding model for many languages, in $(MODELS)"
+	@$(BIN)/python -m bethink.embeddings.fetch "$(MODELS)" --model multilingual-e5-small >/dev/null
 
 $(SMOLLM2): | .venv/editable.stamp
 	@echo "== SmolLM2, a small language model, in $(MODELS)"

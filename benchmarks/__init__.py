@@ -87,16 +87,16 @@ async def _search(_: Settings, how: How) -> Rows:
 
 async def _memory(settings: Settings, how: How) -> Rows:
     from benchmarks.memory import SIZES, measure_memory
-    from bethink.embeddings.minilm import MiniLmEmbeddings
+    from bethink.embeddings.factory import embeddings_of
 
-    return await measure_memory(MiniLmEmbeddings(settings.models), how.sizes or SIZES, how.peer_python)
+    return await measure_memory(embeddings_of(settings), how.sizes or SIZES, how.peer_python)
 
 
 async def _embeddings(settings: Settings, _: How) -> Rows:
     from benchmarks.embeddings import measure_embeddings
-    from bethink.embeddings.minilm import MiniLmEmbeddings
+    from bethink.embeddings.factory import embeddings_of
 
-    return [await measure_embeddings(MiniLmEmbeddings(settings.models))]
+    return [await measure_embeddings(embeddings_of(settings))]
 
 
 async def _start(settings: Settings, _: How) -> Rows:
@@ -113,9 +113,9 @@ async def _llm(_: Settings, __: How) -> Rows:
 
 async def _trust(settings: Settings, _: How) -> Rows:
     from benchmarks.trust import measure_trust
-    from bethink.embeddings.minilm import MiniLmEmbeddings
+    from bethink.embeddings.factory import embeddings_of
 
-    return await measure_trust(MiniLmEmbeddings(settings.models))
+    return await measure_trust(embeddings_of(settings))
 
 
 async def _tools(_: Settings, __: How) -> Rows:
@@ -144,9 +144,9 @@ async def _documents(settings: Settings, how: How) -> Rows:
     from benchmarks.documents.retrieval import FILES_ASKED, measure_retrieval
     from benchmarks.documents.scale import measure_scale
     from benchmarks.documents.served import FILES_SERVED, measure_served
-    from bethink.embeddings.minilm import MiniLmEmbeddings
+    from bethink.embeddings.factory import embeddings_of
 
-    embeddings = MiniLmEmbeddings(settings.models)
+    embeddings = embeddings_of(settings)
     parts: dict[str, Callable[[], Coroutine[Any, Any, Rows]]] = {
         "reading": lambda: measure_reading(how.files or FILES, how.peer_python),
         "retrieval": lambda: measure_retrieval(embeddings, how.files or FILES_ASKED, how.peer_python),

@@ -6,10 +6,10 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
-from bethink.embeddings.minilm_build import measure_accuracy
+from bethink.embeddings.fetch import measure_accuracy
 
 if TYPE_CHECKING:
-    from bethink.embeddings import Embeddings
+    from bethink.embeddings.local import LocalEmbeddings
 
 _QUERIES = 200
 _WARM_UP = 20
@@ -18,15 +18,13 @@ _BULK = 512
 _SUBJECTS = ("my sister", "the plumber", "our landlord", "a friend from Lisbon", "the new dentist")
 _DEEDS = ("told me about the roof", "moved the appointment", "sent a letter", "asked for the key")
 _TIMES = ("last Tuesday evening", "in March", "before the holidays", "on the first of May")
-_MINILM = "all-minilm-l6-v2"
 
 
-async def measure_embeddings(embeddings: Embeddings) -> dict[str, Any]:
+async def measure_embeddings(embeddings: LocalEmbeddings) -> dict[str, Any]:
     """CPU milliseconds a query (p50 of 200, all threads), texts a second in bulk, accuracy.
 
-    `accuracy` is the cosine to full-precision all-MiniLM-L6-v2 (mean, minimum)
-    where that is the model, else None. Nothing else may run in this process; a
-    busy machine shows in the distance between the least query and the median.
+    `accuracy` is the cosine to the full-precision model (mean, minimum). Nothing else may run in this
+    process; a busy machine shows in the distance between the least query and the median.
 
     Raises:
         EmbeddingsUnavailable: the embedder cannot be used.
@@ -39,7 +37,7 @@ async def measure_embeddings(embeddings: Embeddings) -> dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     await embeddings.embed(bulk)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    found = await measure_accuracy(embeddings) if embeddings.model.id.startswith(_MINILM) else None
+    found = await measure_accuracy(embeddings)
     return {
         "model": embeddings.model.id,
         "load_cpu_s": round(load_s, 3),
@@ -48,11 +46,11 @@ async def measure_embeddings(embeddings: Embeddings) -> dict[str, Any]:
         "query_cpu_ms_p95": round(statistics.quantiles(query_ms, n=20)[-1], 2),
         "bulk_texts_per_s": round(_BULK / wall),
         "bulk_texts_per_cpu_s": round(_BULK / cpu),
-        "accuracy": found and {"mean": round(found.mean, 4), "minimum": round(found.minimum, 4)},
+        "accuracy": {"mean": round(found.mean, 4), "minimum": round(found.minimum, 4)},
     }
 
 
-async def _query_ms(embeddings: Embeddings) -> list[float]:
+async def _query_ms(embeddings: LocalEmbeddings) -> list[float]:
     spent: list[float] = []
     for number in range(_WARM_UP + _QUERIES):
         started = time.process_time()

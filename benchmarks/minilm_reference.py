@@ -97,7 +97,7 @@ def main(weights: str, tokenizer_json: str) -> None:
     tokenizer.no_padding()
     tokenizer.enable_truncation(WINDOW)  # pyright: ignore[reportUnknownMemberType] - its stub leaves them out
     reference = Reference(read_safetensors(Path(weights)))
-    lines = (DATA / "reference.txt").read_text("utf-8").splitlines()
+    lines = (DATA.parent / "reference.txt").read_text("utf-8").splitlines()
     vectors = np.array([reference.vector(tokenizer.encode(line).ids) for line in lines])
     np.save(DATA / "reference.npy", vectors.astype(np.float16))
     (DATA / "tokenizer.json.xz").write_bytes(lzma.compress(text.encode(), preset=9))

@@ -190,7 +190,7 @@ async def open_app(
         searched = [one for feature in FEATURES for one in feature.collections if one.searchable]
         by_parts = frozenset(kind for feature in FEATURES for kind in feature.by_parts)
         vectors = Vectors(ports.store, ports.index, ports.embeddings, by_parts)
-        background = Background(vectors, settings.models, searched)
+        background = Background(vectors, settings.models, searched, model=settings.embedding_model)
         if beside is None:
             shared = await shared_resources_of(settings, ports, blobs, stack=stack)
         else:

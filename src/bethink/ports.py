@@ -11,7 +11,7 @@ import anyio.to_thread
 from bethink.agent.context import Prompts, read_prompts
 from bethink.blobs.directory import DirectoryBlobs
 from bethink.clock import Clock, SystemClock
-from bethink.embeddings.minilm import MiniLmEmbeddings
+from bethink.embeddings.factory import embeddings_of
 from bethink.engines.sqlite.bus import open_bus
 from bethink.engines.sqlite.store import open_database
 from bethink.images.factory import connect_images
@@ -86,7 +86,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             store,
             database.index,
             bus,
-            MiniLmEmbeddings(settings.models),
+            embeddings_of(settings),
             llm,
             blobs=DirectoryBlobs(settings.data_dir / "files"),
             internet=(

@@ -28,14 +28,16 @@ FACTS = [
 ]
 
 
-def models_directory() -> Path:
+def models_directory(file: str = MODEL_FILE) -> Path:
     """Where `make setup` has put the embedding model; without it the test is skipped, or fails in CI."""
     named = os.environ.get("BETHINK_MODELS_DIR")
-    if named and (Path(named) / MODEL_FILE).exists():
+    if named and (Path(named) / file).exists():
         return Path(named)
     if os.environ.get("CI") == "true":
-        pytest.fail("the embedding model is missing: BETHINK_MODELS_DIR names no directory that holds it")
-    pytest.skip("needs the embedding model: run `make model`, and set BETHINK_MODELS_DIR")
+        pytest.fail(
+            f"the embedding model is missing: BETHINK_MODELS_DIR names no directory that holds {file}"
+        )
+    pytest.skip(f"needs {file}: run `make model` or `make real-model`, and set BETHINK_MODELS_DIR")
 
 
 async def parts_of(embeddings: Embeddings, text: str) -> list[tuple[int, int]]:

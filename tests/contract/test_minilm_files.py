@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.embeddings.minilm_graph import FLOAT, INT64, Graph, Node, Tensor, Value, read_constants, write
+from bethink.embeddings.int8_graph import FLOAT, INT64, Graph, Node, Tensor, Value, read_constants, write
 
 SIZES = st.lists(st.integers(0, 2**40), max_size=4).map(tuple)
 TENSORS = st.builds(Tensor, type=st.integers(1, 16), shape=SIZES, data=st.binary(max_size=300))
@@ -59,7 +59,7 @@ def test_a_broken_file_is_refused_or_read_but_never_worse(content: bytes, cut: i
 
 
 def test_importing_an_embedder_loads_nothing_heavy() -> None:
-    rooms = "hashing, minilm, minilm_build"
+    rooms = "hashing, minilm, e5, local, factory, fetch"
     code = f"import sys; from bethink.embeddings import {rooms}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numpy", "onnxruntime", "tokenizers", "mcp"} & set(loaded.stdout.split())

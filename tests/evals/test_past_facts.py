@@ -12,7 +12,8 @@ import pytest
 
 from bethink.clock import to_datetime, to_us
 from bethink.conversations import PastMessage
-from bethink.embeddings.minilm import MiniLmEmbeddings
+from bethink.embeddings.local import LocalEmbeddings
+from bethink.embeddings.minilm import MINILM
 from bethink.memory import NewFact
 from bethink.recall.service import Hit
 from tests.contract.embeddings_suite import models_directory
@@ -41,14 +42,14 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="module")
-async def minilm() -> MiniLmEmbeddings:
-    embeddings = MiniLmEmbeddings(models_directory())
+async def minilm() -> LocalEmbeddings:
+    embeddings = LocalEmbeddings(MINILM, models_directory())
     await embeddings.load()
     return embeddings
 
 
 @asynccontextmanager
-async def knowing(minilm: MiniLmEmbeddings, *said: str) -> AsyncGenerator[House]:
+async def knowing(minilm: LocalEmbeddings, *said: str) -> AsyncGenerator[House]:
     """A house that was told these a month apart, each in the place of the one before it."""
     async with open_house(ports=ports_of(embeddings=minilm)) as house:
         await house.app.memory.add_many(house.me, [NewFact(one) for one in BESIDE])
@@ -70,7 +71,7 @@ async def asked(house: House, question: str, **when: datetime) -> Sequence[Hit]:
 
 @pytest.mark.parametrize(("was", "now", "of_the_past", "of_now"), PAIRS)
 async def test_the_past_answers_what_asks_for_it_and_nothing_else(
-    was: str, now: str, of_the_past: str, of_now: str, minilm: MiniLmEmbeddings
+    was: str, now: str, of_the_past: str, of_now: str, minilm: LocalEmbeddings
 ) -> None:
     async with knowing(minilm, was, now) as house:
         first = (await asked(house, of_the_past))[0]
@@ -94,7 +95,7 @@ async def test_the_past_answers_what_asks_for_it_and_nothing_else(
     ],
 )
 async def test_the_one_before_and_the_one_after_are_told_apart(
-    question: str, answer: str, minilm: MiniLmEmbeddings
+    question: str, answer: str, minilm: LocalEmbeddings
 ) -> None:
     async with knowing(minilm, "User lives in Oslo", "User lives in Lima", "User lives in Rome") as house:
         assert (await asked(house, question))[0].text == answer
@@ -121,7 +122,7 @@ LIVED = [
     ],
 )
 async def test_what_is_told_today_of_another_year_is_found_as_of_that_year(
-    question: str, as_of: int, answer: str, minilm: MiniLmEmbeddings
+    question: str, as_of: int, answer: str, minilm: LocalEmbeddings
 ) -> None:
     async with open_house(ports=ports_of(embeddings=minilm)) as house:
         await house.app.memory.add_many(house.me, LIVED)
@@ -142,14 +143,14 @@ async def test_what_is_told_today_of_another_year_is_found_as_of_that_year(
     ],
 )
 async def test_a_year_in_the_question_is_a_time_to_look_at(
-    question: str, answer: str, minilm: MiniLmEmbeddings
+    question: str, answer: str, minilm: LocalEmbeddings
 ) -> None:
     async with open_house(ports=ports_of(embeddings=minilm)) as house:
         await house.app.memory.add_many(house.me, LIVED)
         assert (await asked(house, question))[0].text == answer
 
 
-async def test_what_was_said_before_something_comes_first(minilm: MiniLmEmbeddings) -> None:
+async def test_what_was_said_before_something_comes_first(minilm: LocalEmbeddings) -> None:
     said = ("I cooked risotto for Ben", "I ran the Berlin marathon", "I cooked curry for Ben")
     async with open_house(ports=ports_of(embeddings=minilm)) as house:
         begun = house.clock.now_us()

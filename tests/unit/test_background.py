@@ -8,7 +8,7 @@ import anyio
 import numpy as np
 import pytest
 
-from bethink.embeddings import minilm_build
+from bethink.embeddings import fetch
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import EmbeddingsUnavailable, StorageError
@@ -81,12 +81,12 @@ async def test_an_embedding_model_that_comes_later_is_used_without_a_restart(
 ) -> None:
     fetched: list[int] = []
 
-    async def fetch(directory: Path, progress: object) -> None:
-        del directory, progress
+    async def fails(directory: Path, progress: object, *, model: str) -> None:
+        del directory, progress, model
         fetched.append(embeddings.looks)
         raise EmbeddingsUnavailable("There is no network.")
 
-    monkeypatch.setattr(minilm_build, "fetch_model", fetch)
+    monkeypatch.setattr(fetch, "fetch_model", fails)
     embeddings = LateEmbeddings()
     index = MemoryIndex()
     store = MemoryStore(index)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bethink.embeddings import minilm
-from bethink.embeddings.minilm import DIMENSIONS, MiniLmEmbeddings, MiniLmSession
+from bethink.embeddings import local
+from bethink.embeddings.local import LocalEmbeddings, LocalSession
+from bethink.embeddings.minilm import MINILM
 
 pytestmark = pytest.mark.anyio
 
@@ -26,20 +27,20 @@ class FakeSession:
     def embed_in_steps(self, texts: Sequence[str]) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
         for index, text in enumerate(texts):
             self.steps.append(text)
-            yield [index], np.zeros((1, DIMENSIONS), dtype=np.float32)
+            yield [index], np.zeros((1, MINILM.identity.dimensions), dtype=np.float32)
 
 
-def embedder(session: FakeSession) -> MiniLmEmbeddings:
-    made = MiniLmEmbeddings(Path())
-    made._session = cast("MiniLmSession", session)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+def embedder(session: FakeSession) -> LocalEmbeddings:
+    made = LocalEmbeddings(MINILM, Path())
+    made._session = cast("LocalSession", session)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     return made
 
 
 async def test_a_long_job_rests_behind_a_question_and_questions_do_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(minilm, "_QUIET_S", 60.0)
-    monkeypatch.setattr(minilm, "_LONGEST_REST_S", 60.0)
+    monkeypatch.setattr(local, "_QUIET_S", 60.0)
+    monkeypatch.setattr(local, "_LONGEST_REST_S", 60.0)
     session = FakeSession()
     embeddings = embedder(session)
     await embeddings.embed(["asked"])
@@ -52,8 +53,8 @@ async def test_a_long_job_rests_behind_a_question_and_questions_do_not(
 
 
 async def test_a_long_job_ends_however_many_questions_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minilm, "_QUIET_S", 60.0)
-    monkeypatch.setattr(minilm, "_LONGEST_REST_S", 0.0)
+    monkeypatch.setattr(local, "_QUIET_S", 60.0)
+    monkeypatch.setattr(local, "_LONGEST_REST_S", 0.0)
     session = FakeSession()
     embeddings = embedder(session)
     await embeddings.embed(["asked"])

@@ -49,11 +49,11 @@ def run_recall(
         EmbeddingsUnavailable: the embedding model is not there.
     """
     from bethink.bench.recall import measure_recall, read_dialogues
-    from bethink.embeddings.minilm import MiniLmEmbeddings
+    from bethink.embeddings.factory import embeddings_of
 
     dialogues = read_dialogues(path, form)
     with TemporaryDirectory(prefix="bethink-bench-") as directory:
-        measuring = measure_recall(dialogues, MiniLmEmbeddings(settings.models), Path(directory))
+        measuring = measure_recall(dialogues, embeddings_of(settings), Path(directory))
         rows, lines = asyncio.run(measuring)
     if output is not None:
         output.write_bytes(lines)

