@@ -1,4 +1,4 @@
-import { CodeFigure } from "./CodeFigure";
+import { CodeBlock } from "./CodeBlock";
 import { codeIn, entriesOf } from "./parts";
 
 type ArgumentsProps = { text: string; tool: string };
@@ -24,7 +24,7 @@ export function Arguments({ text, tool }: ArgumentsProps) {
           ))}
         </dl>
       )}
-      {code && <CodeFigure language={code.language} text={code.text} />}
+      {code && <CodeBlock language={code.language} text={code.text} />}
     </>
   );
 }

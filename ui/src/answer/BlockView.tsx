@@ -9,13 +9,15 @@ type BlockProps = {
   /** What is shown of a text. */
   textOf: (block: Extract<Block, { type: "text" }>) => string;
   toolsOf: (tools: readonly ToolPart[]) => ReactNode;
+  /** More of its words are on their way. */
+  grows: boolean;
 };
 
 /** One piece of an answer: its words, its reasoning, what was done for it, or what went less well. */
-export function BlockView({ block, textOf, toolsOf }: BlockProps) {
+export function BlockView({ block, textOf, toolsOf, grows }: BlockProps) {
   switch (block.type) {
     case "text":
-      return <LazyMarkdown text={textOf(block)} />;
+      return <LazyMarkdown text={textOf(block)} grows={grows} />;
     case "reasoning":
       return (
         <details className="reasoning">

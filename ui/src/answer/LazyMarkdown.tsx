@@ -1,14 +1,13 @@
 // The Markdown parser is half of the interface's weight: it comes after the page is there.
 import { lazy, Suspense } from "react";
+import type { MarkdownProps } from "./Markdown";
 
 const load = () => import("./Markdown");
 const AGAIN_MS = 300;
 const loadAgain = () => new Promise((done) => setTimeout(done, AGAIN_MS)).then(load);
 let prepared: ReturnType<typeof load> | undefined;
 
-interface Props {
-  text: string;
-}
+type Props = MarkdownProps;
 
 const Plain = ({ text }: Props) => <div className="md plain">{text}</div>;
 
@@ -25,10 +24,10 @@ export function prepareMarkdown(): void {
 }
 
 /** Text as Markdown; plain while the parser is on its way, and if it does not arrive. */
-export function LazyMarkdown({ text }: Props) {
+export function LazyMarkdown(props: Props) {
   return (
-    <Suspense fallback={<Plain text={text} />}>
-      <Markdown text={text} />
+    <Suspense fallback={<Plain {...props} />}>
+      <Markdown {...props} />
     </Suspense>
   );
 }

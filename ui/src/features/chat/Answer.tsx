@@ -56,6 +56,7 @@ export function Answer(props: AnswerProps) {
           key={block.key}
           block={block}
           textOf={(said) => (isLast(said, run) ? withMarks(said.text, run) : said.text)}
+          grows={running && block === run.parts.at(-1)}
           toolsOf={(tools) => <ToolGroup tools={tools} run={run.id} session={session} />}
         />
       ))}

@@ -37,6 +37,7 @@ export function AskAnswer(props: AnswerProps) {
           <BlockView
             key={block.key}
             block={block}
+            grows={running && block === run.parts.at(-1)}
             textOf={({ text }) => addressed(text, pages)}
             toolsOf={(tools) => <Steps tools={tools} />}
           />

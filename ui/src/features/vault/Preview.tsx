@@ -2,6 +2,7 @@
 import { memo, type ReactNode, useEffect, useMemo, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { remarkFormulas } from "../../answer/formulas";
 import { Abroad, pieces } from "../../answer/pieces";
 import { addressOfPicture } from "../../api/vault";
 import { t } from "../../i18n";
@@ -47,7 +48,7 @@ function linked(node: Node): void {
   for (const child of node.children) linked(child);
 }
 
-const plugins = [remarkGfm, () => linked];
+const plugins = [remarkGfm, remarkFormulas, () => linked];
 
 type Element = {
   type: string;
@@ -126,10 +127,6 @@ const components = (path: string, pages: Pages, onTick: (at: number) => void): C
     }
     return <Abroad href={href}>{children}</Abroad>;
   },
-  pre: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: wide code is scrolled with the keyboard
-    <pre tabIndex={0}>{children}</pre>
-  ),
 });
 
 type PreviewProps = {
