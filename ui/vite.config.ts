@@ -1,5 +1,6 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
+import { address, diagramFrame } from "./scripts/diagramFrame.mjs";
 import { base, pdfAssets } from "./scripts/pdfAssets.mjs";
 
 // The pages' own addresses that the interface also answers as data (`/settings`, `/tasks`, …):
@@ -18,9 +19,19 @@ const served = [
   ...shared,
 ];
 
+/** Every browser that runs the page reads WOFF2: the other two forms of KaTeX's fonts stay out of the build. */
+const woff2Alone = {
+  name: "woff2-alone",
+  enforce: "pre" as const,
+  transform: (code: string, id: string) =>
+    id.endsWith("katex.css")
+      ? code.replace(/,\s*url\([^)]+\)\s*format\("(?:woff|truetype)"\)/g, "")
+      : undefined,
+};
+
 export default defineConfig({
-  plugins: [react(), pdfAssets()],
-  define: { PDF_ASSETS: JSON.stringify(base) },
+  plugins: [react(), pdfAssets(), diagramFrame(), woff2Alone],
+  define: { PDF_ASSETS: JSON.stringify(base), DIAGRAM_FRAME: JSON.stringify(address) },
   worker: { format: "es" },
   build: {
     outDir: "../src/bethink/static",

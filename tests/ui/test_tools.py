@@ -193,7 +193,7 @@ def test_a_chart_that_code_plots_stands_in_the_answer(desk: Served, page: Page) 
     expect(table.get_by_role("cell", name="39")).to_be_visible()
     line = page.locator("details.tool")
     line.locator("summary").first.click()
-    expect(line.locator("figure.code")).to_contain_text("sales.plot.bar")
+    expect(line.locator("figure")).to_contain_text("sales.plot.bar")
     expect(line.locator("p.result")).to_contain_text("total 69")
     expect(line.get_by_text("from a program")).to_be_visible()
     assert faults(page) == []

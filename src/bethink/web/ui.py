@@ -21,6 +21,7 @@ from starlette.responses import FileResponse, PlainTextResponse
 from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
 
 from bethink.accounts.register import is_loopback
+from bethink.web.security.frames import FRAME_HEADERS
 
 if TYPE_CHECKING:
     import os
@@ -94,6 +95,8 @@ def _is_json(start: Message) -> bool:
 
 _PAGE = "index.html"
 _ASSETS = "/assets/"
+_FRAME = ".frame.html"
+"""How the names of documents end that the page shows in a frame: their scripts are others'."""
 _SHARED = frozenset({"settings", "vault", "documents", "tasks", "calendar", "schedules", "today", "prompts"})
 """First parts of addresses that are a room for a person's browser and data for a program."""
 
@@ -161,6 +164,8 @@ class Interface:
             if _wants_page(scope) and not path.startswith(_ASSETS):
                 return await self._page(scope)
             raise
+        if path.endswith(_FRAME):
+            response.headers.update(FRAME_HEADERS)
         is_hashed = path.startswith(_ASSETS)
         response.headers["cache-control"] = "public, max-age=31536000, immutable" if is_hashed else "no-cache"
         return response
