@@ -88,6 +88,15 @@ export function asProblem(error: unknown): Problem {
   return new Problem("unknown", "Something went wrong", message, 0);
 }
 
+export type ListQuery = {
+  limit?: number;
+  cursor?: string | null;
+  archived?: boolean;
+  trashed?: boolean;
+  pinned?: boolean;
+  needs_you?: boolean;
+  project?: string;
+};
 type Position = number | null | undefined;
 type MessagePage = { before?: Position; after?: Position; at?: Position };
 type Query = Record<string, string | number | boolean | null | undefined>;
@@ -164,7 +173,7 @@ export const api = {
     json<UserShown>("PATCH", `/users/${at(user)}`, patch),
   settings: () => json<Settings>("GET", "/settings"),
 
-  conversations: (query: { limit?: number; cursor?: string | null; archived?: boolean }) =>
+  conversations: (query: ListQuery) =>
     json<ConversationList>("GET", withQuery("/conversations", query)),
   /** Its newest messages, or those before, behind or around a position. */
   conversation: (id: string, page: MessagePage = {}) =>

@@ -96,6 +96,8 @@ export type {
 export type ForgetWanted = Pick<ForgetBody, "ids" | "query" | "all" | "kinds" | "conversations">;
 export type StopReason = RunDone["reason"];
 export type ConversationList = ConversationPage;
+/** A conversation as it is now; null if it is gone. */
+export type ConversationChange = { id: string; conversation: Conversation | null };
 export type OpenConversation = ConversationShown;
 export type StoredMessage = ConversationShown["messages"][number];
 export type WaitingCall = Waiting;

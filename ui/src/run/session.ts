@@ -82,6 +82,7 @@ export class Session {
     const { status } = this.store.get();
     const isRead = await this.#reading.read(at, this.#doubtful !== null);
     if (isRead) this.#settle();
+    if (isRead) this.#park();
     if (isRead && status !== "ready") void this.#advance();
   };
 
@@ -96,6 +97,40 @@ export class Session {
     if (status === "failed") await this.load();
     else if (status === "ready" && !running) await this.#reading.compare(true);
   };
+
+  /** Takes in that the conversation changed, here or elsewhere: what is said elsewhere is heard as it comes. */
+  heard = (now: Conversation): void => {
+    const { conversation: before, running, status } = this.store.get();
+    this.learn(now);
+    if (status !== "ready" || running) return;
+    const isSaid = now.message_count !== before?.message_count || now.branch !== before.branch;
+    const isAnswering = now.active_run !== before?.active_run || now.needs_you !== before.needs_you;
+    if (isSaid || isAnswering) void this.look();
+  };
+
+  /** What waits, as it can be kept: with the files that are there. */
+  get waiting(): readonly Said[] {
+    return this.store
+      .get()
+      .queue.map(({ text, waits, files }) => ({ text, files: [...files, ...this.uploads.those(waits)] }));
+  }
+
+  /** Has messages wait that waited before the page was loaded anew. */
+  waitAgain = (said: readonly Said[]): void => {
+    if (this.store.get().queue.length) return;
+    this.store.change({ queue: said.map((each) => ({ ...each, waits: [] })) });
+    this.#park();
+    void this.#advance();
+  };
+
+  /** What waits behind an answer that did not end well does not go by itself, also where that was read. */
+  #park(): void {
+    const { queue, running, status, turns } = this.store.get();
+    const end = turns.at(-1)?.run.end ?? "answered";
+    if (queue.length && !running && status === "ready" && end !== "answered") {
+      this.store.change({ parked: true });
+    }
+  }
 
   loadOlder = (): Promise<void> => loadOlder(this.store);
   loadNewer = async (): Promise<void> => {
@@ -121,7 +156,7 @@ export class Session {
   /** Sends at once, or behind what waits already, once what is before it is there: the past, an answer, its files. */
   send = async (text: string): Promise<void> => {
     const { running, queue, parked } = this.store.get();
-    const next = { text, waits: this.uploads.claim() };
+    const next = { text, waits: this.uploads.claim(), files: [] };
     this.store.change({ queue: [...queue, next], parked: parked && running });
     await this.#advance();
   };
@@ -132,9 +167,9 @@ export class Session {
     void this.#advance();
   };
 
-  async #send({ text, waits }: Queued): Promise<void> {
+  async #send({ text, waits, files }: Queued): Promise<void> {
     this.store.change({ running: true });
-    const said = { text, files: this.uploads.take(waits) };
+    const said = { text, files: [...files, ...this.uploads.take(waits)] };
     this.sizes.know(said.files);
     const { from, newer, turns } = this.store.get();
     const behind = turns.find(({ key }) => key === from);
@@ -359,11 +394,29 @@ export class Session {
     }
   }
 
+  /** Another page was first: the message waits behind what is being answered there, before all others. */
+  async #wait({ text, files }: Said): Promise<void> {
+    const { turns, queue } = this.store.get();
+    this.store.change({
+      turns: turns.slice(0, -1),
+      queue: [{ text, files, waits: [] }, ...queue],
+      running: false,
+      stopping: false,
+      link: "idle",
+    });
+    await this.load();
+    await this.#advance();
+  }
+
   /** What the server has is the truth: it says whether a message of which we heard nothing arrived. */
   async #broken(error: unknown, following: Following, signal: AbortSignal): Promise<void> {
     const problem = asProblem(error);
     const began = Boolean(this.store.get().turns.at(-1)?.run.id);
     const { said, place } = "run" in following ? { said: null } : following;
+    if (said && !began && !place && problem.code === "busy") {
+      await this.#wait(said);
+      return;
+    }
     if (said && !began && problem.code !== "cut") {
       this.#unsent(problem, said, place);
       return;

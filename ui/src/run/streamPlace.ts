@@ -1,7 +1,7 @@
 // A browser has six connections to a server for all of its tabs (HTTP/1.1): so many of them may be answers that
-// stream. A tab without a place looks in on its answer now and then, and nothing that is clicked has to wait.
+// stream, beside what tells of notices, conversations and the vault. A tab without a place looks in on its answer now and then, and nothing that is clicked has to wait.
 
-const PLACES = 3;
+const PLACES = 2;
 
 /** A place among all tabs; null when all are taken. Gives what leaves it; a tab that is gone has left. */
 export async function streamPlace(): Promise<(() => void) | null> {

@@ -69,6 +69,10 @@ export class Uploads {
   areThere = (keys: readonly number[]): boolean =>
     this.store.get().every(({ key, file }) => file || !keys.includes(key));
 
+  /** The files with these keys that are there. */
+  those = (keys: readonly number[]): SentFile[] =>
+    this.store.get().flatMap(({ key, file }) => (file && keys.includes(key) ? [file] : []));
+
   /** The files with these keys that are there; they are a message's from now on. */
   take = (keys: readonly number[]): SentFile[] => {
     const mine = this.store.get().filter(({ key }) => keys.includes(key));

@@ -8,8 +8,11 @@ import type { SentFile } from "./uploads";
 
 /** A message as it is sent. */
 export type Said = { text: string; files: readonly SentFile[] };
-/** A message that waits for the present answer's end, and for files by the keys of their uploads. */
-export type Queued = { text: string; waits: readonly number[] };
+/**
+ * A message that waits for the present answer's end, and for files by the keys of their uploads; `files` are
+ * those that are there already.
+ */
+export type Queued = { text: string; waits: readonly number[]; files: readonly SentFile[] };
 /** `unsent` says why a message did not get through, what it was and where it was to stand. */
 export type ShownTurn = Turn & { unsent?: { problem: Problem; said: Said; place?: Place } };
 

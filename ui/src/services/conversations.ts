@@ -1,19 +1,25 @@
-// The list of conversations, newest first, a page at a time.
-import { api, asProblem, type Problem } from "../api/client";
+// The list of conversations, newest first, a page at a time, with the projects that they belong to.
+import { api, asProblem, type ListQuery, type Problem } from "../api/client";
+import { type Project, type ProjectDraft, type ProjectPatch, projectsApi } from "../api/projects";
 import type { Conversation, ConversationPatch } from "../api/types";
 import { Store } from "./store";
 
+/** Which of them are listed: those in use, put away, or thrown away. */
+export type Place = "list" | "archive" | "trash";
+
 export type ConversationList = {
   items: readonly Conversation[];
+  projects: readonly Project[];
   cursor: string | null;
   /** How many there are, also those that are not read yet. */
   total: number;
-  archived: boolean;
+  place: Place;
   loaded: boolean;
   loading: boolean;
   problem: Problem | null;
 };
 
+const PAGE = 50;
 const newestFirst = (a: Conversation, b: Conversation) => b.updated_at.localeCompare(a.updated_at);
 
 function merged(known: readonly Conversation[], fresh: readonly Conversation[]) {
@@ -23,13 +29,20 @@ function merged(known: readonly Conversation[], fresh: readonly Conversation[]) 
 
 const nothing: ConversationList = {
   items: [],
+  projects: [],
   cursor: null,
   total: 0,
-  archived: false,
+  place: "list",
   loaded: false,
   loading: false,
   problem: null,
 };
+
+export const placeOf = (conversation: Conversation): Place =>
+  conversation.trashed_at ? "trash" : conversation.archived ? "archive" : "list";
+
+const asked = (place: Place): ListQuery =>
+  place === "trash" ? { trashed: true } : { archived: place === "archive" };
 
 export class ConversationsService {
   readonly store = new Store<ConversationList>(nothing);
@@ -43,15 +56,19 @@ export class ConversationsService {
   refresh = async (): Promise<void> => {
     this.#asked += 1;
     const mine = this.#asked;
-    const { archived } = this.store.get();
+    const { place } = this.store.get();
     this.store.change({ loading: true });
     try {
-      const page = await this.#current(() => api.conversations({ limit: 50, archived }));
+      const page = await this.#current(() =>
+        api.conversations({ limit: PAGE, ...asked(place) }),
+      );
       if (mine !== this.#asked) return;
       const now = this.store.get();
       const oldest = page.items.at(-1)?.updated_at ?? "";
-      const kept = page.cursor ? now.items.filter((each) => each.updated_at < oldest) : [];
-      const cursor = kept.length ? now.cursor : page.cursor;
+      const kept = page.cursor
+        ? now.items.filter((each) => each.updated_at < oldest)
+        : [];
+      const cursor = kept.some((each) => !each.pinned) ? now.cursor : page.cursor;
       const items = merged(kept, page.items);
       const { total } = page;
       this.store.change({ items, cursor, total, loaded: true, loading: false, problem: null });
@@ -63,13 +80,43 @@ export class ConversationsService {
     }
   };
 
+  /** Reads what stands before all others, however long ago it was used: pinned ones, those that need an answer, and projects. */
+  refreshFirst = async (): Promise<void> => {
+    try {
+      const [pinned, needing, { items: projects }] = await Promise.all([
+        this.#current(() => api.conversations({ limit: PAGE, pinned: true })),
+        this.#current(() => api.conversations({ limit: PAGE, needs_you: true })),
+        projectsApi.list(),
+      ]);
+      this.store.change({ projects });
+      if (this.store.get().place !== "list") return;
+      const first = [...pinned.items, ...needing.items.filter((each) => placeOf(each) === "list")];
+      this.store.change({ items: merged(this.store.get().items, first) });
+    } catch {
+      // They come with the next look; the list itself tells of a failure.
+    }
+  };
+
+  /** Reads the newest conversations of a project. */
+  readProject = async (project: string): Promise<void> => {
+    try {
+      const page = await this.#current(() => api.conversations({ limit: PAGE, project }));
+      if (this.store.get().place !== "list") return;
+      this.store.change({ items: merged(this.store.get().items, page.items) });
+    } catch {
+      // What is known of it stays shown.
+    }
+  };
+
   more = async (): Promise<void> => {
-    const { cursor, archived, loading } = this.store.get();
+    const { cursor, place, loading } = this.store.get();
     if (!cursor || loading) return;
     this.store.change({ loading: true, problem: null });
-    const isShown = () => this.store.get().archived === archived;
+    const isShown = () => this.store.get().place === place;
     try {
-      const page = await this.#current(() => api.conversations({ limit: 50, cursor, archived }));
+      const page = await this.#current(() =>
+        api.conversations({ limit: PAGE, cursor, ...asked(place) }),
+      );
       if (!isShown()) return;
       const now = this.store.get();
       // What was read since is newer, and so is the way on from there.
@@ -89,10 +136,12 @@ export class ConversationsService {
     }
   }
 
-  show = (archived: boolean): void => {
-    if (archived === this.store.get().archived) return;
-    this.store.change({ ...nothing, archived });
+  show = (place: Place): void => {
+    const { place: before, projects } = this.store.get();
+    if (place === before) return;
+    this.store.change({ ...nothing, place, projects });
     void this.refresh();
+    if (place === "list") void this.refreshFirst();
   };
 
   /** Called before a conversation is read: gives what takes the answer in, if nothing was changed since. */
@@ -108,9 +157,9 @@ export class ConversationsService {
   put = (conversation: Conversation): void => {
     if (conversation.temporary) return;
     this.#changed += 1;
-    const { items, archived, total } = this.store.get();
+    const { items, place, total } = this.store.get();
     const others = items.filter((each) => each.id !== conversation.id);
-    const mine = conversation.archived === archived ? [conversation] : [];
+    const mine = placeOf(conversation) === place ? [conversation] : [];
     // Gone from this list is known for sure; new to it may be one of a page that is not read yet.
     const gone = Math.min(0, others.length + mine.length - items.length);
     this.store.change({ items: merged(others, mine), total: total + gone });
@@ -124,9 +173,34 @@ export class ConversationsService {
 
   remove = async (id: string): Promise<void> => {
     await api.deleteConversation(id);
+    this.gone(id);
+  };
+
+  /** Takes in that a conversation is not there any more. */
+  gone = (id: string): void => {
     this.#changed += 1;
     const { items, total } = this.store.get();
     const left = items.filter((each) => each.id !== id);
     this.store.change({ items: left, total: total + left.length - items.length });
+  };
+
+  makeProject = async (draft: ProjectDraft): Promise<Project> => {
+    const project = await projectsApi.create(draft);
+    this.store.change({ projects: [...this.store.get().projects, project] });
+    return project;
+  };
+
+  changeProject = async (id: string, patch: ProjectPatch): Promise<Project> => {
+    const project = await projectsApi.change(id, patch);
+    const { projects } = this.store.get();
+    this.store.change({ projects: projects.map((each) => (each.id === id ? project : each)) });
+    return project;
+  };
+
+  removeProject = async (id: string): Promise<void> => {
+    await projectsApi.remove(id);
+    const { projects } = this.store.get();
+    this.store.change({ projects: projects.filter((each) => each.id !== id) });
+    await this.refresh();
   };
 }

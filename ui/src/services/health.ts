@@ -9,10 +9,13 @@ export type Vitals = {
   health: Health | null;
   settings: Settings | null;
   since: number | null;
+  /** It was away, and answers again since a moment. */
+  isBack: boolean;
 };
 
 const EVERY_MS = 30_000;
 const WHEN_LOST_MS = 2000;
+const BACK_MS = 4000;
 
 export class HealthService {
   readonly store = new Store<Vitals>({
@@ -20,6 +23,7 @@ export class HealthService {
     health: null,
     settings: null,
     since: null,
+    isBack: false,
   });
   /** Only the answer to the last question counts. */
   #asked = 0;
@@ -28,7 +32,8 @@ export class HealthService {
   start(): void {
     const soon = () => document.visibilityState === "visible" && this.check();
     addEventListener("online", soon);
-    addEventListener("offline", () => this.lost());
+    // A server on this machine is there without a network, too.
+    addEventListener("offline", () => void this.check());
     addEventListener(CONNECTION_LOST, () => void this.check());
     document.addEventListener("visibilitychange", soon);
     void this.check();
@@ -47,7 +52,8 @@ export class HealthService {
       ]);
       if (mine === this.#asked) {
         const isBack = !this.store.get().reachable;
-        this.store.set({ reachable: true, health, settings, since: null });
+        this.store.change({ reachable: true, health, settings, since: null });
+        if (isBack) this.#tellBack();
         if (isBack) dispatchEvent(new Event(CONNECTION_BACK));
       }
     } catch (error) {
@@ -56,6 +62,12 @@ export class HealthService {
     if (mine !== this.#asked) return;
     if (document.visibilityState === "visible") this.#later();
   };
+
+  /** For some seconds, the page says that the server is there again. */
+  #tellBack(): void {
+    this.store.change({ isBack: true });
+    setTimeout(() => this.store.change({ isBack: false }), BACK_MS);
+  }
 
   lost = (): void => {
     // What answered before tells nothing of now.

@@ -1,6 +1,7 @@
 // The conversations that are open in this page, each with its running answer.
 import type { Conversation } from "../api/types";
 import { Session, type SessionHooks, type SessionStart } from "../run/session";
+import type { Said } from "../run/view";
 import type { KeptWords } from "./keptWords";
 import { addressOfChat } from "./router";
 
@@ -10,6 +11,8 @@ const KEPT = 12;
 const addressOfNew = (temporary = false) => (temporary ? "/temporary" : "/");
 const placeOf = ({ id, store }: Session) =>
   id === null ? addressOfNew(store.get().begin.temporary) : addressOfChat(id);
+
+const queueOf = (session: Session) => `${placeOf(session)} queue`;
 
 export class SessionsService {
   #open = new Map<string, Session>();
@@ -46,6 +49,21 @@ export class SessionsService {
     this.#open.get(conversation.id)?.learn(conversation);
   }
 
+  /** Takes in what changed of a conversation, here or elsewhere. */
+  heard(conversation: Conversation): void {
+    this.#open.get(conversation.id)?.heard(conversation);
+  }
+
+  /** A conversation is not there any more. */
+  lost(id: string): void {
+    void this.#open.get(id)?.load();
+  }
+
+  /** Has all open conversations take in what was said elsewhere. */
+  look(): void {
+    for (const session of this.#open.values()) void session.look();
+  }
+
   /** Reads a conversation anew that is open, around a position. */
   async read(id: string, at: number): Promise<void> {
     await this.#open.get(id)?.load(at);
@@ -58,6 +76,7 @@ export class SessionsService {
 
   forget(id: string): void {
     this.#words.keep(addressOfChat(id), "");
+    this.#words.keep(`${addressOfChat(id)} queue`, "");
     this.#open.get(id)?.close();
     this.#open.delete(id);
   }
@@ -83,12 +102,20 @@ export class SessionsService {
       this.#open.set(created, session);
       this.#drafts.delete(start.temporary ?? false);
       this.#words.keep(addressOfNew(start.temporary), "");
+      this.#words.keep(`${addressOfNew(start.temporary)} queue`, "");
       this.#keep(session);
+      this.#keepQueue(session);
       this.#hooks.onCreated(created, temporary);
     };
     const session: Session = new Session(id, { ...this.#hooks, onCreated }, start);
     this.#take(session);
     session.draft.subscribe(() => this.#keep(session));
+    let queue = session.store.get().queue;
+    session.store.subscribe(() => {
+      if (session.store.get().queue === queue) return;
+      queue = session.store.get().queue;
+      this.#keepQueue(session);
+    });
     return session;
   }
 
@@ -96,10 +123,18 @@ export class SessionsService {
     this.#words.keep(placeOf(session), session.draft.get());
   }
 
+  /** What waits is kept over a reload, with the files that are there already. */
+  #keepQueue(session: Session): void {
+    const waiting = session.waiting;
+    this.#words.keep(queueOf(session), waiting.length ? JSON.stringify(waiting) : "");
+  }
+
   /** Gives a conversation the words that are kept of it; what is being typed already is newer. */
   #take(session: Session): void {
     if (session.draft.get()) this.#keep(session);
     else session.draft.set(this.#words.find(placeOf(session)));
+    const kept = this.#words.find(queueOf(session));
+    if (kept) session.waitAgain(JSON.parse(kept) as Said[]);
   }
 
   #drop(shown: string): void {

@@ -16,6 +16,9 @@ export type SourceHooks = {
   onTold: (told: Told) => void;
 };
 
+/** After so long a stream is asked for again that was refused. */
+const AGAIN_MS = 5000;
+
 export class SharedSource {
   /** It is heard what the stream tells, here or by another tab. */
   isOpen = false;
@@ -65,6 +68,8 @@ export class SharedSource {
       this.isOpen = false;
       this.#say({ kind: "lost" });
       dispatchEvent(new Event(CONNECTION_LOST));
+      // An answer that is no stream ends it for good: a proxy's, or the server's while it starts.
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.#read(), AGAIN_MS);
     };
     source.onmessage = ({ data, lastEventId }) => {
       const told = { data, after: this.#after };
@@ -78,8 +83,10 @@ export class SharedSource {
     if (said.kind === "asked") {
       if (this.#source && this.isOpen) this.#say({ kind: "open" });
     } else if (this.#source) return;
-    else if (said.kind === "lost") this.isOpen = false;
-    else {
+    else if (said.kind === "lost") {
+      this.isOpen = false;
+      dispatchEvent(new Event(CONNECTION_LOST));
+    } else {
       if (!this.isOpen) this.#hooks.onOpen();
       this.isOpen = true;
       if (said.kind === "told") this.#hooks.onTold(said);
