@@ -15,6 +15,7 @@ import { DocumentUploads } from "./services/documentUploads";
 import { HealthService } from "./services/health";
 import { BrowserFiles } from "./services/keptFiles";
 import { KeptWords } from "./services/keptWords";
+import { LiveConversations } from "./services/live";
 import { LookService } from "./services/look";
 import { News } from "./services/news";
 import { Notices } from "./services/notices";
@@ -40,6 +41,7 @@ const conversations = new ConversationsService();
 const memoryNews = new News();
 const documentNews = new News();
 const plannerNews = new News();
+const live = new LiveConversations({ conversations, sessions: () => services.sessions, router });
 const documentUploads = new DocumentUploads({
   api: () => import("./api/documents").then(({ uploadsApi }) => uploadsApi),
   kept: new BrowserFiles(() => account.ready.then(owner)),
@@ -53,6 +55,7 @@ account.start(health.store);
 account.leaving.hear(() => services.sessions.forgetWords());
 account.leaving.hear(documentUploads.forget);
 account.leaving.hear(notices.stop);
+account.leaving.hear(live.stop);
 const owner = () => account.session.get()?.user?.id ?? "";
 const words = new KeptWords(sessionStorage, owner, account.ready);
 const hooks: SessionHooks = {
@@ -86,7 +89,9 @@ const services: Services = {
 };
 void account.ready.then(() => {
   const session = account.session.get();
-  if (session && (!session.needed || session.user)) notices.start();
+  if (!session || (session.needed && !session.user)) return;
+  notices.start();
+  live.start();
 });
 services.health.start();
 services.keys.start();

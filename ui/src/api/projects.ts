@@ -1,10 +1,5 @@
 // What conversations belong to, and what of them is shown to others.
-import type {
-  ProjectDraft,
-  ProjectList,
-  ProjectPatch,
-  ProjectShown,
-} from "../contract/openapi";
+import type { ProjectDraft, ProjectList, ProjectPatch, ProjectShown } from "../contract/openapi";
 import { json } from "./client";
 
 export type Project = ProjectShown;

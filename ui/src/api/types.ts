@@ -1,6 +1,7 @@
 // The shapes of the server's API under the names that the interface uses. Times are ISO 8601 in UTC.
 import type {
   CallShown,
+  Conversation,
   ConversationPage,
   ConversationShown,
   ForgetBody,

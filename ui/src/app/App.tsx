@@ -93,7 +93,7 @@ export function App() {
     router.go("/temporary");
   });
   useEffect(() => {
-    document.title = name && route.room !== "chat" ? `${name} · Bethink` : "Bethink";
+    if (route.room !== "chat") document.title = name ? `${name} · Bethink` : "Bethink";
   }, [name, route.room]);
   useEffect(() => {
     if (account.tookIn() && document.activeElement === document.body) {

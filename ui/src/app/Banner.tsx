@@ -27,7 +27,10 @@ export function Banner() {
       <span>
         {isOffline
           ? t("This device is offline since {at}. Nothing that was saved is lost.", { at })
-          : t("Bethink is not responding since {at}. Reconnecting. Nothing that was saved is lost.", { at })}
+          : t(
+              "Bethink is not responding since {at}. Reconnecting. Nothing that was saved is lost.",
+              { at },
+            )}
       </span>
       <Button onClick={() => void health.check()}>{t("Try now")}</Button>
     </div>

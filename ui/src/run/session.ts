@@ -110,9 +110,10 @@ export class Session {
 
   /** What waits, as it can be kept: with the files that are there. */
   get waiting(): readonly Said[] {
-    return this.store
-      .get()
-      .queue.map(({ text, waits, files }) => ({ text, files: [...files, ...this.uploads.those(waits)] }));
+    return this.store.get().queue.map(({ text, waits, files }) => ({
+      text,
+      files: [...files, ...this.uploads.those(waits)],
+    }));
   }
 
   /** Has messages wait that waited before the page was loaded anew. */
@@ -295,6 +296,10 @@ export class Session {
       void this.#live({ run, after: this.#places.get(run) ?? null });
     }
   };
+
+  /** Has what is not begun yet begin in a project. */
+  beginIn = (project: string | null): void =>
+    this.store.change({ begin: { ...this.store.get().begin, project } });
 
   /** Has the next answers come from another model, or under other instructions. */
   settle = async (chosen: Chosen): Promise<void> => {

@@ -113,7 +113,7 @@ test("older pages are put behind what is shown when they arrive, and not behind 
   service.store.change({ cursor: "next" });
   void service.more();
   const ofOthers = asked();
-  service.show(true);
+  service.show("archive");
   await asked()(page([conversation("z", 9, { archived: true })]));
   await ofOthers(page([conversation("a", 10)]));
   expect(shown(service)).toEqual(["z"]);

@@ -59,15 +59,11 @@ export class ConversationsService {
     const { place } = this.store.get();
     this.store.change({ loading: true });
     try {
-      const page = await this.#current(() =>
-        api.conversations({ limit: PAGE, ...asked(place) }),
-      );
+      const page = await this.#current(() => api.conversations({ limit: PAGE, ...asked(place) }));
       if (mine !== this.#asked) return;
       const now = this.store.get();
       const oldest = page.items.at(-1)?.updated_at ?? "";
-      const kept = page.cursor
-        ? now.items.filter((each) => each.updated_at < oldest)
-        : [];
+      const kept = page.cursor ? now.items.filter((each) => each.updated_at < oldest) : [];
       const cursor = kept.some((each) => !each.pinned) ? now.cursor : page.cursor;
       const items = merged(kept, page.items);
       const { total } = page;

@@ -77,7 +77,8 @@ export class LiveConversations {
   #note({ id, title }: Conversation, what: Exclude<Turned, null>): void {
     if (document.visibilityState === "visible" || !("Notification" in globalThis)) return;
     if (Notification.permission !== "granted") return;
-    const body = what === "answered" ? t("The answer is complete.") : t("Waiting for your decision.");
+    const body =
+      what === "answered" ? t("The answer is complete.") : t("Waiting for your decision.");
     const note = new Notification(title, { body, tag: `bethink ${id} ${what}` });
     note.onclick = () => {
       focus();

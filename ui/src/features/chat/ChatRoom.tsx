@@ -7,7 +7,7 @@ import { useStore } from "../../services/store";
 import { useReturn } from "../../services/useReturn";
 import { ChatPage } from "./ChatPage";
 import { ContextPanel } from "./ContextPanel";
-import { ConversationNav } from "./ConversationNav";
+import { ConversationNav } from "./list/ConversationNav";
 
 type ChatRoomProps = {
   conversation: string | null;

@@ -1,26 +1,85 @@
 import { api } from "../../api/client";
-import type { FoundMessage } from "../../api/types";
+import type { ConversationPatch, FoundMessage } from "../../api/types";
+import { t } from "../../i18n";
 import { useApp } from "../../services/context";
 import { addressOfChat, routeOf } from "../../services/router";
 
 type Place = Pick<FoundMessage, "conversation" | "position" | "branch" | "active">;
 
-/** What can be done to a conversation, with its receipts. */
+/** What can be done to conversations, one or several, with its receipts. */
 export function useConversationActions() {
   const { conversations, router, sessions, toasts } = useApp();
-  const leave = (id: string) => {
+  const leave = (ids: readonly string[]) => {
     const route = routeOf(router.path.get());
-    if (route.room === "chat" && route.conversation === id) router.go("/");
+    if (route.room === "chat" && ids.includes(route.conversation ?? "")) router.go("/");
   };
-  const setArchived = async (id: string, archived: boolean) => {
-    try {
-      sessions.learn(await conversations.change(id, { archived }));
-      const undo = { label: "Undo", run: () => void setArchived(id, !archived) };
-      toasts.show(archived ? "Conversation archived" : "Conversation restored to the list", undo);
-      if (archived) leave(id);
-    } catch (error) {
-      toasts.fault(error);
-    }
+  /** Changes all of them; says what was done, and takes it back with `back`. */
+  const changeAll = async (
+    ids: readonly string[],
+    patch: ConversationPatch,
+    said?: string,
+    back?: () => Promise<void>,
+  ) => {
+    const outcomes = await Promise.allSettled(
+      ids.map(async (id) => sessions.learn(await conversations.change(id, patch))),
+    );
+    const failed = outcomes.find((each) => each.status === "rejected");
+    if (failed) toasts.fault(failed.reason);
+    else if (said) toasts.show(said, back && { label: t("Undo"), run: () => void back() });
+    return !failed;
+  };
+  const archiveAll = async (ids: readonly string[], archived: boolean): Promise<void> => {
+    const count = ids.length;
+    const said = archived
+      ? t("{count, plural, one {Conversation archived} other {# conversations archived}}", {
+          count,
+        })
+      : t("{count, plural, one {Conversation restored} other {# conversations restored}}", {
+          count,
+        });
+    const done = await changeAll(ids, { archived }, said, () => archiveAll(ids, !archived));
+    if (done && archived) leave(ids);
+  };
+  const trashAll = async (ids: readonly string[], trashed: boolean): Promise<void> => {
+    const count = ids.length;
+    const put = conversations.store.get().items.filter(({ id }) => ids.includes(id));
+    const archived = put.filter((each) => each.archived).map(({ id }) => id);
+    const said = trashed
+      ? t(
+          "{count, plural, one {Conversation moved to the trash} other {# conversations moved to the trash}}",
+          {
+            count,
+          },
+        )
+      : t("{count, plural, one {Conversation restored} other {# conversations restored}}", {
+          count,
+        });
+    const back = async () => {
+      await trashAll(ids, !trashed);
+      if (trashed && archived.length) await changeAll(archived, { archived: true });
+    };
+    const done = await changeAll(ids, { trashed }, said, back);
+    if (done && trashed) leave(ids);
+  };
+  const moveAll = async (ids: readonly string[], project: string | null): Promise<void> => {
+    const count = ids.length;
+    const known = conversations.store.get();
+    const name = known.projects.find(({ id }) => id === project)?.name ?? project ?? "";
+    const before = known.items.filter(({ id }) => ids.includes(id));
+    const said = project
+      ? t("{count, plural, one {Moved to {name}} other {# conversations moved to {name}}}", {
+          count,
+          name,
+        })
+      : t(
+          "{count, plural, one {Moved out of its project} other {# conversations moved out of their projects}}",
+          {
+            count,
+          },
+        );
+    await changeAll(ids, { project }, said, async () => {
+      for (const each of before) await changeAll([each.id], { project: each.project });
+    });
   };
   return {
     /** Opens a message that was found; one of another branch has that branch shown. */
@@ -30,7 +89,7 @@ export function useConversationActions() {
         if (!active) {
           await api.patchConversation(conversation, { branch });
           await sessions.read(conversation, position);
-          toasts.show("Showing an earlier version of the conversation");
+          toasts.show(t("Showing an earlier version of the conversation"));
         }
         const address = addressOfChat(conversation, position);
         // It may be the address already, and its reader elsewhere on the page.
@@ -40,21 +99,29 @@ export function useConversationActions() {
         toasts.fault(error);
       }
     },
-    archive: (id: string) => void setArchived(id, !conversations.store.get().archived),
-    setArchived,
-    rename: async (id: string, title: string) => {
-      try {
-        sessions.learn(await conversations.change(id, { title }));
-      } catch (error) {
-        toasts.fault(error);
-      }
+    archiveAll,
+    trashAll,
+    moveAll,
+    pinAll: async (ids: readonly string[], pinned: boolean) => {
+      await changeAll(ids, { pinned });
     },
-    remove: async (id: string) => {
+    setArchived: (id: string, archived: boolean) => archiveAll([id], archived),
+    setUnread: (id: string, unread: boolean) => changeAll([id], { unread }),
+    rename: (id: string, title: string) => changeAll([id], { title }),
+    /** Deletes conversations for good. */
+    removeAll: async (ids: readonly string[]): Promise<void> => {
       try {
-        await conversations.remove(id);
-        sessions.forget(id);
-        leave(id);
-        toasts.show("Conversation deleted");
+        for (const id of ids) {
+          await conversations.remove(id);
+          sessions.forget(id);
+        }
+        leave(ids);
+        const count = ids.length;
+        toasts.show(
+          t("{count, plural, one {Conversation deleted} other {# conversations deleted}}", {
+            count,
+          }),
+        );
       } catch (error) {
         toasts.fault(error);
       }
