@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bethink import calendar, conversations, memory, people, projects, prompts, schedules, tasks
+from bethink import calendar, conversations, memory, people, projects, prompts, schedules, shares, tasks
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, RUNS, THREADS, TOOL_USES
 from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
@@ -97,6 +97,7 @@ FEATURES: Final = (
     calendar.FEATURE,
     schedules.FEATURE,
     prompts.FEATURE,
+    shares.FEATURE,
     CALENDAR_SYNC,
     Feature(
         name="web",

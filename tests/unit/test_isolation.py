@@ -64,7 +64,14 @@ PUSH_KEYS = {
     "auth": "BTBZMqHH6r4Tts7J_aSIgg",
 }
 """Of RFC 8291, section 5."""
-OPEN = {"GET /health", "GET /session", "POST /session", "GET /calendar/feed/{token}.ics"}
+OPEN = {
+    "GET /health",
+    "GET /session",
+    "POST /session",
+    "GET /calendar/feed/{token}.ics",
+    "GET /share/{token}",
+    "GET /share/{token}/files/{file}",
+}
 """What strangers may ask."""
 MADE_UP = {
     "PUT /tools/{tool}/rule",  # a tool's name, the same for all: the rule is Bob's own
@@ -166,9 +173,11 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     feed = await made("/calendar/feeds", json={"name": SECRET})
     await house.app.ports.store.commit(ann.id, calendar_records())
     part = await made("/documents/uploads", json={"name": f"{SECRET}.md", "size": 9})
+    share = await made(f"/conversations/{conversation}/shares", json={})
     ids = {
         "path": path,
         "project": project["id"],
+        "share": share["id"],
         "base": base["id"],
         "collection": base["id"],
         "folder": "01a20adb-78aa-7000-bcc3-77e11e56ff67",
@@ -238,6 +247,7 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /conversations/{conversation}/files": {"files": {"file": ("a.txt", b"a", "text/plain")}},
         "POST /conversations": {"json": {}},
         "POST /projects": {"json": {"name": "Bob's"}},
+        "POST /conversations/{conversation}/shares": {"json": {}},
         "PATCH /projects/{project}": {"json": {"name": "Bob's"}},
         "POST /conversations/{conversation}/branch": {"json": {"message": ids["message"]}},
         "POST /v1/chat/completions": {

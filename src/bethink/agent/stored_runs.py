@@ -28,6 +28,7 @@ from bethink.forgetting.announcements import ForgetBarrier
 from bethink.masking import restored
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, tokens_of
 from bethink.principal import Principal
+from bethink.shares import removal as shares_removal
 from bethink.store import DeleteAll, Put, Scan, items_of, owners_of, pages_of, records_of, retry_conflicts
 from bethink.telemetry import log, recorded
 
@@ -412,6 +413,7 @@ class StoredRuns:
             DeleteAll(THREADS, {"conversation": conversation}),
             *removal(conversation),
             files_removal(conversation),
+            *shares_removal(conversation),
         ]
         await self.conversations.store.commit(principal.owner, dropped)
         await self.conversations.announce(principal.owner, conversation)
