@@ -42,7 +42,7 @@ def test_a_temporary_chat_is_marked_and_listed_nowhere(served: Served, new_page:
     page.locator(".chat-head").get_by_role("button", name=re.compile("More for")).click()
     expect(page.get_by_role("menuitem", name="Archive")).to_have_count(0)
     page.get_by_role("menuitem", name="Delete").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete for good", exact=True).click()
     expect(page).to_have_url(f"{served.url}/")
 
 

@@ -30,7 +30,9 @@ const OPEN = "bethink.projects";
 /** Which projects show their conversations, kept on this device. */
 function useOpenProjects() {
   const { conversations } = useApp();
-  const [open, setOpen] = useState(() => new Set(remembered<string[]>(OPEN, [])));
+  const [open, setOpen] = useState(
+    () => new Set(remembered<{ ids: string[] }>(OPEN, { ids: [] }).ids),
+  );
   useEffect(() => {
     for (const id of open) void conversations.readProject(id);
   }, [open, conversations]);
@@ -38,7 +40,7 @@ function useOpenProjects() {
     setOpen((before) => {
       const next = new Set(before);
       if (!next.delete(id)) next.add(id);
-      remember(OPEN, [...next]);
+      remember(OPEN, { ids: [...next] });
       return next;
     });
   }, []);
