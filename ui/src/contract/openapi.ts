@@ -360,6 +360,8 @@ export type NewPushSubscription = { endpoint: string; keys: PushKeys };
 
 export type NewSchedule = { action?: "remind" | "run" | "watch" | null; budget_tokens?: number | null; channels?: readonly ("page" | "push" | "email" | "webhook")[] | null; conversation?: string; missed?: "once" | "skip" | null; paused?: boolean | null; text?: string; title?: string | null; url?: string | null; when: string; zone?: string | null };
 
+export type NewShare = { days?: number | null; files?: boolean; memories?: boolean };
+
 export type NoticeList = { cursor: string | null; items: readonly NoticeShown[] };
 
 export type NoticeShown = { at: string; conversation: string; id: string; kind: "reminder" | "result" | "trouble"; link: string; schedule: string; seen_at: string | null; text: string; title: string; untrusted: boolean };
@@ -483,6 +485,16 @@ export type SettingsBody = Record<string, unknown>;
 export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; groups: readonly GroupShown[]; memory_agent: string; model: string | null; model_help: string; models: readonly string[]; pending_restart: readonly string[]; recall_limit: number; settings: readonly SettingShown[]; time_zone: string; tools_enabled: boolean; version: string };
 
 export type ShareDraft = { writes?: boolean };
+
+export type ShareList = { items: readonly ShareShown[] };
+
+export type ShareShown = { conversation: string; created_at: string; expires_at: string | null; has_files: boolean; has_memories: boolean; hint: string; id: string; messages: number; path?: string | null; title: string };
+
+export type SharedConversation = { created_at: string; expires_at: string | null; messages: readonly SharedMessageShown[]; title: string };
+
+export type SharedFileShown = { media_type: string; name: string; url: string };
+
+export type SharedMessageShown = { at: string; content: string; files: readonly SharedFileShown[]; memories: readonly string[]; role: "user" | "assistant"; speaker: string | null };
 
 export type SignInBody = { key?: string | null; name?: string | null; password?: string | null };
 
