@@ -307,8 +307,12 @@ class Search(Protocol):
         *,
         kind: str,
         part_of: frozenset[str] | None = None,
+        as_of: int | None = None,
     ) -> Sequence[tuple[str, float]]:
-        """At most `k` pairs of an id and its score; `part_of` names the wholes to search, None all."""
+        """At most `k` pairs of an id and its score; `part_of` names the wholes to search, None all.
+
+        `as_of` asks for what held at a moment, microseconds UTC.
+        """
         ...
 
 

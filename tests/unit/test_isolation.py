@@ -284,6 +284,8 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /kb/import": {"content": EMPTY_BASE},
         "POST /kb/{base}/search": {"json": {"query": "quetzal"}},
         "POST /memories/consolidate": {"json": {"preview": True}},
+        "POST /memories/batch": {"json": {"ids": [ids["memory"]], "retract": True}},
+        "POST /memories/merge": {"json": {"keep": ids["memory"], "gone": ["another"]}},
         "POST /mcp-servers/{name}/accept": {"json": {}},
         "POST /memories": {"json": {"content": "Bob has a newt"}},
         "POST /memories/undo": {"json": {"token": ids["undo"]}},

@@ -43,7 +43,7 @@ from bethink.messages import AssistantMessage, ToolCall, UserMessage
 from bethink.store import Versioned, retry_conflicts
 from bethink.tool import ToolContext
 from bethink.tools.forgetting import forgotten
-from bethink.tools.memory import SEARCH, STORE
+from bethink.tools.memory import SEARCH, STORE, found_in_words
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -170,7 +170,8 @@ class SlashCommands:
                 if isinstance(item, CallResult):
                     (saved,) = await request.save([item.message])
                     yield MessageSaved(id=saved, role="tool")
-                    yield TextDelta(text=item.message.content)
+                    found = name == SEARCH and item.message.error is None
+                    yield TextDelta(text=found_in_words(item.message) if found else item.message.content)
                 else:
                     yield item
 

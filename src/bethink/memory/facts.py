@@ -341,8 +341,7 @@ class NewFact:
             raise BadInput(f"importance is {self.importance}: give a number from 0 to 1.")
         if len(self.depends_on) > MAX_DEPENDS_ON:
             raise BadInput(f"A memory depends on at most {MAX_DEPENDS_ON} others.")
-        category = clean(self.category[:MAX_CONTENT_CHARS]).lower().replace(" ", "_")
-        category = category[:MAX_TOPIC_CHARS] or "general"
+        category = category_of(self.category)
         topics = _checked_topics(self.topics)
         if secret := secret_in(content) or secret_in(" ".join(topics)):
             raise HoldsSecret(secret)
@@ -373,6 +372,11 @@ def clean(text: str) -> str:
     """
     kept = _INVISIBLE.sub("", _CONTROL.sub(" ", text))
     return " ".join(unicodedata.normalize("NFC", kept).split())
+
+
+def category_of(text: str) -> str:
+    """A category in its one form: small letters, `_` for spaces."""
+    return clean(text[:MAX_CONTENT_CHARS]).lower().replace(" ", "_")[:MAX_TOPIC_CHARS] or "general"
 
 
 def digest(content: str) -> str:

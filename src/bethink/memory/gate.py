@@ -308,7 +308,7 @@ def _refused(draft: Draft, asked: GateRequest) -> Fact | None:
     return next((fact for fact in near if fact.state == "retracted" and fact.digest == said), None)
 
 
-_KINDS = ("import:", "consolidated:", "expired:", "undone:")
+_KINDS = ("import:", "consolidated:", "expired:", "undone:", "batch:")
 _SHOWN = 20
 
 
@@ -376,7 +376,7 @@ class Reversal:
 
 
 NO_TOKEN = "This is not an undo token: use the one that came with the change."  # noqa: S105 - a sentence
-_GONE = "No such memory: it may have been retracted, corrected or forgotten."
+GONE = "No such memory: it may have been retracted, corrected or forgotten."
 _NO_SUGGESTION = "No such suggestion: it may have been decided already."
 _NOT_RETRACTED = "There is nothing to undo: the memory is gone or active again."
 _NOT_SUPERSEDED = "There is nothing to undo: the memory that was corrected is gone."
@@ -397,8 +397,8 @@ class FactUndo:
 
         It is true in the time in which it was, where the correction does not say another.
         """
-        old = await self.writing.found(draft, id, "active", missing=_GONE)
-        _check_seen(draft, old, missing=_GONE)
+        old = await self.writing.found(draft, id, "active", missing=GONE)
+        check_seen(draft, old, missing=GONE)
         if digest(correction.content) == old.digest:
             new = anew(
                 old,
@@ -426,8 +426,8 @@ class FactUndo:
         """Take a fact of one of these states out of use; of a suggestion, reject it."""
         (old,) = await draft.read([id]) or (None,)
         if old is None or old.state not in states:
-            raise UnknownId(_NO_SUGGESTION if states == ("suggested",) else _GONE)
-        _check_seen(draft, old, missing=_NO_SUGGESTION if states == ("suggested",) else _GONE)
+            raise UnknownId(_NO_SUGGESTION if states == ("suggested",) else GONE)
+        check_seen(draft, old, missing=_NO_SUGGESTION if states == ("suggested",) else GONE)
         draft.put(msgspec.structs.replace(old, state="retracted"))
         await draft.left(old)
         undo = "rejected" if old.state == "suggested" else "retracted"
@@ -436,7 +436,7 @@ class FactUndo:
     async def accept(self, draft: Draft, id: str) -> FactChange:
         """Make a suggestion the owner's own, through the gate like anything that is said."""
         suggestion = await self.writing.found(draft, id, "suggested", missing=_NO_SUGGESTION)
-        _check_seen(draft, suggestion, missing=_NO_SUGGESTION)
+        check_seen(draft, suggestion, missing=_NO_SUGGESTION)
         asked = await self._asked(draft, _said_by_owner(suggestion))
         verdict = self.gate.judge(draft, asked, but=id)
         known = None if verdict.same is None else verdict.same[0]
@@ -484,7 +484,7 @@ class FactUndo:
 
     async def _reinstate(self, draft: Draft, id: str) -> FactChange:
         """Retract a correction and bring back what it had corrected."""
-        new = await self.writing.found(draft, id, "active", missing=_GONE)
+        new = await self.writing.found(draft, id, "active", missing=GONE)
         back = await self._bring_back(draft, new)
         draft.put(msgspec.structs.replace(draft.get(id), state="retracted"))
         await draft.left(new)
@@ -503,7 +503,7 @@ class FactUndo:
 
     async def _unaccept(self, draft: Draft, id: str) -> FactChange:
         """Leave to review again what was accepted, and bring back what it had superseded."""
-        accepted = await self.writing.found(draft, id, "active", missing=_GONE)
+        accepted = await self.writing.found(draft, id, "active", missing=GONE)
         back = await self._bring_back(draft, accepted) if accepted.supersedes else []
         await draft.left(accepted)
         return await self._review_again(draft, id, "active", others=back)
@@ -533,7 +533,7 @@ class FactUndo:
 
     async def _unmerge(self, draft: Draft, id: str, version: str) -> FactChange:
         """Give a fact back what its last merge or edit in place changed."""
-        found = await self.writing.found(draft, id, "active", missing=_GONE)
+        found = await self.writing.found(draft, id, "active", missing=GONE)
         if found.before is None or str(draft.version(id)) != version:
             raise UnknownId(_CHANGED_SINCE)
         old = self.writing.in_its_slot(anew(found, **msgspec.structs.asdict(found.before)))
@@ -552,8 +552,13 @@ class FactUndo:
         return asked
 
 
-def _check_seen(draft: Draft, fact: Fact, *, missing: str) -> None:
-    """Go on only where the writer sees the fact, and sees all of it."""
+def check_seen(draft: Draft, fact: Fact, *, missing: str) -> None:
+    """Go on only where the writer sees the fact, and sees all of it.
+
+    Raises:
+        UnknownId: it is hidden from them; `missing` says so.
+        NotAllowed: a part of it is.
+    """
     if draft.is_seen(fact):
         return
     if draft.sight is not None and draft.sight.fact(fact) is None:

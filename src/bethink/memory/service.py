@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
@@ -23,6 +23,7 @@ from bethink.feature import (
     RecallKind,
     graph_label,
 )
+from bethink.memory.batch import FactBatch
 from bethink.memory.facts import (
     FACTS,
     STEPS,
@@ -37,7 +38,15 @@ from bethink.memory.facts import (
     weight,
 )
 from bethink.memory.gate import FactUndo, Gate, Reversal, takes_back_many
-from bethink.memory.upkeep import LARGEST_SHARE, THRESHOLD, Consolidation, ConsolidationReport, FactUpkeep
+from bethink.memory.selection import FactSelector
+from bethink.memory.upkeep import (
+    LARGEST_SHARE,
+    THRESHOLD,
+    Consolidation,
+    ConsolidationReport,
+    FactUpkeep,
+    likely_duplicates,
+)
 from bethink.memory.wording import dated
 from bethink.memory.writer import KIND, PAST_KIND, Draft, FactFilterOf, FactWriter, sees_all, text_of
 from bethink.store import Page, Scan, pages_of
@@ -49,6 +58,9 @@ if TYPE_CHECKING:
     from bethink.embeddings import Embeddings
     from bethink.feature import Source, Surroundings
     from bethink.index import Index
+    from bethink.memory.batch import BatchEdit
+    from bethink.memory.selection import FactSelection
+    from bethink.memory.upkeep import LikelyDuplicate
     from bethink.memory.writer import Vector
     from bethink.principal import Principal
     from bethink.store import Change, Key, Store
@@ -57,6 +69,19 @@ if TYPE_CHECKING:
 
 Restored = Literal["restored", "known", "differing"]
 """`known`: it is here, or another fact says the same; `differing`: its id names a fact that was changed."""
+
+
+class FindFacts(Protocol):
+    """Finds at most `k` facts that answer a question, best first, each with a score 0..1.
+
+    Those in use, or those that held at a moment, microseconds UTC.
+    """
+
+    def __call__(
+        self, principal: Principal, query: str, k: int, /, *, as_of: int | None = None
+    ) -> Awaitable[Sequence[tuple[Fact, float]]]:
+        """The facts, found."""
+        ...
 
 
 _BATCH = 256
@@ -77,8 +102,7 @@ class Memory:
     embeddings: Embeddings
     clock: Clock
     new_id: Ids
-    find: Callable[[Principal, str, int], Awaitable[Sequence[tuple[Fact, float]]]] = field(repr=False)
-    """At most so many active facts that answer a question, best first, each with a score 0..1."""
+    find: FindFacts = field(repr=False)
     sight: FactFilterOf = field(default=sees_all, repr=False)
     writing: FactWriter = field(init=False, repr=False)
     _gate: Gate = field(init=False, repr=False)
@@ -179,9 +203,23 @@ class Memory:
         sight, every = await self.sight(principal), [[one.record for one in same] for same in found]
         return [[one for one in same if sight is None or sight.fact(one) == one] for same in every]
 
-    async def search(self, principal: Principal, query: str, *, k: int = 10) -> Sequence[tuple[Fact, float]]:
-        """Active facts that answer `query`, best first, each with a score 0..1."""
-        return await self.find(principal, query, k)
+    async def search(
+        self, principal: Principal, query: str, *, k: int = 10, selection: FactSelection | None = None
+    ) -> Sequence[tuple[Fact, float]]:
+        """Facts in use that answer `query`, best first, each with a score 0..1; of those that are meant.
+
+        A `selection` as of an earlier moment looks among what was in use then.
+        """
+        moment = None if selection is None else selection.as_of
+        found = await self.find(principal, query, k, as_of=moment)
+        if selection is None:
+            return found
+        meant = [(fact, score) for fact, score in found if selection.holds_of(fact)]
+        if moment is None:
+            return meant
+        selector = FactSelector(self.store, principal.owner)
+        known = await selector.in_use_at([fact for fact, _ in meant], moment)
+        return [(fact, score) for fact, score in meant if fact.id in known]
 
     async def list(
         self,
@@ -194,6 +232,12 @@ class Memory:
         """One page of facts, newest first; `where` may name state, category, project and doubted (1)."""
         scan = Scan(FACTS, where=where or {}, order="created_at", reverse=True, limit=limit, after=cursor)
         return (await self.store.scan(principal.owner, scan))[0]
+
+    async def select(
+        self, principal: Principal, selection: FactSelection, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[Page[Fact], int]:
+        """One page of the facts that are meant, newest first, and how many are meant in all."""
+        return await FactSelector(self.store, principal.owner).page(selection, limit, cursor)
 
     async def pages(
         self, principal: Principal, where: Mapping[str, Key] | None = None
@@ -272,6 +316,18 @@ class Memory:
         return await self._commit(
             principal, lambda draft: self._undoing.retract(draft, fact, "active", "suggested")
         )
+
+    async def edit_many(self, principal: Principal, ids: Sequence[str], edit: BatchEdit) -> FactChange:
+        """Retract, pin or file several facts in one commit; see `FactBatch.edit`."""
+        return await FactBatch(self.writing).edit(principal, ids, edit)
+
+    async def merge(self, principal: Principal, keep: str, gone: Sequence[str]) -> FactChange:
+        """Take facts into one that says the same, in one commit; see `FactBatch.merge`."""
+        return await FactBatch(self.writing).merge(principal, keep, gone)
+
+    async def likely_duplicates(self, principal: Principal) -> Sequence[LikelyDuplicate]:
+        """Pairs that a person may take for the same, the likest first; nothing merges them by itself."""
+        return await likely_duplicates(self.writing, principal)
 
     async def accept(self, principal: Principal, fact: str) -> FactChange:
         """Make a suggestion the owner's own: it passes the gate as if they had said it.
@@ -451,8 +507,10 @@ _NODE = "fact:"
 
 
 def _open(at: Surroundings) -> OpenFeature:
-    async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
-        scores = dict(await at.search.find(principal, query, k, kind=KIND))
+    async def find(
+        principal: Principal, query: str, k: int, /, *, as_of: int | None = None
+    ) -> Sequence[tuple[Fact, float]]:
+        scores = dict(await at.search.find(principal, query, k, kind=KIND, as_of=as_of))
         facts = [fact for fact in await memory.get(principal, [*scores]) if fact is not None]
         reader_filter = await at.filter_for(principal)
         if reader_filter is not None:

@@ -12,11 +12,12 @@ topics and importance of both; the other is kept as merged, and comes back with 
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio.to_thread
 import msgspec
@@ -26,7 +27,8 @@ from bethink.errors import BadInput
 from bethink.feature import HealthFinding, RetentionRule
 from bethink.memory.compare import FactReading, compared, reading
 from bethink.memory.facts import FACTS, MAX_TOPICS, STEPS, Fact, anew, holds, said_at, secret_in
-from bethink.store import Delete, Scan, items_of, pages_of
+from bethink.memory.wording import figures
+from bethink.store import Delete, Scan, items_of, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
@@ -45,6 +47,7 @@ _LOG_DAYS = 365
 
 Trouble = Literal[
     "duplicates",
+    "alike",
     "contradictions",
     "unsure",
     "stale",
@@ -62,6 +65,7 @@ _VECTORS = 1_000
 
 _TOLD: dict[Trouble, tuple[str, str]] = {
     "duplicates": ("say the same as another", "bethink memory consolidate --preview"),
+    "alike": ("pairs say nearly the same", "Health, in the room Memory"),
     "contradictions": ("contradict another", "bethink memory list --doubted"),
     "unsure": ("depend on something that changed", "bethink memory list --doubted"),
     "stale": ("were true until a day that is past", "bethink memory retract ID"),
@@ -128,16 +132,18 @@ class FactUpkeep:
     async def statistics(self, principal: Principal) -> dict[str, Any]:
         """How many facts there are, by what they are, from one pass over them.
 
-        States and sources with their counts, and of those in use the categories, the most frequent first,
-        and the months in which they were learnt (UTC).
+        States and sources with their counts, and of those in use the categories, projects and trusts, the
+        most frequent first, and the months in which they were learnt (UTC).
         """
-        states, categories, sources, months = (Counter[str]() for _ in range(4))
+        states, categories, sources, months, projects, trusts = (Counter[str]() for _ in range(6))
         pinned = doubted = 0
         async for page in self._pages(principal):
             states.update(fact.state for fact in page)
             sources.update(kind for fact in page for kind in {source.kind for source in fact.sources})
             in_use = [fact for fact in page if fact.state == "active"]
             categories.update(fact.category for fact in in_use)
+            projects.update(fact.project for fact in in_use if fact.project is not None)
+            trusts.update(fact.trust for fact in in_use)
             months.update(f"{to_datetime(fact.created_at):%Y-%m}" for fact in in_use)
             pinned += sum(fact.pinned for fact in in_use)
             doubted += sum(bool(fact.doubts) for fact in in_use)
@@ -148,6 +154,8 @@ class FactUpkeep:
             "states": dict(states.most_common()),
             "categories": dict(categories.most_common()),
             "sources": dict(sources.most_common()),
+            "projects": dict(projects.most_common()),
+            "trusts": dict(trusts.most_common()),
             "months": dict(sorted(months.items())),
         }
 
@@ -160,7 +168,10 @@ class FactUpkeep:
                     tally.add(trouble, [fact.id])
             await self._check_links(principal, page, tally)
         merged = await Consolidation(self.writing).consolidate(principal, share=1, preview=True)
-        tally.add("duplicates", [fact.id for merge in merged.merges for fact in merge.gone])
+        going = {fact.id for merge in merged.merges for fact in merge.gone}
+        tally.add("duplicates", [*going])
+        pairs = await likely_duplicates(self.writing, principal)
+        tally.add("alike", [pair.gone.id for pair in pairs if not going & {pair.gone.id, pair.kept.id}])
         model = self.writing.embeddings.model
         missing = await self.writing.index.missing_vectors(principal.owner, model, _VECTORS)
         tally.add("vectors", [one.id for one in missing])
@@ -351,7 +362,7 @@ class Consolidation:
         scan = Scan(FACTS, where={"state": "active"}, order="created_at", limit=_PAGE)
         found = items_of(self.writing.store, principal.owner, scan)
         facts = {item.record.id: item async for item in found}
-        vectors = await self._vectors(principal.owner, list(facts))
+        vectors = await vectors_of(self.writing, principal.owner, list(facts))
         records = [one.record for one in facts.values()]
         pairs = await anyio.to_thread.run_sync(partial(_duplicates, records, vectors, threshold))
         most = min(max(1, int(share * len(facts))), _AT_ONCE)
@@ -384,13 +395,15 @@ class Consolidation:
         await self.writing.commit(draft)
         return ConsolidationReport(planned.facts, merges, planned.waiting, undo if merges else None)
 
-    async def _vectors(self, owner: str, ids: Sequence[str]) -> dict[str, Vector]:
-        model = self.writing.embeddings.model
-        found: dict[str, Vector] = {}
-        for start in range(0, len(ids), _PAGE):
-            some = await self.writing.index.vectors(owner, model, ids[start : start + _PAGE])
-            found |= {id: vectors[0] for id, vectors in some.items()}
-        return found
+
+async def vectors_of(writing: FactWriter, owner: str, ids: Sequence[str]) -> dict[str, Vector]:
+    """The vectors of those of the facts that have one."""
+    model = writing.embeddings.model
+    found: dict[str, Vector] = {}
+    for start in range(0, len(ids), _PAGE):
+        some = await writing.index.vectors(owner, model, ids[start : start + _PAGE])
+        found |= {id: vectors[0] for id, vectors in some.items()}
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,11 +505,11 @@ def _merges(facts: dict[str, Fact], pairs: Iterable[_Duplicate]) -> tuple[Merge,
     groups: defaultdict[str, list[Fact]] = defaultdict(list)
     for pair in pairs:
         groups[pair.kept.id].append(pair.gone)
-    merges = [Merge(_taken_in(facts[id], gone), tuple(gone)) for id, gone in groups.items()]
+    merges = [Merge(taken_in(facts[id], gone), tuple(gone)) for id, gone in groups.items()]
     return tuple(sorted(merges, key=lambda merge: (-merge.kept.importance, merge.kept.id)))
 
 
-def _taken_in(kept: Fact, gone: Sequence[Fact]) -> Fact:
+def taken_in(kept: Fact, gone: Sequence[Fact]) -> Fact:
     """The fact with what its duplicates bring: sources, topics, importance, pin and time."""
     sources = [*kept.sources]
     for fact in gone:
@@ -515,3 +528,66 @@ def _taken_in(kept: Fact, gone: Sequence[Fact]) -> Fact:
         valid_until=next((fact.valid_until for fact in (kept, *gone) if fact.valid_until is not None), None),
     )
     return msgspec.structs.replace(changed, merges=(*kept.merges, *(fact.id for fact in gone)))
+
+
+LIKELY: Final = 0.88
+"""Least cosine of two that are proposed: "coffee without sugar" and "with no sugar" have 0.92 and more,
+"red wine" and "white wine" 0.86 (all-MiniLM-L6-v2)."""
+_WITHOUT: Final = re.compile(r"\b(?:without|ohne)\b", re.IGNORECASE)
+_NAME: Final = re.compile(r"(?<!^)\b[A-Z]\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class LikelyDuplicate:
+    """Two facts that say nearly the same, the one to keep first; `likeness` is their cosine."""
+
+    kept: Fact
+    gone: Fact
+    likeness: float
+
+
+async def likely_duplicates(writing: FactWriter, principal: Principal) -> list[LikelyDuplicate]:
+    """Pairs of facts in use for a person to look at, the likest first.
+
+    Near enough in meaning that a person takes them for the same, though their words do not prove it: nothing
+    merges them by itself.
+    """
+    scan = Scan(FACTS, where={"state": "active"}, order="created_at", limit=_PAGE)
+    facts = {fact.id: fact async for fact in records_of(writing.store, principal.owner, scan)}
+    vectors = await vectors_of(writing, principal.owner, [*facts])
+    known = [facts[id] for id in vectors if id in facts]
+    return await anyio.to_thread.run_sync(partial(_likely, known, vectors))
+
+
+def _likely(facts: Sequence[Fact], vectors: dict[str, Vector]) -> list[LikelyDuplicate]:
+    import numpy as np  # heavy, and only wanted here
+
+    from bethink.memory.likeness import near_pairs
+
+    if not facts:
+        return []
+    matrix = np.stack([vectors[fact.id] for fact in facts])
+    found: list[LikelyDuplicate] = []
+    for (i, j), cosine in near_pairs(matrix, LIKELY).items():
+        one, other = facts[i], facts[j]
+        if one.project != other.project or one.doubts or other.doubts:
+            continue
+        if _may_be_same(reading(one.content), reading(other.content), cosine):
+            # The one that says more, else the older.
+            kept, gone = sorted((one, other), key=lambda fact: (-len(fact.content), fact.created_at))
+            found.append(LikelyDuplicate(kept, gone, round(cosine, 3)))
+    return sorted(found, key=lambda pair: (-pair.likeness, pair.kept.id))
+
+
+def _may_be_same(one: FactReading, other: FactReading, cosine: float) -> bool:
+    """Whether nothing in the words speaks against it: other numbers, other names, a denial of one alone."""
+    if compared(one, other, cosine).verdict != "different":
+        return False
+    if figures(one.content) != figures(other.content) or _denies(one) is not _denies(other):
+        return False
+    names, others = {*_NAME.findall(one.content)}, {*_NAME.findall(other.content)}
+    return (names <= others or others <= names) and one.statement.past is other.statement.past
+
+
+def _denies(read: FactReading) -> bool:
+    return (len(read.statement.denials) + len(_WITHOUT.findall(read.content))) % 2 == 1

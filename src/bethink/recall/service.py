@@ -155,9 +155,14 @@ class Recall:
         *,
         kind: str,
         part_of: frozenset[str] | None = None,
+        as_of: int | None = None,
     ) -> list[tuple[str, float]]:
-        """The ids of what `ask` finds of one kind (and of these wholes), each with its score."""
-        question = RecallQuestion(query, k, kinds={kind}, part_of=part_of)
+        """The ids of what `ask` finds of one kind (and of these wholes), each with its score.
+
+        `as_of` asks for what held at a moment, microseconds UTC.
+        """
+        moment = None if as_of is None else to_datetime(as_of)
+        question = RecallQuestion(query, k, kinds={kind}, part_of=part_of, as_of=moment)
         return [(hit.id, hit.score) for hit in (await self.ask(principal, question)).hits]
 
     @property

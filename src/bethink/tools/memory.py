@@ -15,6 +15,7 @@ from bethink.events import MemoryChanged
 from bethink.memory import KIND as FACT
 from bethink.memory import Memory, NewFact, Source
 from bethink.memory.compare import origin_of
+from bethink.recall.answerable import answering
 from bethink.recall.service import Recall
 from bethink.tool import ToolContext, ToolOutput, tool
 from bethink.vault import KIND as PAGE
@@ -37,6 +38,9 @@ STORE = "store_memory"
 SEARCH = "search_memory"
 _ALIAS = "search_memories"
 _LISTED = re.compile(r"^ +Content: (.+?)(?: \[\w+\])?$", re.MULTILINE)
+_SHOWN = re.compile(r"\*\*(.+?):\*\* (.+?)(?= \| |$)", re.MULTILINE)
+_NEAREST = 3
+"""So many are shown if none answers."""
 NOTHING_FOUND = "No memories found matching: {query}"
 KNOWN = "Already known, nothing stored: {content}"
 WAITS = (
@@ -173,6 +177,34 @@ def _search_memory_tool(memory: Memory, recall: Recall, least_score: float) -> T
         )
 
     return search_memory
+
+
+def found_in_words(message: ToolMessage) -> str:
+    """What `search_memory` found, as a person reads it: what answers, else what is nearest."""
+    found = [_told(entry) for entry in message.content.split("\n\n")[1:]]
+    known = [(line, score) for line, score in found if line]
+    if not known:
+        return "Nothing in your memory answers that."
+    count = answering([score for _, score in known])
+    lines = "\n".join(f"- {line}" for line, _ in known[: count or _NEAREST])
+    if count:
+        return f"From your memory:\n\n{lines}"
+    if not known[0][1]:
+        return "Nothing in your memory answers that."
+    return f"Nothing in your memory answers that. Nearest to it:\n\n{lines}"
+
+
+def _told(entry: str) -> tuple[str, float]:
+    """The line and the score of what `_entry` shows."""
+    listed = _LISTED.search(entry)
+    shown = dict(_SHOWN.findall(entry))
+    if listed is None:
+        return "", 0.0
+    notes = [shown[name] for name in ("Said", "Page") if name in shown]
+    notes += [f"until {shown['True until']}"] if "True until" in shown else []
+    notes += [shown["Doubt"]] if "Doubt" in shown else []
+    line = listed[1] + (f" ({'; '.join(notes)})" if notes else "")
+    return line, float(shown.get("Similarity", "0"))
 
 
 def listed_memories(message: ToolMessage) -> list[str] | None:

@@ -11,15 +11,19 @@ from zoneinfo import ZoneInfo
 
 import anyio.to_thread
 import msgspec
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field
 
 from bethink.clock import to_datetime, to_us
+from bethink.conversations.uses import places_of, uses_of
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.export import FORMATS
 from bethink.memory import LARGEST_SHARE, THRESHOLD, NewFact
-from bethink.memory.facts import StepKind
+from bethink.memory.batch import BatchEdit
+from bethink.memory.facts import StepKind, Trust
+from bethink.memory.selection import FactSelection
+from bethink.recall.answerable import answering
 from bethink.vault.filters.patterns import HIDDEN
 from bethink.web.deps import (
     SEES_ALL,
@@ -42,7 +46,6 @@ if TYPE_CHECKING:
     from bethink.app import App
     from bethink.memory import Fact, FactChange
     from bethink.principal import Principal
-    from bethink.store import Key
     from bethink.visibility.reader_filter import ReaderFilter
 
 router = APIRouter(prefix="/memories", tags=["memories"])
@@ -108,6 +111,10 @@ class MemoryPage(BaseModel):
     items: list[FoundMemory | Memory]
     cursor: str | None = Field(description="Leads to the next page; null at the end.")
     total: int
+    answering: int | None = Field(
+        default=None,
+        description="How many of the first answer the query; the others are merely nearest. Null: no query.",
+    )
 
 
 class MemoryChange(ResponseModel):
@@ -127,6 +134,67 @@ class MemoryHistory(BaseModel):
     """What a memory was and what it became, oldest first."""
 
     items: list[Memory]
+
+
+class MemoryUse(ResponseModel):
+    """An answer that was given with a memory."""
+
+    conversation: str
+    title: str
+    message: str
+    position: int
+    at: Timestamp
+    is_cited: bool = Field(description="Its text names the memory as a source.")
+
+
+class MessagePlace(ResponseModel):
+    """Where a message stands."""
+
+    conversation: str
+    title: str
+    position: int
+
+
+class MemoryUses(BaseModel):
+    """Who used a memory, the newest answer first, and where the messages stand that it comes from."""
+
+    items: list[MemoryUse]
+    sources: dict[str, MessagePlace] = Field(
+        description="By the ids of messages, those that are still there."
+    )
+
+
+class LikelyDuplicate(ResponseModel):
+    """Two memories that may say the same; `likeness` is how near they are in meaning, 0..1."""
+
+    kept: Memory
+    gone: Memory
+    likeness: float
+
+
+class LikelyDuplicates(BaseModel):
+    """What a person may want to merge, the likest first."""
+
+    items: list[LikelyDuplicate]
+
+
+Ids = Annotated[list[str], Field(min_length=1, max_length=500)]
+
+
+class BatchBody(Body):
+    """What several memories are to become; what is left out stays."""
+
+    ids: Ids
+    retract: bool = False
+    pinned: bool | None = None
+    category: Label | None = None
+
+
+class MergeBody(Body):
+    """Memories that say the same as `keep`, and go into it."""
+
+    keep: str
+    gone: Ids
 
 
 class MemoryDraft(Body):
@@ -190,6 +258,8 @@ class MemoryNumbers(ResponseModel):
     states: dict[str, int]
     categories: dict[str, int] = Field(description="Of those in use, the most frequent first.")
     sources: dict[str, int]
+    projects: dict[str, int] = Field(description="Of those in use.")
+    trusts: dict[str, int] = Field(description="Of those in use, by whose word they are.")
     months: dict[str, int] = Field(description="When those in use were learnt, as `2026-11`, in UTC.")
     bytes_on_disk: int = Field(description="The whole database.")
     warning: str | None = Field(description="Why recall works less well than it should.")
@@ -306,44 +376,82 @@ async def consolidate_memories(body: ConsolidationBody, app: Served, caller: Cal
     )
 
 
+@router.get("/duplicates", dependencies=[SEES_ALL])
+async def get_likely_duplicates(app: Served, caller: Caller) -> LikelyDuplicates:
+    """Pairs that may say the same, for a person to look at: nothing merges them by itself."""
+    pairs = await app.memory.likely_duplicates(caller)
+    return LikelyDuplicates(items=[LikelyDuplicate.of(pair) for pair in pairs])
+
+
+@router.post("/batch", responses=documented(404, 409))
+async def change_memories(
+    body: BatchBody, app: Served, caller: Caller, reader_filter: CallerFilter
+) -> MemoryChange:
+    """Retract, pin or file several memories in one step, which one `undo` takes back."""
+    edit = BatchEdit(retract=body.retract, pinned=body.pinned, category=body.category)
+    return change_of(await app.memory.edit_many(caller, body.ids, edit), reader_filter)
+
+
+@router.post("/merge", responses=documented(404, 409))
+async def merge_memories(
+    body: MergeBody, app: Served, caller: Caller, reader_filter: CallerFilter
+) -> MemoryChange:
+    """Take memories into one that says the same, with their sources and topics; `undo` parts them again."""
+    return change_of(await app.memory.merge(caller, body.keep, body.gone), reader_filter)
+
+
+def _selection(
+    *,
+    category: Label | None = None,
+    project: Label | None = None,
+    doubted: Annotated[bool, Query(description="Only those in doubt.")] = False,
+    pinned: Annotated[bool | None, Query(description="Only those that are pinned, or that are not.")] = None,
+    trust: Annotated[Trust | None, Query(description="Whose word they are.")] = None,
+    source: Annotated[Label | None, Query(description="Kind of a source, such as `conversation`.")] = None,
+    state: State | Literal["all"] = "active",
+    since: Annotated[AwareDatetime | None, Query(description="Learnt at or after this time.")] = None,
+    until: Annotated[AwareDatetime | None, Query(description="Learnt before this time.")] = None,
+    as_of: Annotated[
+        AwareDatetime | None,
+        Query(description="What was known and in use at this time, whatever became of it since."),
+    ] = None,
+) -> FactSelection:
+    return FactSelection(
+        state=None if state == "all" else state,
+        category=category,
+        project=project,
+        doubted=doubted,
+        pinned=pinned,
+        trust=trust,
+        source=source,
+        since=since and to_us(since),
+        until=until and to_us(until),
+        as_of=as_of and to_us(as_of),
+    )
+
+
 @router.get("")
 async def list_memories(
     app: Served,
     caller: Caller,
     reader_filter: CallerFilter,
+    selection: Annotated[FactSelection, Depends(_selection)],
     *,
     limit: Limit = 50,
     cursor: Cursor = None,
-    category: Label | None = None,
-    project: Label | None = None,
-    doubted: Annotated[bool, Query(description="Only those in doubt.")] = False,
-    state: State | Literal["all"] = "active",
     query: Annotated[str | None, Query(max_length=2000, description="Search, best first.")] = None,
 ) -> MemoryPage:
-    """Memories, newest first; with `query` the active ones that answer it, best first, in one page."""
+    """Memories, newest first; with `query` those in use that are nearest to it, best first, in one page."""
     if query is not None and query.strip():
-        if state != "active" or cursor is not None:
+        if selection.state != "active" or cursor is not None:
             raise BadInput(
                 "A search finds active memories, in one page: leave out state and cursor, or the query."
             )
-        found = await app.memory.search(caller, query, k=limit)
-        items = [
-            FoundMemory.of(fact, score=score)
-            for fact, score in found
-            if category in {None, fact.category}
-            and project in {None, fact.project}
-            and (fact.doubts or not doubted)
-        ]
-        return MemoryPage(items=list(items), cursor=None, total=len(items))
-    named: dict[str, Key | None] = {
-        "state": None if state == "all" else state,
-        "category": category,
-        "project": project,
-        "doubted": 1 if doubted else None,
-    }
-    where = {name: value for name, value in named.items() if value is not None}
-    page = await app.memory.list(caller, limit=limit, cursor=cursor, where=where)
-    total = await app.memory.count(caller, where)
+        found = await app.memory.search(caller, query, k=limit, selection=selection)
+        items = [FoundMemory.of(fact, score=score) for fact, score in found]
+        count = answering([score for _, score in found])
+        return MemoryPage(items=list(items), cursor=None, total=len(items), answering=count)
+    page, total = await app.memory.select(caller, selection, limit=limit, cursor=cursor)
     items = [Memory.of(fact) for fact in visible([item.record for item in page.items], reader_filter)]
     return MemoryPage(items=items, cursor=page.cursor, total=total)
 
@@ -482,6 +590,18 @@ async def get_memory_history(
     await fact_of(app, caller, memory, reader_filter)
     history = visible(await app.memory.history(caller, memory), reader_filter)
     return MemoryHistory(items=[Memory.of(fact) for fact in history])
+
+
+@router.get("/{memory}/uses", dependencies=[SEES_ALL], responses=documented(404))
+async def get_memory_uses(memory: str, app: Served, caller: Caller) -> MemoryUses:
+    """The answers that were given with a memory, and where the messages stand that it comes from."""
+    fact = await fact_of(app, caller, memory)
+    store = app.ports.store
+    uses = await uses_of(store, caller.owner, memory)
+    said = [source.message for source in fact.sources if source.message is not None]
+    places = await places_of(store, caller.owner, said)
+    sources = {id: MessagePlace.of(place) for id, place in places.items()}
+    return MemoryUses(items=[MemoryUse.of(use) for use in uses], sources=sources)
 
 
 async def fact_of(
