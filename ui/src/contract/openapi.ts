@@ -28,6 +28,8 @@ export type AudioShown = { address: string; max_bytes: number; max_chars: number
 
 export type BadImportLine = { line: number; reason: string };
 
+export type BatchBody = { category?: string | null; ids: readonly string[]; pinned?: boolean | null; retract?: boolean };
+
 export type Body_create_transcription = { file: string; language?: string | null; model?: string | null; prompt?: string; response_format?: "json" | "text" };
 
 export type Body_transcribe_audio = { file: string; language?: string | null; prompt?: string };
@@ -270,6 +272,10 @@ export type LastRunShown = { at: string; conversation: string; error: string; ou
 
 export type LibraryStatus = { bytes: number; failed: number; indexing: number; passages: number; quota_bytes: number | null; reader: string; reading: number; ready: number; waiting: number; without_vector: number };
 
+export type LikelyDuplicate = { gone: Memory; kept: Memory; likeness: number };
+
+export type LikelyDuplicates = { items: readonly LikelyDuplicate[] };
+
 export type ListBody = { api_key?: string | null; base_url?: string | null; provider: string };
 
 export type ListedKnowledgeBase = { created_at: string; description: string; documents: number; id: string; name: string };
@@ -306,9 +312,9 @@ export type MemoryLog = { cursor: string | null; items: readonly MemoryStep[] };
 
 export type MemoryMerge = { gone: readonly Memory[]; kept: Memory };
 
-export type MemoryNumbers = { bytes_on_disk: number; categories: Record<string, number>; doubted: number; facts: number; months: Record<string, number>; pinned: number; sources: Record<string, number>; states: Record<string, number>; warning: string | null };
+export type MemoryNumbers = { bytes_on_disk: number; categories: Record<string, number>; doubted: number; facts: number; months: Record<string, number>; pinned: number; projects: Record<string, number>; sources: Record<string, number>; states: Record<string, number>; trusts: Record<string, number>; warning: string | null };
 
-export type MemoryPage = { cursor: string | null; items: readonly (FoundMemory | Memory)[]; total: number };
+export type MemoryPage = { answering?: number | null; cursor: string | null; items: readonly (FoundMemory | Memory)[]; total: number };
 
 export type MemoryPatch = { category?: string | null; content?: string | null; importance?: number | null; pinned?: boolean | null; topics?: readonly string[] | null };
 
@@ -318,7 +324,13 @@ export type MemorySource = { at: string | null; id: string | null; kind: string;
 
 export type MemoryStep = { at: string; change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "expired" | "undone"; count: number; id: string; memory: Memory | null; undo: string | null };
 
+export type MemoryUse = { at: string; conversation: string; is_cited: boolean; message: string; position: number; title: string };
+
 export type MemoryUsed = { ids: readonly string[]; kind: "memory_used"; marks: readonly Mark[] };
+
+export type MemoryUses = { items: readonly MemoryUse[]; sources: Record<string, MessagePlace> };
+
+export type MergeBody = { gone: readonly string[]; keep: string };
 
 export type MessageAttachment = { media_type: string; name: string; url: string };
 
@@ -329,6 +341,8 @@ export type MessageChanged = { change: string; ids: readonly string[]; undo: str
 export type MessageClaim = { claim: "saved" | "changed" | "deleted" | "scheduled" | "sent"; text: string };
 
 export type MessageMark = { after: number; id: string };
+
+export type MessagePlace = { conversation: string; position: number; title: string };
 
 export type MessageRecalled = { id: string; kind: string; score: number; source?: string | null };
 
