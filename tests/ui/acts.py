@@ -55,10 +55,17 @@ def done(page: Page) -> Locator:
     return page.get_by_role("list", name="Tool calls")
 
 
+_COME_UP = """() => Promise.allSettled(
+    document.getAnimations().filter((each) => each instanceof CSSTransition).map((each) => each.finished)
+)"""
+
+
 def faults(page: Page) -> list[str]:
     """What axe-core finds wrong with the page as it is shown now."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
+    # What comes up softly is judged as it is then.
+    page.evaluate(_COME_UP)
     # All that it finds right is a hundred times as much, and would be sent too.
     options = {"runOnly": _RULES, "resultTypes": ["violations"]}
     found = page.evaluate("options => axe.run(document, options).then(all => all.violations)", options)

@@ -196,9 +196,11 @@ def test_on_a_phone_everything_is_large_enough_to_touch(served: Served, new_page
             .map(([name]) => name)"""
     )
     assert small == []
-    page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("link", name="Settings").click()
     expect(page.get_by_role("heading", name="Settings")).to_be_visible()
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("link", name="Tasks").click()
+    expect(page.get_by_role("heading", name="Tasks", level=1)).to_be_visible()
 
 
 def test_without_a_model_the_page_says_how_to_set_one_and_still_remembers(tmp_path: Path, page: Page) -> None:

@@ -5,6 +5,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
 import { keepFocus } from "./app/focus";
 import { told } from "./app/Missing";
+import { keepPlace } from "./app/place";
 import { startLanguage } from "./i18n";
 import { KeysService } from "./keys/keys";
 import type { SessionHooks } from "./run/session";
@@ -21,6 +22,7 @@ import { News } from "./services/news";
 import { Notices } from "./services/notices";
 import { addressOfChat, Router, routeOf } from "./services/router";
 import { SessionsService } from "./services/sessions";
+import { Title } from "./services/title";
 import { Toasts } from "./services/toasts";
 import "./styles/fonts.css";
 import "./styles/tokens.css";
@@ -81,6 +83,7 @@ const services: Services = {
   plannerNews,
   notices,
   toasts,
+  title: new Title(),
   keys: new KeysService(),
   answers: new QueryClient({
     // A read that failed says so, with a button; that somebody is offline is told of by the page.
@@ -97,10 +100,12 @@ services.health.start();
 services.keys.start();
 void documentUploads.takeUp();
 keepFocus();
+keepPlace(router);
 addEventListener("beforeunload", (event) => {
   if (services.sessions.holdUnsent) event.preventDefault();
 });
 
+const WARM_MS = 3000;
 const root = document.getElementById("root");
 if (root) {
   await startLanguage();
@@ -111,4 +116,11 @@ if (root) {
       </AppProvider>
     </StrictMode>,
   );
+  // What a first key press or click opens is there by then.
+  const warm = () => {
+    void import("./app/Shortcuts");
+    void import("./kit/MenuPopup");
+  };
+  if ("requestIdleCallback" in globalThis) requestIdleCallback(warm, { timeout: WARM_MS });
+  else setTimeout(warm, WARM_MS);
 }

@@ -10,14 +10,15 @@ import { useApp } from "../services/context";
 import { rooms } from "../services/rooms";
 import { type Route, routeOf } from "../services/router";
 import { useStore } from "../services/store";
+import { titleOf } from "../services/title";
 import { useKey } from "../services/useKey";
 import { Banner } from "./Banner";
 import { putAt } from "./focus";
 import { Missing } from "./Missing";
 import { Palette } from "./Palette";
 import { Rail } from "./Rail";
-import { Shortcuts } from "./Shortcuts";
 
+const Shortcuts = lazy(() => import("./Shortcuts"));
 const MemoryRoom = lazy(() => import("../features/memory/MemoryRoom"));
 const SettingsRoom = lazy(() => import("../features/settings/SettingsRoom"));
 const VaultRoom = lazy(() => import("../features/vault/VaultRoom"));
@@ -50,11 +51,11 @@ function Shown({ route }: { route: Route }) {
     case "lost":
       return (
         <div className="page">
-          <h1 className="visually-hidden">Not found</h1>
-          <Empty icon={Compass} title="Page not found">
-            <p>It may have been deleted, or the link is incomplete.</p>
+          <h1 className="visually-hidden">{t("Not found")}</h1>
+          <Empty icon={Compass} title={t("Page not found")}>
+            <p>{t("It may have been deleted, or the link is incomplete.")}</p>
             <Link className="button" to="/">
-              Go to Chat
+              {t("Go to Chat")}
             </Link>
           </Empty>
         </div>
@@ -74,13 +75,28 @@ function RoomKeys() {
   return null;
 }
 
+/** Has the tab tell what is shown. */
+function useTabTitle(route: Route): void {
+  const { title, conversations } = useApp();
+  const names = useStore(title.names);
+  const waiting = useStore(title.waiting);
+  const { items } = useStore(conversations.store);
+  const chat = route.room === "chat" ? route.conversation : null;
+  const said = chat && items.find(({ id }) => id === chat)?.title;
+  const room = rooms.find(({ id }) => id === route.room)?.name ?? "";
+  const name = said || (route.room === "chat" ? "" : room);
+  useEffect(() => {
+    document.title = titleOf(names, name, waiting);
+  }, [names, name, waiting]);
+}
+
 export function App() {
   const { router, account } = useApp();
   const session = useStore(account.session);
   const path = useStore(router.path);
   const [open, setOpen] = useState<"palette" | "shortcuts" | null>(null);
   const route = routeOf(path);
-  const name = rooms.find((room) => room.id === route.room)?.name;
+  useTabTitle(route);
   const close = () => setOpen(null);
   useKey("palette", () => setOpen("palette"));
   useKey("shortcuts", () => setOpen("shortcuts"));
@@ -92,9 +108,6 @@ export function App() {
     setOpen(null);
     router.go("/temporary");
   });
-  useEffect(() => {
-    if (route.room !== "chat") document.title = name ? `${name} · Bethink` : "Bethink";
-  }, [name, route.room]);
   useEffect(() => {
     if (account.tookIn() && document.activeElement === document.body) {
       putAt(document.getElementById("main"));
@@ -117,7 +130,11 @@ export function App() {
         </Missing>
       </main>
       {open === "palette" && <Palette onClose={close} onShortcuts={() => setOpen("shortcuts")} />}
-      {open === "shortcuts" && <Shortcuts onClose={close} />}
+      {open === "shortcuts" && (
+        <Suspense fallback={null}>
+          <Shortcuts onClose={close} />
+        </Suspense>
+      )}
       <ToastList />
       <Tips />
     </div>

@@ -1,13 +1,15 @@
 import { Component, type ReactNode } from "react";
 import { Problem } from "../api/client";
+import { t } from "../i18n";
 import { ProblemNotice } from "../kit/pieces";
 
-const missing = new Problem(
-  "missing",
-  "This part of the page cannot be shown",
-  "It failed to load or stopped with an error. Nothing that was saved is lost.",
-  0,
-);
+const missing = () =>
+  new Problem(
+    "missing",
+    t("This part of the page cannot be shown"),
+    t("It failed to load or stopped with an error. Nothing that was saved is lost."),
+    0,
+  );
 
 /** What a browser throws where a part of the page could not be fetched; anything else is a fault in it. */
 const NOT_FETCHED = /dynamically imported module/;
@@ -30,7 +32,7 @@ export class Missing extends Component<{ children: ReactNode }, { isMissing: boo
     return (
       <div className="page">
         <div className="page-inner">
-          <ProblemNotice problem={missing} onRetry={() => location.reload()} />
+          <ProblemNotice problem={missing()} onRetry={() => location.reload()} />
         </div>
       </div>
     );

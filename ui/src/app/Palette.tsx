@@ -1,48 +1,33 @@
-// One field for everything: rooms, actions, conversations by title, messages by their words, memories
-// by meaning.
+// One field for everything: rooms and actions, conversations by title, messages by their words, memories by meaning,
+// and the things of every room.
 import {
-  Brain,
   Ellipsis,
   Ghost,
   Keyboard,
-  type LucideIcon,
   MessageSquareText,
   Plus,
   Quote,
   Search,
   SunMoon,
 } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useState } from "react";
-import { api } from "../api/client";
-import type { Memory } from "../api/types";
+import { type KeyboardEvent, useEffect, useId, useMemo, useState } from "react";
 import { useConversationActions } from "../features/chat/useConversationActions";
-import { bindings } from "../keys/bindings";
+import { t } from "../i18n";
+import type { KeyId } from "../keys/bindings";
 import { Dialog } from "../kit/Dialog";
-import { Keys } from "../kit/pieces";
+import { Keys, KeysOf } from "../kit/pieces";
 import { type Services, useApp } from "../services/context";
 import { rooms, settingsPages } from "../services/rooms";
 import { addressOfChat } from "../services/router";
 import { useStore } from "../services/store";
 import { shortDate } from "../services/words";
+import { type Found, useThings } from "./found";
 import { Snippet, useMessages } from "./messages";
+import styles from "./palette.module.css";
 
-type Found = {
-  key: string;
-  group: string;
-  icon: LucideIcon;
-  text: ReactNode;
-  hint?: string;
-  /** What stands below the text. */
-  under?: string;
-  combo?: string;
-  run: () => void;
-  /** Choosing it leaves the field open. */
-  stays?: true;
-};
-
-const comboOf = (id: string) => bindings.find((each) => each.id === id)?.combo;
 const SHOWN = 8;
-const TYPING_PAUSE_MS = 120;
+/** Conversations that are offered before anything is typed. */
+const RECENT = 5;
 
 type Going = Found & { name: string };
 
@@ -50,98 +35,77 @@ function places(app: Services, onShortcuts: () => void): Going[] {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const theme = app.look.store.get().theme;
   const isDark = theme === "dark" || (theme === "system" && dark);
-  const entry = (key: string, icon: LucideIcon, text: string, run: () => void): Going => {
-    const combo = comboOf(key);
-    return { key, group: "Go to", icon, text, name: text, run, ...(combo ? { combo } : {}) };
+  const entry = (place: Omit<Going, "group" | "text">): Going => {
+    return { ...place, group: t("Go to"), text: place.name };
   };
+  const to = (path: string) => () => app.router.go(path);
+  const bound = (binding: KeyId) => ({ key: binding, binding });
   return [
-    entry("new", Plus, "New chat", () => app.router.go("/")),
-    entry("temporary", Ghost, "Temporary chat", () => app.router.go("/temporary")),
+    entry({ ...bound("new"), icon: Plus, name: t("New chat"), run: to("/") }),
+    entry({ ...bound("temporary"), icon: Ghost, name: t("Temporary chat"), run: to("/temporary") }),
     ...rooms
       .slice(1)
-      .map((room) => entry(room.key, room.icon, room.name, () => app.router.go(room.path))),
+      .map(({ key, icon, name, path }) => entry({ ...bound(key), icon, name, run: to(path) })),
     ...settingsPages.map(({ path, icon, long }) =>
-      entry(path, icon, long, () => app.router.go(path)),
+      entry({ key: path, icon, name: long, run: to(path) }),
     ),
-    entry("shortcuts", Keyboard, "Shortcuts", onShortcuts),
-    entry("theme", SunMoon, isDark ? "Light theme" : "Dark theme", () =>
-      app.look.choose({ theme: isDark ? "light" : "dark" }),
-    ),
+    entry({ ...bound("shortcuts"), icon: Keyboard, name: t("Shortcuts"), run: onShortcuts }),
+    entry({
+      key: "theme",
+      icon: SunMoon,
+      name: isDark ? t("Light theme") : t("Dark theme"),
+      run: () => app.look.choose({ theme: isDark ? "light" : "dark" }),
+    }),
   ];
-}
-
-function useMemories(query: string): readonly Memory[] {
-  const [found, setFound] = useState<readonly Memory[]>([]);
-  useEffect(() => {
-    setFound((known) => (query ? known : []));
-    if (!query) return;
-    const abort = new AbortController();
-    const timer = setTimeout(() => {
-      api.memories({ query, limit: SHOWN }, abort.signal).then(
-        (page) => setFound(page.items),
-        () => undefined,
-      );
-    }, TYPING_PAUSE_MS);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [query]);
-  return found;
 }
 
 function useFound(query: string, onShortcuts: () => void) {
   const app = useApp();
   const { items } = useStore(app.conversations.store);
-  const memories = useMemories(query);
+  const things = useThings(query, app);
   const messages = useMessages(query);
   const { open } = useConversationActions();
   const found = useMemo(() => {
     const wanted = query.toLowerCase();
     const has = (text: string) => text.toLowerCase().includes(wanted);
     const chats = items
-      .filter((each) => has(each.title ?? "New chat"))
-      .slice(0, SHOWN)
+      .filter((each) => has(each.title ?? t("New chat")))
+      .slice(0, query ? SHOWN : RECENT)
       .map((each): Found => {
         const hint = shortDate(Date.parse(each.updated_at));
         const run = () => app.router.go(addressOfChat(each.id));
-        const text = each.title ?? "New chat";
-        return { key: each.id, group: "Conversations", icon: MessageSquareText, text, hint, run };
+        const text = each.title ?? t("New chat");
+        const group = query ? t("Conversations") : t("Recent");
+        return { key: each.id, group, icon: MessageSquareText, text, hint, run };
       });
     const said = messages.items.map((each): Found => {
-      const hint = shortDate(Date.parse(each.at));
-      const who = each.role === "user" ? "You" : "Bethink";
+      const title = each.title ?? "";
       return {
         key: each.message,
-        group: "Messages",
+        group: t("Messages"),
         icon: Quote,
         text: <Snippet found={each} />,
-        hint,
-        under: `${who} in ${each.title}`,
+        hint: shortDate(Date.parse(each.at)),
+        under:
+          each.role === "user"
+            ? t("You in {title}", { title })
+            : t("Bethink in {title}", { title }),
         run: () => void open(each),
       };
     });
-    const more: Found[] = messages.cursor
-      ? [
-          {
-            key: "more-messages",
-            group: "Messages",
-            icon: Ellipsis,
-            text: "More messages",
-            run: messages.more,
-            stays: true,
-          },
-        ]
-      : [];
-    const remembered = memories.map((each): Found => {
-      const run = () => app.router.go(`/memory/${each.id}`);
-      const hint = shortDate(Date.parse(each.created_at));
-      return { key: each.id, group: "Memory", icon: Brain, text: each.content, hint, run };
-    });
+    const more: Found = {
+      key: "more-messages",
+      group: t("Messages"),
+      icon: Ellipsis,
+      text: t("More messages"),
+      run: messages.more,
+      stays: true,
+    };
     const going = places(app, onShortcuts).filter((each) => has(each.name));
     // What is at hand comes first: what is found later moves none of it from under the Enter key.
-    return [...going, ...chats, ...said, ...more, ...remembered];
-  }, [query, items, memories, messages, app, open, onShortcuts]);
+    const atHand = query ? [...going, ...chats] : [...chats, ...going];
+    return [...atHand, ...said, ...(messages.cursor ? [more] : []), ...things];
+  }, [query, items, things, messages, app, open, onShortcuts]);
   return { found, problem: messages.problem };
 }
 
@@ -175,8 +139,8 @@ export function Palette({
     document.getElementById(`${list}-${current}`)?.scrollIntoView({ block: "nearest" });
   }, [list, current]);
   return (
-    <Dialog title="Find anything" bare className="palette" onClose={onClose}>
-      <div className="find">
+    <Dialog title={t("Find anything")} bare className={styles.palette ?? ""} onClose={onClose}>
+      <div className={styles.find}>
         <Search size={18} aria-hidden />
         <input
           data-first
@@ -184,8 +148,8 @@ export function Palette({
           aria-expanded
           aria-controls={list}
           aria-activedescendant={found.length ? `${list}-${current}` : undefined}
-          aria-label="Find conversations, messages, memories and rooms"
-          placeholder="Find conversations, messages, memories and rooms"
+          aria-label={t("Find conversations, messages, memories and rooms")}
+          placeholder={t("Find conversations, messages, memories and rooms")}
           value={query}
           onChange={(event) => {
             setQuery(event.target.value);
@@ -195,7 +159,7 @@ export function Palette({
         />
         <Keys combo="escape" />
       </div>
-      <div id={list} role="listbox" aria-label="Results" className="found scroll">
+      <div id={list} role="listbox" aria-label={t("Results")} className={`${styles.found} scroll`}>
         {found.map((one, i) => (
           <FoundRow
             key={one.key}
@@ -207,9 +171,15 @@ export function Palette({
           />
         ))}
         {!found.length && (
-          <p className="none">No results. Memories are searched by meaning, messages by words.</p>
+          <p className={styles.none}>
+            {t("No results. Memories are searched by meaning, messages by words.")}
+          </p>
         )}
-        {problem && <p className="none">Messages could not be searched: {problem.title}.</p>}
+        {problem && (
+          <p className={styles.none}>
+            {t("Messages could not be searched: {why}.", { why: problem.title })}
+          </p>
+        )}
       </div>
     </Dialog>
   );
@@ -226,15 +196,15 @@ function FoundRow({ id, one, first, selected, onChoose }: RowProps) {
       <div id={id} role="option" aria-selected={selected} tabIndex={-1} onClick={onChoose}>
         <Icon size={16} aria-hidden />
         {one.under ? (
-          <span className="two-lines">
+          <span className={styles.two}>
             <span>{one.text}</span>
             <small className="clip">{one.under}</small>
           </span>
         ) : (
           <span className="clip">{one.text}</span>
         )}
-        {one.hint && <small>{one.hint}</small>}
-        {one.combo && <Keys combo={one.combo} />}
+        {one.hint && <small className="clip">{one.hint}</small>}
+        {one.binding && <KeysOf id={one.binding} />}
       </div>
     </>
   );

@@ -1,5 +1,6 @@
 import { Ellipsis } from "lucide-react";
 import { useState } from "react";
+import { t } from "../i18n";
 import { Dialog } from "../kit/Dialog";
 import { Link, PHONE, useMedia } from "../kit/pieces";
 import { useApp } from "../services/context";
@@ -7,7 +8,7 @@ import { type Room, rooms } from "../services/rooms";
 import { useStore } from "../services/store";
 
 /** Rooms that stay on a phone's rail; the others are one touch further. */
-const FIRST_ON_PHONE = ["chat", "today", "tasks", "calendar"];
+const FIRST_ON_PHONE = ["chat", "today", "memory", "settings"];
 
 function Mark() {
   return (
@@ -56,12 +57,12 @@ function RoomLink({
       {id === "today" && unseen > 0 && (
         <span className="notices-number">
           {unseen > 99 ? "99+" : unseen}
-          <span className="visually-hidden"> new notices</span>
+          <span className="visually-hidden"> {t("new notices")}</span>
         </span>
       )}
       {degraded && (
         <span className="dot">
-          <span className="visually-hidden">, something needs attention</span>
+          <span className="visually-hidden">, {t("something needs attention")}</span>
         </span>
       )}
     </Link>
@@ -74,8 +75,8 @@ export function Rail({ current }: { current: string }) {
   const shown = phone ? rooms.filter((room) => FIRST_ON_PHONE.includes(room.id)) : rooms;
   const rest = rooms.filter((room) => !shown.includes(room));
   return (
-    <nav className="rail" aria-label="Rooms">
-      <Link className="mark" to="/" aria-label="Bethink, new chat">
+    <nav className="rail" aria-label={t("Rooms")}>
+      <Link className="mark" to="/" aria-label={t("Bethink, new chat")}>
         <Mark />
       </Link>
       <ul>
@@ -94,13 +95,17 @@ export function Rail({ current }: { current: string }) {
               onClick={() => setMore(true)}
             >
               <Ellipsis size={20} strokeWidth={1.75} aria-hidden />
-              More
+              {t("More")}
             </button>
           </li>
         )}
       </ul>
       {more && (
-        <Dialog title="More rooms" className="sheet-dialog foot" onClose={() => setMore(false)}>
+        <Dialog
+          title={t("More rooms")}
+          className="sheet-dialog foot"
+          onClose={() => setMore(false)}
+        >
           <ul className="more-rooms">
             {rest.map((room) => (
               <li key={room.id}>

@@ -1,9 +1,10 @@
+import { t } from "../i18n";
 import { Dialog } from "../kit/Dialog";
 import { ShortcutList } from "../kit/ShortcutList";
 
-export function Shortcuts({ onClose }: { onClose: () => void }) {
+export default function Shortcuts({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Shortcuts" className="wide" onClose={onClose}>
+    <Dialog title={t("Shortcuts")} className="widest" onClose={onClose}>
       <div className="body scroll">
         <ShortcutList />
       </div>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bindings, printed } from "./bindings";
+import { bindings, boundWith, inTheWay, isTaken, printed } from "./bindings";
 import { comboOf, countsWhileWriting, match } from "./match";
 
 const press = (key: string, held: Partial<{ mod: boolean; shift: boolean; alt: boolean }> = {}) =>
@@ -41,6 +41,24 @@ describe("keys", () => {
 
   test("are never bound twice", () => {
     expect(new Set(bindings.map(({ combo }) => combo)).size).toBe(bindings.length);
+  });
+
+  test("are what somebody chose, else the usual ones", () => {
+    const bound = boundWith({ palette: "mod+p", stop: "" });
+    expect(match(bound, "", "mod+p").id).toBe("palette");
+    expect(match(bound, "", "mod+k").id).toBeNull();
+    expect(match(bound, "", "mod+.").id).toBeNull();
+    expect(match(bound, "", "?").id).toBe("shortcuts");
+  });
+
+  test("tell what is in the way, also the beginning of a sequence", () => {
+    expect(inTheWay({}, "stop", "mod+k")).toBe("palette");
+    expect(inTheWay({}, "palette", "mod+k")).toBeNull();
+    expect(inTheWay({}, "stop", "g")).toBe("go-chat");
+    expect(inTheWay({}, "stop", "j j")).toBe("down");
+    expect(inTheWay({ palette: "" }, "stop", "mod+k")).toBeNull();
+    expect(isTaken("mod+t")).toBe(true);
+    expect(isTaken("mod+j")).toBe(false);
   });
 
   test("are printed as they are on the keyboard", () => {

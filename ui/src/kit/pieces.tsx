@@ -2,8 +2,10 @@
 import { CircleAlert, CircleHelp, Info, type LucideIcon } from "lucide-react";
 import { type AnchorHTMLAttributes, type ReactNode, useEffect, useId, useState } from "react";
 import type { Problem } from "../api/client";
-import { isMac, printed } from "../keys/bindings";
+import { t } from "../i18n";
+import { isMac, type KeyId, printed } from "../keys/bindings";
 import { useApp } from "../services/context";
+import { useStore } from "../services/store";
 import { Button } from "./Button";
 
 type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "href"> & { to: string };
@@ -25,6 +27,7 @@ export function Link({ to, onClick, ...rest }: LinkProps) {
   );
 }
 
+/** The keys of a combination as keycaps. */
 export function Keys({ combo }: { combo: string }) {
   return (
     <span className="kbds">
@@ -33,6 +36,14 @@ export function Keys({ combo }: { combo: string }) {
       ))}
     </span>
   );
+}
+
+/** The keycaps of what somebody has bound to this; nothing if it has none, or shortcuts are off. */
+export function KeysOf({ id }: { id: KeyId }) {
+  const { keys } = useApp();
+  const { on } = useStore(keys.store);
+  const combo = keys.comboOf(id);
+  return on && combo ? <Keys combo={combo} /> : null;
 }
 
 const tones: Record<"plain" | "ask" | "fault", LucideIcon> = {
@@ -71,7 +82,7 @@ export function ProblemNotice({
       {problem.detail && <span>{problem.detail}</span>}
       {onRetry && (
         <span>
-          <Button onClick={onRetry}>Try again</Button>
+          <Button onClick={onRetry}>{t("Try again")}</Button>
         </span>
       )}
     </Notice>

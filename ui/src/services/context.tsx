@@ -11,6 +11,7 @@ import type { News } from "./news";
 import type { Notices } from "./notices";
 import type { Router } from "./router";
 import type { SessionsService } from "./sessions";
+import type { Title } from "./title";
 import type { Toasts } from "./toasts";
 
 export type Services = {
@@ -29,6 +30,7 @@ export type Services = {
   plannerNews: News;
   notices: Notices;
   toasts: Toasts;
+  title: Title;
   keys: KeysService;
   /** What the server told, as long as it is shown or may be shown again. */
   answers: QueryClient;

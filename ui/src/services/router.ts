@@ -228,22 +228,74 @@ export function routeOf(address: string): Route {
 
 const here = () => location.pathname + location.search;
 
+/** A step in the history of the tab: entries are numbered as they are made. */
+export type Entry = { from: number; at: number; isBack: boolean };
+type Hear = (entry: Entry) => void;
+
+class Steps {
+  #hears = new Set<Hear>();
+
+  hear(hear: Hear): void {
+    this.#hears.add(hear);
+  }
+
+  tell(entry: Entry): void {
+    for (const hear of this.#hears) hear(entry);
+  }
+}
+
+const numberIn = (state: unknown): number => {
+  const at = (state as { at?: unknown } | null)?.at;
+  return typeof at === "number" ? at : 0;
+};
+
 export class Router {
   /** The path with its query. */
   readonly path = new Store(here());
+  /** Another entry is about to be shown; what is on the page still is what is left. */
+  readonly leaving = new Steps();
+  readonly arrived = new Steps();
+  #at = numberIn(history.state);
 
   constructor() {
-    addEventListener("popstate", () => this.path.set(here()));
+    addEventListener("popstate", ({ state }) => {
+      // A place within the page is no other entry.
+      if (here() !== this.path.get()) this.#step(numberIn(state), here(), true);
+    });
   }
 
   go = (path: string, replace = false): void => {
     if (path === this.path.get()) return;
-    history[replace ? "replaceState" : "pushState"](null, "", path);
-    this.path.set(path);
+    const at = replace ? this.#at : this.#at + 1;
+    if (replace) history.replaceState({ at }, "", path);
+    else history.pushState({ at }, "", path);
+    if (replace) this.path.set(path);
+    else this.#step(at, path, false);
   };
 
   /** Goes on from an address, unless its reader has gone elsewhere meanwhile. */
   goOn = (from: string, path: string, replace = false): void => {
     if (this.path.get() === from) this.go(path, replace);
   };
+
+  /** Sets one parameter of the query of this address, or takes it away; no new entry is made. */
+  query = (name: string, value: string | null): void => {
+    const [path = "", query] = this.path.get().split("?", 2);
+    const given = new URLSearchParams(query);
+    if (value) given.set(name, value);
+    else given.delete(name);
+    this.go(given.size ? `${path}?${given}` : path, true);
+  };
+
+  #step(at: number, path: string, isBack: boolean): void {
+    const entry = { from: this.#at, at, isBack };
+    this.leaving.tell(entry);
+    this.#at = at;
+    this.path.set(path);
+    this.arrived.tell(entry);
+  }
 }
+
+/** A parameter of the query of an address. */
+export const parameterOf = (address: string, name: string): string =>
+  new URLSearchParams(address.split("?", 2)[1]).get(name) ?? "";
