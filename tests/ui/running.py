@@ -94,11 +94,12 @@ def bethink(
 
     `settings` are its environment's, such as BETHINK_USER_TOOLS.
     """
+    model = {"BETHINK_MODEL": "openai:scripted", "OPENAI_BASE_URL": model_url or "", "OPENAI_API_KEY": "x"}
+    own = {name: value for name, value in os.environ.items() if name not in model}
     environment = {
-        **os.environ,
-        "BETHINK_MODEL": "openai:scripted" if model_url else "",
-        "OPENAI_BASE_URL": model_url or "",
-        "OPENAI_API_KEY": "x",
+        **own,
+        # Without one nothing is said of it, so that the page can.
+        **(model if model_url else {}),
         # A script would name each conversation by the very answer that a test looks for.
         "BETHINK_TITLES": "words",
         "BETHINK_PORT": "0",

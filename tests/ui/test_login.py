@@ -43,7 +43,7 @@ def test_who_has_a_key_signs_in_where_they_wanted_to_go_and_out_again(page: Page
         page.keyboard.press("Enter")
         expect(page.get_by_role("article", name="Plays the viola")).to_be_visible()
         expect(page.get_by_role("main")).to_be_focused()
-        page.goto(f"{served.url}/settings")
+        page.goto(f"{served.url}/settings/you")
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_role("heading", name="Sign in to Bethink")).to_be_visible()
 
@@ -67,7 +67,7 @@ def test_signing_out_says_what_failed_and_is_no_error_for_who_is_out_already(
             route.fulfill(status=status, content_type="application/problem+json", body=body)
 
         page.route("**/session", answer)
-        page.goto(f"{served.url}/settings")
+        page.goto(f"{served.url}/settings/you")
         page.get_by_label("Key", exact=True).fill(key)
         page.keyboard.press("Enter")
         leave.click()

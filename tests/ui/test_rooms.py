@@ -145,7 +145,7 @@ def test_everything_is_done_with_the_keyboard_alone(served: Served, page: Page) 
 
 
 def test_the_shortcuts_can_be_turned_off(served: Served, page: Page) -> None:
-    page.goto(f"{served.url}/settings")
+    page.goto(f"{served.url}/settings/you")
     page.get_by_role("switch", name="Use the shortcuts").click()
     page.reload()
     expect(page.get_by_role("switch", name="Use the shortcuts")).not_to_be_checked()
@@ -157,7 +157,7 @@ def test_the_shortcuts_can_be_turned_off(served: Served, page: Page) -> None:
 
 
 def test_a_chosen_theme_stays(served: Served, page: Page) -> None:
-    page.goto(f"{served.url}/settings")
+    page.goto(f"{served.url}/settings/you")
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_text("Dark", exact=True).click()
     page.reload()
@@ -207,6 +207,8 @@ def test_without_a_model_the_page_says_how_to_set_one_and_still_remembers(tmp_pa
     with bethink(tmp_path, None) as served:
         page.goto(served.url)
         expect(page.get_by_role("heading", name="No language model is set up")).to_be_visible()
+        expect(page.get_by_role("link", name="Choose a model")).to_be_visible()
+        page.get_by_text("In a terminal").click()
         expect(page.get_by_text("BETHINK_MODEL=openai")).to_be_visible()
         assert faults(page) == []
         page.screenshot(path=PICTURES / "no-model.png")

@@ -33,10 +33,6 @@ import "./styles/chat.css";
 import "./styles/answer.css";
 import "./styles/files.css";
 import "./styles/rooms.css";
-import "./styles/tools.css";
-import "./styles/keys.css";
-import "./styles/import.css";
-import "./styles/login.css";
 
 const router = new Router();
 const conversations = new ConversationsService();

@@ -1,23 +1,40 @@
 import { useId } from "react";
+import { t } from "../i18n";
 import { Link } from "../kit/pieces";
 import { useApp } from "../services/context";
 import { useStore } from "../services/store";
 import { LazyMarkdown } from "./LazyMarkdown";
 
-/** No model is set: how to set one, and what works all the same. */
+/** No model is set: one click to where one is chosen, and what works all the same. */
 export function NoModel({ message }: { message?: string }) {
-  const { health } = useApp();
+  const { health, account } = useApp();
   const heading = useId();
   const { settings } = useStore(health.store);
+  const session = useStore(account.session);
+  const may = !session?.user || session.rights.includes("admin");
   const help = settings?.model_help || message;
   return (
     <section className="no-model" aria-labelledby={heading}>
-      <h2 id={heading}>No language model is set up</h2>
-      {help && <LazyMarkdown text={help} />}
+      <h2 id={heading}>{t("No language model is set up")}</h2>
+      {may ? (
+        <p>
+          <Link className="button primary" to="/setup/model">
+            {t("Choose a model")}
+          </Link>
+        </p>
+      ) : (
+        <p>{t("Ask an administrator of this Bethink to choose one.")}</p>
+      )}
       <p>
-        What you keep is in <Link to="/memory">Memory</Link>; <Link to="/settings">Settings</Link>{" "}
-        says what works.
+        {t("All that needs no model works:")} <Link to="/memory">{t("Memory")}</Link>,{" "}
+        <Link to="/vault">{t("Vault")}</Link>, <Link to="/tasks">{t("Tasks")}</Link>.
       </p>
+      {help && may && (
+        <details>
+          <summary>{t("In a terminal")}</summary>
+          <LazyMarkdown text={help} />
+        </details>
+      )}
     </section>
   );
 }

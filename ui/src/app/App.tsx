@@ -7,6 +7,7 @@ import { Empty, Link } from "../kit/pieces";
 import { Tips } from "../kit/Tips";
 import { ToastList } from "../kit/ToastList";
 import { useApp } from "../services/context";
+import { useFirstRun } from "../services/firstRun";
 import { rooms } from "../services/rooms";
 import { type Route, routeOf } from "../services/router";
 import { useStore } from "../services/store";
@@ -21,6 +22,7 @@ import { Rail } from "./Rail";
 const Shortcuts = lazy(() => import("./Shortcuts"));
 const MemoryRoom = lazy(() => import("../features/memory/MemoryRoom"));
 const SettingsRoom = lazy(() => import("../features/settings/SettingsRoom"));
+const SetupRoom = lazy(() => import("../features/settings/setup/SetupRoom"));
 const VaultRoom = lazy(() => import("../features/vault/VaultRoom"));
 const DocumentsRoom = lazy(() => import("../features/documents/DocumentsRoom"));
 const TasksRoom = lazy(() => import("../features/tasks/TasksRoom"));
@@ -35,7 +37,9 @@ function Shown({ route }: { route: Route }) {
     case "memory":
       return <MemoryRoom memory={route.memory} />;
     case "settings":
-      return <SettingsRoom page={route.page} />;
+      return <SettingsRoom page={route.page} setting={route.setting} />;
+    case "setup":
+      return <SetupRoom step={route.step} />;
     case "vault":
       return <VaultRoom page={route.page} view={route.view} />;
     case "documents":
@@ -98,6 +102,7 @@ export function App() {
   const route = routeOf(path);
   useTabTitle(route);
   const close = () => setOpen(null);
+  useFirstRun(path);
   useKey("palette", () => setOpen("palette"));
   useKey("shortcuts", () => setOpen("shortcuts"));
   useKey("new", () => {
@@ -120,7 +125,7 @@ export function App() {
         {t("Skip to content")}
       </a>
       <RoomKeys />
-      <Rail current={route.room} />
+      <Rail current={route.room === "setup" ? "settings" : route.room} />
       <Banner />
       <main id="main" className="room-main" tabIndex={-1}>
         <Missing key={route.room}>

@@ -17,8 +17,9 @@ import type { KeyId } from "../keys/bindings";
 import { Dialog } from "../kit/Dialog";
 import { Keys, KeysOf } from "../kit/pieces";
 import { type Services, useApp } from "../services/context";
-import { rooms, settingsPages } from "../services/rooms";
+import { rooms } from "../services/rooms";
 import { addressOfChat } from "../services/router";
+import { settingsPlaces, setupPlace } from "../services/settingsPlaces";
 import { useStore } from "../services/store";
 import { shortDate } from "../services/words";
 import { type Found, useThings } from "./found";
@@ -46,8 +47,8 @@ function places(app: Services, onShortcuts: () => void): Going[] {
     ...rooms
       .slice(1)
       .map(({ key, icon, name, path }) => entry({ ...bound(key), icon, name, run: to(path) })),
-    ...settingsPages.map(({ path, icon, long }) =>
-      entry({ key: path, icon, name: long, run: to(path) }),
+    ...[...settingsPlaces(), setupPlace()].map(({ path, icon, name }) =>
+      entry({ key: path, icon, name: t("Settings: {name}", { name }), run: to(path) }),
     ),
     entry({ ...bound("shortcuts"), icon: Keyboard, name: t("Shortcuts"), run: onShortcuts }),
     entry({

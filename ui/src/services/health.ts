@@ -69,6 +69,12 @@ export class HealthService {
     setTimeout(() => this.store.change({ isBack: false }), BACK_MS);
   }
 
+  /** Takes in settings that were changed in this page; what works may be other now. */
+  learn = (settings: Settings): void => {
+    this.store.change({ settings });
+    void this.check();
+  };
+
   lost = (): void => {
     // What answered before tells nothing of now.
     this.#asked += 1;

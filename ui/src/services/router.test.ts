@@ -21,8 +21,15 @@ test("every address leads to its room", () => {
   expect(routeOf(addressOfChat("a b", 3))).toEqual({ ...chat, conversation: "a b", at: 3 });
   expect(routeOf("/memory/")).toEqual({ room: "memory", memory: null });
   expect(routeOf("/memory/f%201")).toEqual({ room: "memory", memory: "f 1" });
-  expect(routeOf("/settings")).toEqual({ room: "settings", page: "general" });
-  expect(routeOf("/settings/tools")).toEqual({ room: "settings", page: "tools" });
+  expect(routeOf("/settings")).toEqual({ room: "settings", page: null, setting: null });
+  expect(routeOf("/settings/tools?setting=max_steps")).toEqual({
+    room: "settings",
+    page: "tools",
+    setting: "max_steps",
+  });
+  expect(routeOf("/setup")).toEqual({ room: "setup", step: "model" });
+  expect(routeOf("/setup/about")).toEqual({ room: "setup", step: "about" });
+  expect(routeOf("/setup/stars")).toEqual({ room: "lost", path: "/setup/stars" });
   expect(routeOf("/settings/stars")).toEqual({ room: "lost", path: "/settings/stars" });
   expect(routeOf("/vault")).toEqual({ room: "vault", page: null, view: "pages" });
   const page = "entities/jane doe #1.md";

@@ -4,7 +4,8 @@ import { Store } from "./store";
 export type Route =
   | { room: "chat"; conversation: string | null; temporary: boolean; at: number | null }
   | { room: "memory"; memory: string | null }
-  | { room: "settings"; page: SettingsPage }
+  | ({ room: "settings" } & SettingsPlace)
+  | { room: "setup"; step: SetupStep }
   | { room: "vault"; page: string | null; view: VaultView }
   | ({ room: "documents" } & DocumentsPlace)
   | ({ room: "tasks" } & TasksPlace)
@@ -13,7 +14,35 @@ export type Route =
   | { room: "today" }
   | { room: "lost"; path: string };
 
-export type SettingsPage = "general" | "tools" | "servers" | "calls" | "keys" | "import";
+/** Pages of Settings, by their addresses. */
+export const settingsPages = [
+  "model",
+  "assistants",
+  "you",
+  "import",
+  "memory",
+  "tools",
+  "servers",
+  "web",
+  "images",
+  "code",
+  "documents",
+  "planner",
+  "vault",
+  "privacy",
+  "keys",
+  "redis",
+  "connections",
+  "advanced",
+  "calls",
+  "about",
+] as const;
+export type SettingsPage = (typeof settingsPages)[number];
+/** Without a page the list of them; `setting` names the one to show there. */
+export type SettingsPlace = { page: SettingsPage | null; setting: string | null };
+
+export const setupSteps = ["model", "history", "about", "ready"] as const;
+export type SetupStep = (typeof setupSteps)[number];
 
 export type VaultView = "pages" | "graph" | "ask" | "check" | "filters";
 const views = ["ask", "check", "filters"] as const;
@@ -46,8 +75,6 @@ export type CalendarPlace =
   | { view: CalendarView | null; day: string | null; event: string | null }
   | { view: "settings" };
 
-const settings = ["tools", "servers", "calls", "keys", "import"] as const;
-
 /** A part of an address as it was meant; one that is not encoded well is taken as it stands. */
 export function decoded(part: string): string {
   try {
@@ -65,6 +92,10 @@ function placeOf(part: string | undefined): number | null {
 /** The address of a conversation, or of a message in it. */
 export const addressOfChat = (id: string, at?: number): string =>
   `/c/${encodeURIComponent(id)}${at === undefined ? "" : `/${at}`}`;
+
+/** The address of a page of Settings, or of a setting in it. */
+export const addressOfSettings = (page: SettingsPage, setting?: string): string =>
+  `/settings/${page}${setting ? `?${new URLSearchParams({ setting })}` : ""}`;
 
 /** The address of a page of the vault. */
 export const addressOfPage = (path: string): string =>
@@ -195,6 +226,12 @@ function calendarRoute([first, second, third]: readonly string[], path: string):
   return { room, view, day: second ?? null, event: null };
 }
 
+function settingsRoute(name: string | undefined, query: string, path: string): Route {
+  const page = settingsPages.find((each) => each === name) ?? null;
+  if (name && !page) return { room: "lost", path };
+  return { room: "settings", page, setting: new URLSearchParams(query).get("setting") };
+}
+
 function vaultRoute([view = "pages", ...parts]: readonly string[], path: string): Route {
   if (view === "pages") return { room: "vault", page: parts.join("/") || null, view };
   if (view === "graph" && parts.length) return { room: "vault", page: parts.join("/"), view };
@@ -213,9 +250,10 @@ export function routeOf(address: string): Route {
   if (first === "temporary" && !second) return { ...chat, temporary: true };
   if (first === "c" && second) return { ...chat, conversation: second, at: placeOf(third) };
   if (first === "memory") return { room: "memory", memory: second ?? null };
-  if (first === "settings") {
-    const page = second ? settings.find((name) => name === second) : "general";
-    return page ? { room: "settings", page } : { room: "lost", path };
+  if (first === "settings" && !third) return settingsRoute(second, query, path);
+  if (first === "setup" && !third) {
+    const step = setupSteps.find((name) => name === (second ?? "model"));
+    return step ? { room: "setup", step } : { room: "lost", path };
   }
   if (first === "vault") return vaultRoute(rest, path);
   if (first === "documents") return documentsRoute(rest, new URLSearchParams(query), path);

@@ -1,11 +1,39 @@
+// The whole page while nobody is signed in and somebody must be; before there is anybody, the first user is made.
 import { KeyRound, LogIn } from "lucide-react";
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import { asProblem } from "../../api/client";
+import { settingsApi } from "../../api/settings";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { useApp } from "../../services/context";
+import { FirstUser } from "./FirstUser";
+import styles from "./Login.module.css";
 
-/** The whole page, while nobody is signed in and somebody must be. */
+/** Whether the first user is to be made here, with the set-up key; null until it is known. */
+function useIsFirst(): boolean | null {
+  const [isFirst, setIsFirst] = useState<boolean | null>(null);
+  useEffect(() => {
+    const abort = new AbortController();
+    settingsApi.setup(abort.signal).then(
+      ({ by_key: byKey }) => setIsFirst(byKey),
+      () => abort.signal.aborted || setIsFirst(false),
+    );
+    return () => abort.abort();
+  }, []);
+  return isFirst;
+}
+
 export function LoginPage() {
+  const isFirst = useIsFirst();
+  if (isFirst === null) return <main id="main" className="page" />;
+  return (
+    <main id="main" className={`page ${styles.login}`}>
+      {isFirst ? <FirstUser /> : <SignIn />}
+    </main>
+  );
+}
+
+function SignIn() {
   const { account } = useApp();
   const [way, setWay] = useState<"key" | "password">("key");
   const [fault, setFault] = useState("");
@@ -36,12 +64,12 @@ export function LoginPage() {
   }
 
   return (
-    <main id="main" className="page login">
-      <h1>Sign in to Bethink</h1>
+    <>
+      <h1>{t("Sign in to Bethink")}</h1>
       <form onSubmit={submit} aria-describedby={fault ? `${id}-fault` : undefined}>
         {way === "key" ? (
           <label className="field">
-            <span>Key</span>
+            <span>{t("Key")}</span>
             <input
               ref={first}
               className="input"
@@ -55,17 +83,18 @@ export function LoginPage() {
         ) : (
           <>
             <label className="field">
-              <span>Name</span>
+              <span>{t("Name")}</span>
               <input
                 ref={first}
                 className="input"
                 name="username"
                 autoComplete="username"
+                autoCapitalize="none"
                 required
               />
             </label>
             <label className="field">
-              <span>Password</span>
+              <span>{t("Password")}</span>
               <input
                 className="input"
                 name="password"
@@ -80,7 +109,7 @@ export function LoginPage() {
           {fault}
         </p>
         <Button type="submit" look="primary" icon={LogIn} disabled={busy}>
-          Sign in
+          {t("Sign in")}
         </Button>
         <Button
           look="quiet"
@@ -90,12 +119,19 @@ export function LoginPage() {
             setWay(way === "key" ? "password" : "key");
           }}
         >
-          {way === "key" ? "Use a name and a password" : "Use a key"}
+          {way === "key" ? t("Use a name and a password") : t("Use a key")}
         </Button>
       </form>
-      <p className="note">
-        Ask the administrator of this server for a key: <code>bethink users key add NAME</code>.
-      </p>
-    </main>
+      <details className={styles.note}>
+        <summary>{t("No key, or a lost password?")}</summary>
+        <p>{t("Ask the administrator of this server, who makes one in a terminal:")}</p>
+        <p>
+          <code>bethink users key add NAME</code>
+        </p>
+        <p>
+          <code>bethink users password NAME</code>
+        </p>
+      </details>
+    </>
   );
 }

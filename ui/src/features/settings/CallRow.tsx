@@ -1,8 +1,10 @@
 import { Ban, Check, ChevronRight, CircleAlert, CircleX, type LucideIcon } from "lucide-react";
 import { useState } from "react";
 import type { ToolCallRecord } from "../../api/types";
+import { t } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { duration, fullDate, shortDate } from "../../services/words";
+import styles from "./Calls.module.css";
 import { decidedBy, outcome } from "./toolWords";
 
 function faceOf({ by, error }: ToolCallRecord): { icon: LucideIcon; tone: string } {
@@ -27,31 +29,33 @@ export function CallRow({ call }: { call: ToolCallRecord }) {
   return (
     <li>
       <details
-        className={`call ${tone}`}
+        className={`${styles.call} ${styles[tone]}`}
         open={open}
         onToggle={(event) => setOpen(event.currentTarget.open)}
       >
         <summary>
-          <ChevronRight size={14} className="turner" aria-hidden />
-          <Icon size={15} className="state" aria-hidden />
+          <ChevronRight size={14} className={styles.turner} aria-hidden />
+          <Icon size={15} className={styles.state} aria-hidden />
           <code className="clip">{call.tool}</code>
-          <span className="decided">{decidedBy(call.by)}</span>
-          <span className="outcome">{outcome(call.error)}</span>
-          <span className="took">{tone === "refused" ? "" : duration(call.duration_ms)}</span>
+          <span className={styles.decided}>{decidedBy(call.by)}</span>
+          <span className={styles.outcome}>{outcome(call.error)}</span>
+          <span className={styles.took}>
+            {tone === "refused" ? "" : duration(call.duration_ms)}
+          </span>
           <time dateTime={call.at} title={fullDate(at)}>
             {shortDate(at)}
           </time>
         </summary>
         {open && (
-          <div className="inside">
+          <div className={styles.inside}>
             {call.arguments === null ? (
-              <p>The arguments were deleted with the conversation.</p>
+              <p>{t("The arguments were deleted with the conversation.")}</p>
             ) : (
               // biome-ignore lint/a11y/noNoninteractiveTabindex: long arguments are scrolled with the keyboard
               <pre tabIndex={0}>{pretty(call.arguments)}</pre>
             )}
             {call.arguments !== null && (
-              <Link to={`/c/${call.conversation}`}>Open the conversation</Link>
+              <Link to={`/c/${call.conversation}`}>{t("Open the conversation")}</Link>
             )}
           </div>
         )}

@@ -2,11 +2,14 @@ import { History } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { api } from "../../api/client";
 import type { CallPage } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useRead } from "../../services/useRead";
 import { CallRow } from "./CallRow";
+import styles from "./Calls.module.css";
+import room from "./Room.module.css";
 
 /** Names to filter by: the tools that there are, and those of the calls that are shown. */
 function useNames(page: CallPage | null): readonly string[] {
@@ -49,39 +52,39 @@ export function Calls() {
     setReading(false);
   };
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
-  if (!page) return <Skeleton lines={8} label="Loading the calls" />;
+  if (!page) return <Skeleton lines={8} label={t("Loading the calls")} />;
   if (!page.items.length && !tool) {
     return (
-      <Empty icon={History} title="No tool calls yet">
-        <p>Each call is listed here with its time, arguments, approval and outcome.</p>
+      <Empty icon={History} title={t("No tool calls yet")}>
+        <p>{t("Each call is listed here with its time, arguments, approval and outcome.")}</p>
       </Empty>
     );
   }
   return (
     <>
-      <div className="calls-head">
-        <p className="note">All tool calls, including those that were not allowed.</p>
+      <div className={styles.head}>
+        <p className={room.note}>{t("Also those that were not allowed.")}</p>
         <select
           className="input"
-          aria-label="Calls of"
+          aria-label={t("Calls of")}
           value={tool}
           onChange={(event) => setTool(event.target.value)}
         >
-          <option value="">All tools</option>
+          <option value="">{t("All tools")}</option>
           {names.map((name) => (
             <option key={name}>{name}</option>
           ))}
         </select>
       </div>
-      <ul className="calls" aria-label="Calls">
+      <ul className={styles.calls} aria-label={t("Calls")}>
         {page.items.map((call) => (
           <CallRow key={call.id} call={call} />
         ))}
       </ul>
-      {!page.items.length && <p className="note">No calls of this tool yet.</p>}
+      {!page.items.length && <p className={room.note}>{t("No calls of this tool yet.")}</p>}
       {page.cursor && (
         <Button disabled={reading} onClick={() => void more()}>
-          {reading ? "Loading…" : "Show earlier calls"}
+          {reading ? t("Loading…") : t("Show earlier calls")}
         </Button>
       )}
     </>

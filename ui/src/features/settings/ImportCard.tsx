@@ -1,27 +1,16 @@
-import {
-  CircleAlert,
-  CircleCheck,
-  CircleDashed,
-  LoaderCircle,
-  type LucideIcon,
-} from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client";
 import type { ImportShown } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { useApp } from "../../services/context";
 import { bytes, shortDate } from "../../services/words";
+import styles from "./Import.module.css";
 import { ImportChoice } from "./ImportChoice";
 import { ImportReport } from "./ImportReport";
 import { shareOf, sourceOf, stateName, WORKING } from "./importWords";
-
-type Tone = "ok" | "off" | "loading" | "degraded";
-const faces: Record<Tone, LucideIcon> = {
-  ok: CircleCheck,
-  off: CircleDashed,
-  loading: LoaderCircle,
-  degraded: CircleAlert,
-};
+import { type Tone, toneIcons } from "./Parts";
+import servers from "./Servers.module.css";
 
 function toneOf({ state }: ImportShown): Tone {
   if (WORKING.includes(state)) return "loading";
@@ -53,7 +42,7 @@ export function ImportCard({ one, onChange }: CardProps) {
   const undo = () => ask(() => api.undoImport(one.id));
   const discard = () => ask(() => api.discardImport(one.id));
   const tone = toneOf(one);
-  const Icon = faces[tone];
+  const Icon = toneIcons[tone];
   const heading = `import-${one.id}`;
   const working = WORKING.includes(one.state);
   const report = one.report ?? one.preview;
@@ -64,34 +53,40 @@ export function ImportCard({ one, onChange }: CardProps) {
     <>
       {undoable && (
         <Button disabled={busy} onClick={() => void undo()}>
-          Undo import<span className="visually-hidden"> of {one.name}</span>
+          {t("Undo import")}
+          <span className="visually-hidden"> {t("of {name}", { name: one.name })}</span>
         </Button>
       )}
       {one.staged && !working && (
         <Button look="quiet" disabled={busy} onClick={() => void discard()}>
-          Delete the upload<span className="visually-hidden"> of {one.name}</span>
+          {t("Delete the upload")}
+          <span className="visually-hidden"> {t("of {name}", { name: one.name })}</span>
         </Button>
       )}
     </>
   );
   return (
     <li>
-      <article className="server-card" aria-labelledby={heading} aria-busy={working}>
+      <article
+        className={`${servers.card} ${styles.card}`}
+        aria-labelledby={heading}
+        aria-busy={working}
+      >
         <header>
-          <Icon size={16} className={tone} aria-hidden />
+          <Icon size={16} className={servers[tone]} aria-hidden />
           <h2 id={heading}>{one.name}</h2>
-          <span className="state" role="status">
+          <span className={servers.state} role="status">
             {stateName(one.state)}
           </span>
         </header>
-        <p className="facts">
+        <p className={servers.facts}>
           <span>
-            {one.source ? sourceOf(one.source) : "An export"}
+            {one.source ? sourceOf(one.source) : t("An export")}
             {size}
           </span>
           <span>{shortDate(Date.parse(one.at))}</span>
         </p>
-        {one.error && <p className="reason">{one.error}</p>}
+        {one.error && <p className={servers.reason}>{one.error}</p>}
         {working && (
           <progress
             max={1}
@@ -109,7 +104,7 @@ export function ImportCard({ one, onChange }: CardProps) {
             {others}
           </ImportChoice>
         ) : (
-          <div className="actions">{others}</div>
+          <div className={servers.actions}>{others}</div>
         )}
       </article>
     </li>

@@ -1,21 +1,23 @@
 import { type ReactNode, useState } from "react";
 import type { ImportChoice as Choice, ImportShown } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Segmented } from "../../kit/pieces";
+import styles from "./Import.module.css";
 import { holdsTalk } from "./importWords";
 
 type Into = ImportShown["into"];
 type Topics = ImportShown["topics"];
 
-const places: readonly { value: Into; label: string }[] = [
-  { value: "conversations", label: "Conversations" },
-  { value: "vault", label: "Pages" },
-  { value: "both", label: "Both" },
+const places = (): readonly { value: Into; label: string }[] => [
+  { value: "conversations", label: t("Conversations") },
+  { value: "vault", label: t("Pages") },
+  { value: "both", label: t("Both") },
 ];
-const ways: readonly { value: Topics; label: string }[] = [
-  { value: "keywords", label: "By words" },
-  { value: "meaning", label: "By meaning" },
-  { value: "none", label: "None" },
+const ways = (): readonly { value: Topics; label: string }[] => [
+  { value: "keywords", label: t("By words") },
+  { value: "meaning", label: t("By meaning") },
+  { value: "none", label: t("None") },
 ];
 
 type ChoiceProps = {
@@ -32,36 +34,36 @@ export function ImportChoice({ one, busy, onApply, children }: ChoiceProps) {
   const [topics, setTopics] = useState<Topics>(one.topics);
   const talk = holdsTalk(one.source);
   return (
-    <div className="import-choice">
+    <div className={styles.choice}>
       {talk && (
-        <div className="setting">
-          <span>Import as</span>
+        <div className={styles.line}>
+          <span>{t("Import as")}</span>
           <Segmented
-            label={`Import ${one.name} as`}
+            label={t("Import {name} as", { name: one.name })}
             value={into}
-            options={places}
+            options={places()}
             onChange={setInto}
           />
         </div>
       )}
       {into !== "conversations" && (
-        <div className="setting">
-          <span>Topic pages</span>
+        <div className={styles.line}>
+          <span>{t("Topic pages")}</span>
           <Segmented
-            label={`Topic pages of ${one.name}`}
+            label={t("Topic pages of {name}", { name: one.name })}
             value={topics}
-            options={ways}
+            options={ways()}
             onChange={setTopics}
           />
         </div>
       )}
-      <div className="actions">
+      <div className={styles.actions}>
         <Button
           look="primary"
           disabled={busy}
           onClick={() => onApply({ into, topics: into === "conversations" ? "none" : topics })}
         >
-          {one.state === "stopped" ? "Continue" : "Import"}
+          {one.state === "stopped" ? t("Continue") : t("Import")}
           <span className="visually-hidden"> {one.name}</span>
         </Button>
         {children}

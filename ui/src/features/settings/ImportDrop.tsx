@@ -2,8 +2,10 @@ import { FileUp } from "lucide-react";
 import { type DragEvent, useRef, useState } from "react";
 import { asProblem, type Problem } from "../../api/client";
 import { uploadExport } from "../../api/upload";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { ProblemNotice } from "../../kit/pieces";
+import styles from "./Import.module.css";
 
 type Going = { name: string; gone: number; abort: AbortController };
 
@@ -39,8 +41,8 @@ export function ImportDrop({ onUploaded }: { onUploaded: () => Promise<void> }) 
   };
   return (
     <section
-      className={`import-drop ${over ? "over" : ""}`}
-      aria-label="Upload an export"
+      className={`${styles.drop} ${over ? styles.over : ""}`}
+      aria-label={t("Upload an export")}
       onDragOver={(event) => {
         event.preventDefault();
         setOver(true);
@@ -53,7 +55,7 @@ export function ImportDrop({ onUploaded }: { onUploaded: () => Promise<void> }) 
         type="file"
         hidden
         accept=".zip,.json,.md,.markdown"
-        aria-label="An export"
+        aria-label={t("An export")}
         onChange={({ target }) => {
           add(target.files ?? []);
           // The same file can be chosen again.
@@ -61,17 +63,21 @@ export function ImportDrop({ onUploaded }: { onUploaded: () => Promise<void> }) 
         }}
       />
       {going ? (
-        <div className="import-going" role="status">
-          <span>Uploading {going.name}</span>
-          <progress max={1} value={going.gone} aria-label={`Uploading ${going.name}`} />
-          <Button onClick={() => going.abort.abort()}>Cancel</Button>
+        <div className={styles.going} role="status">
+          <span>{t("Uploading {name}", { name: going.name })}</span>
+          <progress
+            max={1}
+            value={going.gone}
+            aria-label={t("Uploading {name}", { name: going.name })}
+          />
+          <Button onClick={() => going.abort.abort()}>{t("Cancel")}</Button>
         </div>
       ) : (
         <>
           <Button look="primary" icon={FileUp} onClick={() => picker.current?.click()}>
-            Choose an export
+            {t("Choose an export")}
           </Button>
-          <span className="note">or drop it here</span>
+          <span className={styles.note}>{t("or drop it here")}</span>
         </>
       )}
       {problem && <ProblemNotice problem={problem} />}

@@ -1,5 +1,7 @@
 import type { ImportShown, ImportReport as Report } from "../../api/types";
-import { count, shortDate } from "../../services/words";
+import { locale, t } from "../../i18n";
+import { shortDate } from "../../services/words";
+import styles from "./Import.module.css";
 import { linesOf, WORKING } from "./importWords";
 
 type ReportProps = { report: Report; state: ImportShown["state"] };
@@ -7,8 +9,8 @@ type ReportProps = { report: Report; state: ImportShown["state"] };
 const DAY_MS = 86_400_000;
 
 function span(first: number, last: number): string {
-  if (last - first < DAY_MS) return `From ${shortDate(last)}`;
-  return `From ${shortDate(first)} to ${shortDate(last)}`;
+  if (last - first < DAY_MS) return t("From {time}", { time: shortDate(last) });
+  return t("From {first} to {last}", { first: shortDate(first), last: shortDate(last) });
 }
 
 /** What an export holds, or what became of it. */
@@ -18,33 +20,37 @@ export function ImportReport({ report, state }: ReportProps) {
   const others = report.problems.filter(({ fault }) => !fault);
   const { first, last } = report;
   return (
-    <div className="import-report">
-      {first && last && <p className="note">{span(Date.parse(first), Date.parse(last))}</p>}
+    <div className={styles.report}>
+      {first && last && <p className={styles.note}>{span(Date.parse(first), Date.parse(last))}</p>}
       {lines.length > 0 && (
-        <ul className="lines">
+        <ul className={styles.lines}>
           {lines.map((line) => (
             <li key={line}>{line}</li>
           ))}
         </ul>
       )}
       {lines.length === 0 && !WORKING.includes(state) && (
-        <p className="note">It contains nothing that can be imported.</p>
+        <p className={styles.note}>{t("It contains nothing that can be imported.")}</p>
       )}
-      {report.note && <p className="note">{report.note}</p>}
+      {report.note && <p className={styles.note}>{report.note}</p>}
       {report.topics.length > 0 && (
         <details>
-          <summary>Topics</summary>
-          <ul className="topics">
+          <summary>{t("Topics")}</summary>
+          <ul className={styles.topics}>
             {report.topics.map((topic) => (
               <li key={topic.name}>
-                {topic.name} <span className="note">{topic.count.toLocaleString()}</span>
+                {topic.name}{" "}
+                <span className={styles.note}>{topic.count.toLocaleString(locale())}</span>
               </li>
             ))}
           </ul>
         </details>
       )}
-      <Problems label={count(faults.length, "problem")} problems={faults} />
-      <Problems label="Skipped" problems={others} />
+      <Problems
+        label={t("{count, plural, one {# problem} other {# problems}}", { count: faults.length })}
+        problems={faults}
+      />
+      <Problems label={t("Skipped")} problems={others} />
     </div>
   );
 }
@@ -54,11 +60,11 @@ function Problems({ label, problems }: { label: string; problems: Report["proble
   return (
     <details>
       <summary>{label}</summary>
-      <ul className="problems">
+      <ul className={styles.problems}>
         {problems.map(({ name, why, count: times }) => (
           <li key={`${name} ${why}`}>
             <strong>{name}</strong>
-            {times > 1 && ` (${times.toLocaleString()})`}: {why}
+            {times > 1 && ` (${times.toLocaleString(locale())})`}: {why}
           </li>
         ))}
       </ul>

@@ -1,8 +1,10 @@
 import { type FormEvent, useId, useState } from "react";
 import { api, asProblem } from "../../api/client";
 import type { KeyMade } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
+import styles from "./Keys.module.css";
 import { endOf, lives, type Scope, scopes } from "./keyWords";
 
 type KeyFormProps = {
@@ -13,7 +15,7 @@ type KeyFormProps = {
 
 /** Makes a key that may no more than who makes it. */
 export function KeyForm({ rights, onMade, onClose }: KeyFormProps) {
-  const offered = scopes.filter(({ scope }) => rights.includes(scope));
+  const offered = scopes().filter(({ scope }) => rights.includes(scope));
   const [given, setGiven] = useState<readonly Scope[]>(
     offered.filter(({ usual }) => usual).map(({ scope }) => scope),
   );
@@ -35,23 +37,23 @@ export function KeyForm({ rights, onMade, onClose }: KeyFormProps) {
     }
   };
   return (
-    <Dialog title="Create a key" onClose={onClose}>
+    <Dialog title={t("Create a key")} onClose={onClose}>
       <form className="body" onSubmit={(event) => void make(event)}>
         <label className="field">
-          What it is for
+          {t("What it is for")}
           <input
             className="input"
             data-first
             maxLength={100}
-            placeholder="Laptop"
+            placeholder={t("Laptop")}
             autoComplete="off"
             required
             value={name}
             onChange={(event) => setName(event.target.value)}
           />
         </label>
-        <fieldset className="checks">
-          <legend>Permissions</legend>
+        <fieldset className={styles.checks}>
+          <legend>{t("Permissions")}</legend>
           {offered.map(({ scope, allows }) => (
             <label key={scope}>
               <input
@@ -70,26 +72,26 @@ export function KeyForm({ rights, onMade, onClose }: KeyFormProps) {
           ))}
         </fieldset>
         <label className="field">
-          It expires
+          {t("It expires")}
           <select
             className="input"
             value={days ?? ""}
             onChange={({ target }) => setDays(target.value ? Number(target.value) : null)}
           >
-            {lives.map((life) => (
+            {lives().map((life) => (
               <option key={life.words} value={life.days ?? ""}>
                 {life.words}
               </option>
             ))}
           </select>
         </label>
-        <p role="alert" className="form-fault">
+        <p role="alert" className={styles.fault}>
           {fault}
         </p>
         <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button look="primary" type="submit" disabled={!ready}>
-            Create
+            {t("Create")}
           </Button>
         </div>
       </form>

@@ -2,6 +2,7 @@ import { Plus } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client";
 import type { KeyMade, KeyShown } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Confirm } from "../../kit/Dialog";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
@@ -10,6 +11,8 @@ import { useRead } from "../../services/useRead";
 import { KeyForm } from "./KeyForm";
 import { KeyOnce } from "./KeyOnce";
 import { KeyRow } from "./KeyRow";
+import room from "./Room.module.css";
+import styles from "./Tools.module.css";
 
 const ask = (signal: AbortSignal) => api.keys(signal);
 
@@ -24,7 +27,7 @@ export function KeyList({ rights }: { rights: readonly string[] }) {
     try {
       await api.revokeKey(key.id);
       if (made?.id === key.id) setMade(null);
-      toasts.show(`“${key.name}” is revoked`);
+      toasts.show(t("“{name}” is revoked", { name: key.name }));
       await read();
     } catch (error) {
       toasts.fault(error);
@@ -33,21 +36,21 @@ export function KeyList({ rights }: { rights: readonly string[] }) {
   const isLive = ({ state }: KeyShown) => state === "live";
   const keys = value?.items.toReversed() ?? [];
   return (
-    <section aria-labelledby="your-keys">
-      <div className="calls-head">
-        <h2 id="your-keys">Your keys</h2>
+    <section className={room.part} aria-labelledby="your-keys">
+      <header>
+        <h2 id="your-keys">{t("Your keys")}</h2>
         {rights.includes("write") && (
           <Button icon={Plus} onClick={() => setMaking(true)}>
-            Create a key
+            {t("Create a key")}
           </Button>
         )}
-      </div>
+      </header>
       {made && <KeyOnce made={made} onDone={() => setMade(null)} />}
       {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-      {!value && !problem && <Skeleton lines={4} label="Loading your keys" />}
-      {value && !keys.length && <p className="note">You have no keys.</p>}
+      {!value && !problem && <Skeleton lines={4} label={t("Loading your keys")} />}
+      {value && !keys.length && <p className={room.note}>{t("You have no keys.")}</p>}
       {keys.length > 0 && (
-        <ul className="tool-rows key-rows" aria-labelledby="your-keys">
+        <ul className={styles.people} aria-labelledby="your-keys">
           {[...keys.filter(isLive), ...keys.filter((key) => !isLive(key))].map((key) => (
             <KeyRow key={key.id} shown={key} onRevoke={() => setLeaving(key)} />
           ))}
@@ -66,14 +69,15 @@ export function KeyList({ rights }: { rights: readonly string[] }) {
       )}
       {leaving && (
         <Confirm
-          title={`Revoke “${leaving.name}”?`}
-          action="Revoke"
+          title={t("Revoke “{name}”?", { name: leaving.name })}
+          action={t("Revoke")}
           onClose={() => setLeaving(null)}
           onConfirm={() => void revoke(leaving)}
         >
           <p>
-            Programs that use it are refused within a second. Sessions that signed in with it are
-            signed out, maybe this one too. This cannot be undone; create a new key instead.
+            {t(
+              "Programs that use it are refused within a second. Sessions that signed in with it are signed out, maybe this one too. This cannot be undone; create a new key instead.",
+            )}
           </p>
         </Confirm>
       )}

@@ -1,40 +1,58 @@
 import { Monitor, Moon, Sun } from "lucide-react";
+import { chooseLanguage, chosenLanguage, type Language, languages, t } from "../../i18n";
 import { Segmented } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
+import styles from "./Room.module.css";
 
-/** How the pages look, chosen on this device. */
+/** How the pages look and speak, chosen on this device. */
 export function Looks() {
   const { look } = useApp();
   const { theme, answers } = useStore(look.store);
   return (
-    <section aria-labelledby="looks">
-      <h2 id="looks">Appearance</h2>
-      <div className="setting">
-        <span>Theme</span>
+    <section className={styles.part} aria-labelledby="looks">
+      <h2 id="looks">{t("Appearance")}</h2>
+      <p className={styles.note}>{t("Kept in this browser, for this device.")}</p>
+      <div className={styles.line}>
+        <span>{t("Theme")}</span>
         <Segmented
-          label="Theme"
+          label={t("Theme")}
           value={theme}
           onChange={(value) => look.choose({ theme: value })}
           options={[
-            { value: "system", label: "System", icon: Monitor },
-            { value: "light", label: "Light", icon: Sun },
-            { value: "dark", label: "Dark", icon: Moon },
+            { value: "system", label: t("System"), icon: Monitor },
+            { value: "light", label: t("Light"), icon: Sun },
+            { value: "dark", label: t("Dark"), icon: Moon },
           ]}
         />
       </div>
-      <div className="setting">
-        <span>Font of answers</span>
+      <div className={styles.line}>
+        <span>{t("Font of answers")}</span>
         <Segmented
-          label="Font of answers"
+          label={t("Font of answers")}
           value={answers}
           onChange={(value) => look.choose({ answers: value })}
           options={[
-            { value: "sans", label: "Sans" },
-            { value: "serif", label: "Serif" },
+            { value: "sans", label: t("Sans") },
+            { value: "serif", label: t("Serif") },
           ]}
         />
       </div>
+      <label className={styles.line}>
+        <span>{t("Language of these pages")}</span>
+        <select
+          className="input"
+          value={chosenLanguage() ?? ""}
+          onChange={({ target }) => chooseLanguage((target.value || null) as Language | null)}
+        >
+          <option value="">{t("As the browser")}</option>
+          {Object.entries(languages).map(([language, name]) => (
+            <option key={language} value={language} lang={language}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
     </section>
   );
 }

@@ -1,36 +1,44 @@
-import { Copy } from "lucide-react";
-import { useCopy } from "../../answer/useCopy";
-import { IconButton } from "../../kit/Button";
-import { FIRST_USER } from "./keyWords";
+import { UserPlus } from "lucide-react";
+import { useState } from "react";
+import { t } from "../../i18n";
+import { Button } from "../../kit/Button";
+import { useApp } from "../../services/context";
+import { PersonForm } from "./PersonForm";
+import room from "./Room.module.css";
 
-/** Nobody was added yet: what the first user changes, and how to add one. */
+/** Nobody was added yet: what the first user changes, and adding one. */
 export function NoUsers() {
-  const copy = useCopy();
+  const { account, toasts } = useApp();
+  const [adding, setAdding] = useState(false);
   return (
-    <section className="no-servers" aria-labelledby="no-users">
-      <h2 id="no-users">No keys are needed yet</h2>
-      <p className="note">
-        This server has no users. It accepts connections from its own machine only, and everybody
-        there can use it.
+    <section className={room.part} aria-labelledby="no-users">
+      <h2 id="no-users">{t("No keys are needed yet")}</h2>
+      <p className={room.note}>
+        {t(
+          "This server has no users. It accepts connections from its own machine only, and everybody there can use it.",
+        )}
       </p>
-      <p className="note">
-        The first user that you add owns all existing data and is an administrator. From then on
-        everybody needs a key or a password, also on this page: create a key before you close the
-        terminal. Each further user has a separate memory.
+      <p className={room.note}>
+        {t(
+          "The first user that you add owns all existing data and is an administrator. From then on everybody needs a key or a password, also on this page. Each further user has a separate memory.",
+        )}
       </p>
-      <figure className="code">
-        <figcaption>
-          <span>In a terminal on that machine</span>
-          <IconButton
-            icon={Copy}
-            size={15}
-            label="Copy the commands"
-            onClick={() => copy(FIRST_USER, "Commands copied")}
-          />
-        </figcaption>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line is scrolled with the keyboard */}
-        <pre tabIndex={0}>{FIRST_USER}</pre>
-      </figure>
+      <div className={room.buttons}>
+        <Button icon={UserPlus} onClick={() => setAdding(true)}>
+          {t("Add the first user")}
+        </Button>
+      </div>
+      {adding && (
+        <PersonForm
+          isFirst
+          onClose={() => setAdding(false)}
+          onAdded={(user, password) => {
+            setAdding(false);
+            toasts.show(t("{name} was added", { name: user.name }));
+            account.signIn({ name: user.name, password }).catch(() => void account.check());
+          }}
+        />
+      )}
     </section>
   );
 }

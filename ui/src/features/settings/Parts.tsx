@@ -6,43 +6,63 @@ import {
   type LucideIcon,
 } from "lucide-react";
 import type { PartHealth } from "../../api/types";
+import { t } from "../../i18n";
+import styles from "./Room.module.css";
+import { Told } from "./words";
 
-const faces: Record<PartHealth["status"], { icon: LucideIcon; word: string }> = {
-  ok: { icon: CircleCheck, word: "Works" },
-  off: { icon: CircleDashed, word: "Off" },
-  loading: { icon: LoaderCircle, word: "Loading" },
-  degraded: { icon: CircleAlert, word: "Degraded" },
+export type Tone = "ok" | "off" | "loading" | "degraded";
+export const toneIcons: Record<Tone, LucideIcon> = {
+  ok: CircleCheck,
+  off: CircleDashed,
+  loading: LoaderCircle,
+  degraded: CircleAlert,
 };
-const partNames: Record<string, string> = {
-  store: "Storage",
-  memory: "Memory",
-  embeddings: "Search by meaning",
-  model: "Language model",
-  extraction: "Learning from conversations",
-  bus: "Live updates",
-  web: "Web",
-  sandbox: "Running code",
-  mcp: "Tool servers",
-  redis: "Conversations in Redis",
-  vault: "Vault",
-  memory_agent: "Asking the vault",
-  documents: "Reading documents",
-  schedules: "Schedules",
-  calendar: "Other calendars",
-  background: "Background work",
-};
+
+const words = (): Record<Tone, string> => ({
+  ok: t("Works"),
+  off: t("Off"),
+  loading: t("Loading"),
+  degraded: t("Works less well"),
+});
+
+const partNames = (): Record<string, string> => ({
+  store: t("Storage"),
+  memory: t("Memory"),
+  embeddings: t("Search by meaning"),
+  model: t("Language model"),
+  extraction: t("Learning from conversations"),
+  bus: t("Live updates"),
+  web: t("Web"),
+  sandbox: t("Running code"),
+  mcp: t("Tool servers"),
+  redis: t("Conversations in Redis"),
+  vault: t("Vault"),
+  memory_agent: t("Asking the vault"),
+  documents: t("Reading documents"),
+  schedules: t("Schedules"),
+  calendar: t("Other calendars"),
+  background: t("Background work"),
+});
+
+/** Each part of the server, and how it is. */
 export function Parts({ parts }: { parts: Readonly<Record<string, PartHealth>> }) {
+  const names = partNames();
   return (
-    <dl className="parts">
+    <dl className={styles.health}>
       {Object.entries(parts).map(([name, { status, message }]) => {
-        const { icon: Icon, word } = faces[status] ?? faces.degraded;
+        const tone: Tone = status in toneIcons ? status : "degraded";
+        const Icon = toneIcons[tone];
         return (
           <div key={name}>
-            <Icon size={16} aria-hidden className={status} />
-            <dt>{partNames[name] ?? name}</dt>
+            <Icon size={16} aria-hidden className={styles[tone]} />
+            <dt>{names[name] ?? name}</dt>
             <dd>
-              {word}
-              {message && `. ${message}`}
+              {words()[tone]}
+              {message && (
+                <>
+                  . <Told text={message} />
+                </>
+              )}
             </dd>
           </div>
         );

@@ -1,8 +1,10 @@
 import { type FormEvent, useState } from "react";
 import { api, asProblem } from "../../api/client";
 import type { UserShown } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
+import styles from "./Keys.module.css";
 import { MIN_PASSWORD } from "./keyWords";
 
 type PasswordFormProps = {
@@ -29,17 +31,16 @@ export function PasswordForm({ user, isMe, onSet, onClose }: PasswordFormProps) 
     }
   };
   return (
-    <Dialog title={`A password for ${user.name}`} onClose={onClose}>
+    <Dialog title={t("A password for {name}", { name: user.name })} onClose={onClose}>
       <form className="body" onSubmit={(event) => void set(event)}>
         <p>
           {isMe
-            ? "You will be signed out everywhere, including here. "
-            : "They will be signed out everywhere. "}
-          Keys keep working.
+            ? t("You will be signed out everywhere, including here. Keys keep working.")
+            : t("They will be signed out everywhere. Keys keep working.")}
         </p>
         <input type="hidden" name="username" autoComplete="username" value={user.name} />
         <label className="field">
-          New password, at least {MIN_PASSWORD} characters
+          {t("New password, at least {count} characters", { count: MIN_PASSWORD })}
           <input
             className="input"
             name="password"
@@ -51,13 +52,13 @@ export function PasswordForm({ user, isMe, onSet, onClose }: PasswordFormProps) 
             required
           />
         </label>
-        <p role="alert" className="form-fault">
+        <p role="alert" className={styles.fault}>
           {fault}
         </p>
         <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button look="primary" type="submit" disabled={busy}>
-            Set password
+            {t("Set password")}
           </Button>
         </div>
       </form>

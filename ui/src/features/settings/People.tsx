@@ -2,6 +2,7 @@ import { UserPlus } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client";
 import type { UserPatch, UserShown } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Confirm } from "../../kit/Dialog";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
@@ -10,6 +11,8 @@ import { useRead } from "../../services/useRead";
 import { PasswordForm } from "./PasswordForm";
 import { PersonForm } from "./PersonForm";
 import { PersonRow } from "./PersonRow";
+import room from "./Room.module.css";
+import styles from "./Tools.module.css";
 
 const ask = (signal: AbortSignal) => api.users(signal);
 
@@ -32,17 +35,17 @@ export function People({ me }: { me: string }) {
   };
   const close = () => setAsked(null);
   return (
-    <section aria-labelledby="people">
-      <div className="calls-head">
-        <h2 id="people">Users</h2>
+    <section className={room.part} aria-labelledby="people">
+      <header>
+        <h2 id="people">{t("Users")}</h2>
         <Button icon={UserPlus} onClick={() => setAdding(true)}>
-          Add a user
+          {t("Add a user")}
         </Button>
-      </div>
+      </header>
       {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-      {!value && !problem && <Skeleton lines={3} label="Loading the users" />}
+      {!value && !problem && <Skeleton lines={3} label={t("Loading the users")} />}
       {value && (
-        <ul className="tool-rows key-rows" aria-labelledby="people">
+        <ul className={styles.people} aria-labelledby="people">
           {value.items.map((user) => (
             <PersonRow
               key={user.id}
@@ -50,7 +53,9 @@ export function People({ me }: { me: string }) {
               isMe={user.id === me}
               onPassword={() => setAsked({ user, about: "password" })}
               onDisable={() => setAsked({ user, about: "disable" })}
-              onEnable={() => void change(user, { disabled: false }, `${user.name} is enabled`)}
+              onEnable={() =>
+                void change(user, { disabled: false }, t("{name} is enabled", { name: user.name }))
+              }
             />
           ))}
         </ul>
@@ -60,7 +65,7 @@ export function People({ me }: { me: string }) {
           onClose={() => setAdding(false)}
           onAdded={(user) => {
             setAdding(false);
-            toasts.show(`${user.name} was added`);
+            toasts.show(t("{name} was added", { name: user.name }));
             void read();
           }}
         />
@@ -72,23 +77,28 @@ export function People({ me }: { me: string }) {
           onClose={close}
           onSet={() => {
             close();
-            toasts.show(`${asked.user.name} has a new password`);
+            toasts.show(t("{name} has a new password", { name: asked.user.name }));
             void read();
           }}
         />
       )}
       {asked?.about === "disable" && (
         <Confirm
-          title={`Disable ${asked.user.name}?`}
-          action="Disable"
+          title={t("Disable {name}?", { name: asked.user.name })}
+          action={t("Disable")}
           onClose={close}
           onConfirm={() =>
-            void change(asked.user, { disabled: true }, `${asked.user.name} is disabled`)
+            void change(
+              asked.user,
+              { disabled: true },
+              t("{name} is disabled", { name: asked.user.name }),
+            )
           }
         >
           <p>
-            They are signed out and their keys stop working within a second. Their data is kept, and
-            you can enable them again.
+            {t(
+              "They are signed out and their keys stop working within a second. Their data is kept, and you can enable them again.",
+            )}
           </p>
         </Confirm>
       )}

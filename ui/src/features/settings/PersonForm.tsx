@@ -1,14 +1,21 @@
 import { type FormEvent, useState } from "react";
 import { api, asProblem } from "../../api/client";
 import type { UserShown } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
+import styles from "./Keys.module.css";
 import { MIN_PASSWORD } from "./keyWords";
 
-type PersonFormProps = { onAdded: (user: UserShown) => void; onClose: () => void };
+type PersonFormProps = {
+  onAdded: (user: UserShown, password: string) => void;
+  onClose: () => void;
+  /** The first one is an administrator, and signs in with a password at once. */
+  isFirst?: boolean;
+};
 
 /** Adds a user, who has a memory of their own. */
-export function PersonForm({ onAdded, onClose }: PersonFormProps) {
+export function PersonForm({ onAdded, onClose, isFirst = false }: PersonFormProps) {
   const [fault, setFault] = useState("");
   const [busy, setBusy] = useState(false);
   const add = async (event: FormEvent<HTMLFormElement>) => {
@@ -20,9 +27,10 @@ export function PersonForm({ onAdded, onClose }: PersonFormProps) {
       onAdded(
         await api.addUser({
           name: String(given.get("name") ?? ""),
-          admin: given.has("admin"),
+          admin: isFirst || given.has("admin"),
           ...(password ? { password } : {}),
         }),
+        password,
       );
     } catch (error) {
       setFault(asProblem(error).detail || asProblem(error).title);
@@ -30,11 +38,17 @@ export function PersonForm({ onAdded, onClose }: PersonFormProps) {
     }
   };
   return (
-    <Dialog title="Add a user" onClose={onClose}>
+    <Dialog title={isFirst ? t("Add the first user") : t("Add a user")} onClose={onClose}>
       <form className="body" onSubmit={(event) => void add(event)}>
-        <p>A user has a separate memory and separate conversations, which nobody else sees.</p>
+        <p>
+          {isFirst
+            ? t(
+                "You sign in with this name and password from now on. Everything here is yours then.",
+              )
+            : t("A user has a separate memory and separate conversations, which nobody else sees.")}
+        </p>
         <label className="field">
-          Name
+          {t("Name")}
           <input
             className="input"
             name="name"
@@ -46,7 +60,7 @@ export function PersonForm({ onAdded, onClose }: PersonFormProps) {
           />
         </label>
         <label className="field">
-          Password, at least {MIN_PASSWORD} characters
+          {t("Password, at least {count} characters", { count: MIN_PASSWORD })}
           <input
             className="input"
             name="password"
@@ -54,26 +68,32 @@ export function PersonForm({ onAdded, onClose }: PersonFormProps) {
             minLength={MIN_PASSWORD}
             maxLength={1000}
             autoComplete="new-password"
+            required={isFirst}
           />
         </label>
-        <p className="note">
-          Without a password they need a key: <code>bethink users key add NAME</code>.
-        </p>
-        <fieldset className="checks">
-          <legend>Rights</legend>
-          <label>
-            <input type="checkbox" name="admin" />
-            <strong>Administrator</strong>
-            <span>Manages users</span>
-          </label>
-        </fieldset>
-        <p role="alert" className="form-fault">
+        {!isFirst && (
+          <>
+            <p className={styles.note}>
+              {t("Without a password they need a key, which is made in a terminal:")}{" "}
+              <code>bethink users key add NAME</code>
+            </p>
+            <fieldset className={styles.checks}>
+              <legend>{t("Rights")}</legend>
+              <label>
+                <input type="checkbox" name="admin" />
+                <strong>{t("Administrator")}</strong>
+                <span>{t("Manages users and settings")}</span>
+              </label>
+            </fieldset>
+          </>
+        )}
+        <p role="alert" className={styles.fault}>
           {fault}
         </p>
         <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button look="primary" type="submit" disabled={busy}>
-            Add
+            {t("Add")}
           </Button>
         </div>
       </form>

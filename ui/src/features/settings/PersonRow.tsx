@@ -1,6 +1,7 @@
 import type { UserShown } from "../../api/types";
+import { locale, t } from "../../i18n";
 import { Button } from "../../kit/Button";
-import { count } from "../../services/words";
+import styles from "./Tools.module.css";
 
 type PersonRowProps = {
   user: UserShown;
@@ -14,28 +15,44 @@ type PersonRowProps = {
 export function PersonRow({ user, isMe, onPassword, onDisable, onEnable }: PersonRowProps) {
   const hidden = <span className="visually-hidden"> {user.name}</span>;
   return (
-    <li className={user.disabled ? "revoked" : "live"}>
-      <div className="about">
-        <p className="key-name">
-          <strong>{user.name}</strong> {isMe && <span>(you)</span>}
+    <li className={user.disabled ? styles.revoked : undefined}>
+      <div className={styles.about}>
+        <p className={styles.name}>
+          <strong>{user.name}</strong> {isMe && <span>{t("(you)")}</span>}
         </p>
-        <p className="facts">
-          <span className="state">{user.disabled ? "Disabled" : "Enabled"}</span>
-          <span>{user.admin ? "administrator" : "user"}</span>
-          <span>{count(user.live_keys, "active key")}</span>
-          <span>{user.has_password ? "has a password" : "no password"}</span>
+        <p className={styles.facts}>
+          <span className={styles.state}>{user.disabled ? t("Disabled") : t("Enabled")}</span>
+          <span>{user.admin ? t("administrator") : t("user")}</span>
           <span>
-            since{" "}
-            <time dateTime={user.created_at}>{new Date(user.created_at).toLocaleDateString()}</time>
+            {t("{count, plural, one {# active key} other {# active keys}}", {
+              count: user.live_keys,
+            })}
+          </span>
+          <span>{user.has_password ? t("has a password") : t("no password")}</span>
+          <span>
+            <time dateTime={user.created_at}>
+              {t("since {time}", { time: new Date(user.created_at).toLocaleDateString(locale()) })}
+            </time>
           </span>
         </p>
       </div>
-      <div className="actions">
-        <Button onClick={onPassword}>Set password{hidden}</Button>
+      <div className={styles.actions}>
+        <Button onClick={onPassword}>
+          {t("Set password")}
+          {hidden}
+        </Button>
         {user.disabled ? (
-          <Button onClick={onEnable}>Enable{hidden}</Button>
+          <Button onClick={onEnable}>
+            {t("Enable")}
+            {hidden}
+          </Button>
         ) : (
-          !isMe && <Button onClick={onDisable}>Disable{hidden}</Button>
+          !isMe && (
+            <Button onClick={onDisable}>
+              {t("Disable")}
+              {hidden}
+            </Button>
+          )
         )}
       </div>
     </li>

@@ -1,27 +1,24 @@
-import {
-  CircleAlert,
-  CircleCheck,
-  CircleDashed,
-  LoaderCircle,
-  type LucideIcon,
-} from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client";
+import type { ConfiguredServer } from "../../api/settings";
 import type { McpServerShown } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { useApp } from "../../services/context";
-import { count, shortDate } from "../../services/words";
-import { sentence, stateOf, type Tone, wayOf } from "./serverWords";
+import { shortDate } from "../../services/words";
+import { toneIcons } from "./Parts";
+import { RemoveServer } from "./RemoveServer";
+import styles from "./Servers.module.css";
+import { sentence, stateOf, wayOf } from "./serverWords";
 import { WaitingTools } from "./WaitingTools";
 
-const faces: Record<Tone, LucideIcon> = {
-  ok: CircleCheck,
-  off: CircleDashed,
-  loading: LoaderCircle,
-  degraded: CircleAlert,
+type CardProps = {
+  server: ConfiguredServer;
+  onChange: (server: McpServerShown) => void;
+  /** Null where something stronger than the page has the last word. */
+  onEdit: (() => void) | null;
+  onRemoved: () => void;
 };
-
-type CardProps = { server: McpServerShown; onChange: (server: McpServerShown) => void };
 
 /** One call to the server at a time; what it answers is the server's new state. */
 function useAsking({ onChange }: Pick<CardProps, "onChange">) {
@@ -54,35 +51,40 @@ async function openSignIn(known: string | null, ask: () => Promise<McpServerShow
   } else page?.close();
 }
 
-export function ServerCard({ server, onChange }: CardProps) {
+export function ServerCard({ server, onChange, onEdit, onRemoved }: CardProps) {
   const { busy, ask } = useAsking({ onChange });
   const { name, state, reason, tools, waiting } = server;
   const { word, tone } = stateOf(state);
-  const Icon = faces[tone];
+  const Icon = toneIcons[tone];
   const heading = `server-${name}`;
   return (
     <li>
-      <article className="server-card" aria-labelledby={heading} aria-busy={busy}>
+      <article className={styles.card} aria-labelledby={heading} aria-busy={busy}>
         <header>
-          <Icon size={16} className={tone} aria-hidden />
+          <Icon size={16} className={styles[tone]} aria-hidden />
           <h2 id={heading}>{name}</h2>
-          <span className="state">
-            {busy ? "Checking…" : word}
-            {tone === "degraded" && ` since ${shortDate(Date.parse(server.since))}`}
-            {state === "retrying" && ", retrying automatically"}
+          <span className={styles.state}>
+            {busy ? t("Checking…") : word}
+            {tone === "degraded" &&
+              ` ${t("since {time}", { time: shortDate(Date.parse(server.since)) })}`}
+            {state === "retrying" && `, ${t("retrying automatically")}`}
           </span>
         </header>
-        {reason && <p className="reason">{sentence(reason)}</p>}
-        <p className="facts">
+        {reason && <p className={styles.reason}>{sentence(reason)}</p>}
+        <p className={styles.facts}>
           <span>{wayOf(server.transport)}</span>
+          {server.source && server.source !== "kept" && (
+            <span>{t("set by {name}", { name: server.source_name || server.source })}</span>
+          )}
           {server.server && <span>{server.server}</span>}
           {server.protocol && <span>MCP {server.protocol}</span>}
-          <span>{count(tools.length, "tool")}</span>
+          <span>{t("{count, plural, one {# tool} other {# tools}}", { count: tools.length })}</span>
         </p>
+        {server.command_line && <code className={styles.line}>{server.command_line}</code>}
         {tools.length > 0 && (
           <details className="raw">
-            <summary>Tools</summary>
-            <p className="names">{tools.join(", ")}</p>
+            <summary>{t("Tools")}</summary>
+            <p className={styles.names}>{tools.join(", ")}</p>
           </details>
         )}
         <WaitingTools
@@ -90,25 +92,32 @@ export function ServerCard({ server, onChange }: CardProps) {
           busy={busy}
           onAccept={() => void ask(api.acceptServer(name, server.digest))}
         />
-        {state !== "off" && (
-          <div className="actions">
-            {state === "sign_in" && (
-              <Button
-                look="primary"
-                disabled={busy}
-                onClick={() => void openSignIn(server.sign_in, () => ask(api.signInToServer(name)))}
-              >
-                Sign in
-              </Button>
-            )}
+        <div className={styles.actions}>
+          {state === "sign_in" && (
+            <Button
+              look="primary"
+              disabled={busy}
+              onClick={() => void openSignIn(server.sign_in, () => ask(api.signInToServer(name)))}
+            >
+              {t("Sign in")}
+            </Button>
+          )}
+          {state !== "off" && (
             <Button disabled={busy} onClick={() => void ask(api.reconnectServer(name))}>
-              {state === "idle" ? "Connect" : "Reconnect"}
+              {state === "idle" ? t("Connect") : t("Reconnect")}
               <span className="visually-hidden"> {name}</span>
             </Button>
-          </div>
-        )}
+          )}
+          {onEdit && (
+            <Button look="quiet" onClick={onEdit}>
+              {t("Edit")}
+              <span className="visually-hidden"> {name}</span>
+            </Button>
+          )}
+          {onEdit && <RemoveServer name={name} onRemoved={onRemoved} />}
+        </div>
         {waiting.length === 0 && server.last_error && server.last_error !== reason && (
-          <p className="gone">Last error: {server.last_error}</p>
+          <p className={styles.gone}>{t("Last error: {error}", { error: server.last_error })}</p>
         )}
       </article>
     </li>

@@ -1,39 +1,85 @@
-import { api } from "../../api/client";
+// Servers of tools (MCP): how each is, what it needs, and adding, changing and removing them.
+import { Plug, Plus } from "lucide-react";
+import { useState } from "react";
+import { type ConfiguredServer, settingsApi } from "../../api/settings";
 import type { McpServerShown } from "../../api/types";
-import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import { t } from "../../i18n";
+import { Button } from "../../kit/Button";
+import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useRead } from "../../services/useRead";
 import { useAgain } from "../../services/useReturn";
-import { NoServers } from "./NoServers";
+import { GroupSettings } from "./GroupSettings";
+import room from "./Room.module.css";
 import { ServerCard } from "./ServerCard";
+import { ServerDialog } from "./ServerDialog";
+import styles from "./Servers.module.css";
+import { useSettings } from "./useSettings";
 
-const ask = (signal: AbortSignal) => api.servers(signal);
+const ask = (signal: AbortSignal) => settingsApi.servers(signal);
 /** States that pass by themselves are looked at again. */
 const PASSING: readonly McpServerShown["state"][] = ["connecting", "retrying", "sign_in"];
 const AGAIN_MS = 2000;
 
-/** Servers of tools (MCP): how each is, and what it needs. */
-export function Servers() {
+export function Servers({ found }: { found: string | null }) {
+  const [editing, setEditing] = useState<ConfiguredServer | "new" | null>(null);
   const { value, problem, read, look, change } = useRead(ask);
+  const { find } = useSettings();
   const passing = value?.servers.some(({ state }) => PASSING.includes(state)) ?? false;
   useAgain(passing, AGAIN_MS, look);
-  if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
-  if (!value) return <Skeleton lines={6} label="Loading the servers" />;
-  if (!value.servers.length) return <NoServers />;
+  const mayAdd = find("mcp_servers") !== undefined;
   const put = (server: McpServerShown) =>
     change(({ servers }) => ({
-      servers: servers.map((each) => (each.name === server.name ? server : each)),
+      servers: servers.map((each) => (each.name === server.name ? { ...each, ...server } : each)),
     }));
   return (
     <>
-      <p className="note lead">
-        MCP servers from <code>bethink.toml</code> whose tools the model may use. Their results are
-        treated as content from outside.
-      </p>
-      <ul className="servers" aria-label="Tool servers">
-        {value.servers.map((server) => (
-          <ServerCard key={server.name} server={server} onChange={put} />
-        ))}
-      </ul>
+      <div className={styles.head}>
+        <p className={room.note}>
+          {t(
+            "MCP servers whose tools the model may use. Their results are treated as content from outside.",
+          )}
+        </p>
+        {mayAdd && (
+          <Button icon={Plus} onClick={() => setEditing("new")}>
+            {t("Add a server")}
+          </Button>
+        )}
+      </div>
+      {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+      {!value && !problem && <Skeleton lines={6} label={t("Loading the servers")} />}
+      {value?.servers.length === 0 && (
+        <Empty icon={Plug} title={t("No tool server is set up")}>
+          <p>
+            {t(
+              "An MCP server gives the model more tools, for example for files, calendars or code. A program runs with your rights, so add only programs that you trust.",
+            )}
+          </p>
+        </Empty>
+      )}
+      {value && value.servers.length > 0 && (
+        <ul className={styles.list} aria-label={t("Tool servers")}>
+          {value.servers.map((server) => (
+            <ServerCard
+              key={server.name}
+              server={server}
+              onChange={put}
+              onEdit={mayAdd && server.editable ? () => setEditing(server) : null}
+              onRemoved={() => void read()}
+            />
+          ))}
+        </ul>
+      )}
+      <GroupSettings groups={["mcp"]} found={found} without={["mcp_servers"]} />
+      {editing !== null && (
+        <ServerDialog
+          kept={editing === "new" ? null : editing}
+          onClose={() => setEditing(null)}
+          onSaved={(now) => {
+            setEditing(null);
+            change(() => now);
+          }}
+        />
+      )}
     </>
   );
 }

@@ -1,6 +1,8 @@
 import { Globe, LockKeyhole, type LucideIcon, PenLine, Send, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { KnownTool, Rule } from "../../api/types";
+import { t } from "../../i18n";
+import styles from "./Tools.module.css";
 import { effects, firstSentence, rules, usual } from "./toolWords";
 
 const icons: Record<KnownTool["effect"], LucideIcon> = {
@@ -18,38 +20,38 @@ export function ToolRow({ tool, onRule }: RowProps) {
   const Icon = icons[tool.effect];
   const brief = firstSentence(tool.description);
   // What cannot be undone is asked about whatever is chosen: that choice is not offered.
-  const offered = rules.filter(({ value }) => tool.effect !== "destructive" || value !== "auto");
+  const offered = rules().filter(({ value }) => tool.effect !== "destructive" || value !== "auto");
   return (
     <li>
-      <div className="about">
+      <div className={styles.about}>
         <code>{tool.name}</code>
         <p>{open ? tool.description : brief}</p>
-        <p className="facts">
-          <span className={tool.effect}>
+        <p className={styles.facts}>
+          <span className={styles[tool.effect]}>
             <Icon size={13} aria-hidden />
-            {effects[tool.effect]}
+            {effects()[tool.effect]}
           </span>
           {tool.trust === "untrusted" && (
             <span>
               <Globe size={13} aria-hidden />
-              Returns content from outside
+              {t("Returns content from outside")}
             </span>
           )}
           {brief !== tool.description.trim() && (
             <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
-              {open ? "Less" : "More"}
-              <span className="visually-hidden"> about {tool.name}</span>
+              {open ? t("Less") : t("More")}
+              <span className="visually-hidden"> {t("about {name}", { name: tool.name })}</span>
             </button>
           )}
         </p>
       </div>
       <select
         className="input"
-        aria-label={`Rule for ${tool.name}`}
+        aria-label={t("Rule for {name}", { name: tool.name })}
         value={tool.rule ?? ""}
         onChange={(event) => onRule((event.target.value || null) as Rule)}
       >
-        <option value="">{usual[tool.effect]}</option>
+        <option value="">{usual()[tool.effect]}</option>
         {offered.map(({ value, label }) => (
           <option key={value} value={value}>
             {label}

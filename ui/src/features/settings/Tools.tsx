@@ -2,30 +2,45 @@ import { Wrench } from "lucide-react";
 import { useRef, useState } from "react";
 import { api } from "../../api/client";
 import type { KnownTool, Rule } from "../../api/types";
+import { t } from "../../i18n";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useRead } from "../../services/useRead";
-import { count } from "../../services/words";
+import { GroupSettings } from "./GroupSettings";
+import room from "./Room.module.css";
 import { ToolRow } from "./ToolRow";
+import styles from "./Tools.module.css";
 import { bySource, type ToolGroup } from "./toolWords";
 
 const ask = (signal: AbortSignal) => api.tools(signal);
 /** With more tools than these, a field finds one. */
 const MANY = 12;
 
-/** What the agent may use, and whether it must ask before. */
-export function Tools() {
+/** What the model may use, whether it must ask before, and how much of it. */
+export function Tools({ found }: { found: string | null }) {
+  return (
+    <>
+      <GroupSettings groups={["tools"]} found={found} />
+      <section className={room.part} aria-labelledby="rules">
+        <h2 id="rules">{t("Your rules")}</h2>
+        <Rules />
+      </section>
+    </>
+  );
+}
+
+function Rules() {
   const { toasts } = useApp();
   const { value, problem, read, change } = useRead(ask);
   const [wanted, setWanted] = useState("");
   const chosen = useRef(Promise.resolve());
   const choices = useRef(0);
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
-  if (!value) return <Skeleton lines={8} label="Loading the tools" />;
+  if (!value) return <Skeleton lines={8} label={t("Loading the tools")} />;
   if (!value.items.length) {
     return (
-      <Empty icon={Wrench} title="There are no tools">
-        <p>Tools are switched off in the settings of this server.</p>
+      <Empty icon={Wrench} title={t("There are no tools")}>
+        <p>{t("Tools are switched off.")}</p>
       </Empty>
     );
   }
@@ -53,16 +68,17 @@ export function Tools() {
   const found = value.items.filter(fits);
   return (
     <>
-      <p className="note lead">
-        These tools are available to the model. Your rules apply in all your conversations until you
-        change them.
+      <p className={room.note}>
+        {t(
+          "These tools are available to the model. Your rules apply in all your conversations until you change them.",
+        )}
       </p>
       {value.items.length > MANY && (
         <input
           type="search"
-          className="input find-tool"
-          placeholder="Find a tool"
-          aria-label="Find a tool"
+          className={`input ${styles.find}`}
+          placeholder={t("Find a tool")}
+          aria-label={t("Find a tool")}
           value={wanted}
           onChange={(event) => setWanted(event.target.value)}
         />
@@ -70,7 +86,7 @@ export function Tools() {
       {bySource(found).map((group) => (
         <Group key={group.source} group={group} onRule={choose} />
       ))}
-      {!found.length && <p className="note">No tool matches.</p>}
+      {!found.length && <p className={room.note}>{t("No tool matches.")}</p>}
     </>
   );
 }
@@ -81,10 +97,13 @@ function Group({ group, onRule }: GroupProps) {
   const id = `tools-${group.source}`;
   return (
     <section aria-labelledby={id}>
-      <h2 id={id}>
-        {group.name} <small>{count(group.tools.length, "tool")}</small>
-      </h2>
-      <ul className="tool-rows">
+      <h3 id={id} className={styles.source}>
+        {group.name}{" "}
+        <small>
+          {t("{count, plural, one {# tool} other {# tools}}", { count: group.tools.length })}
+        </small>
+      </h3>
+      <ul className={styles.rows}>
         {group.tools.map((tool) => (
           <ToolRow key={tool.name} tool={tool} onRule={(rule) => onRule(tool, rule)} />
         ))}

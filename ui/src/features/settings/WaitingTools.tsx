@@ -1,7 +1,8 @@
 import type { McpServerShown } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
-import { count } from "../../services/words";
+import styles from "./Servers.module.css";
 
 type WaitingProps = { server: McpServerShown; busy: boolean; onAccept: () => void };
 
@@ -13,26 +14,30 @@ export function WaitingTools({ server, busy, onAccept }: WaitingProps) {
   return (
     <Notice tone="ask">
       <strong>
-        {count(tools.length, "tool")} {tools.length === 1 ? "needs" : "need"} your review
+        {t("{count, plural, one {# tool needs your review} other {# tools need your review}}", {
+          count: tools.length,
+        })}
       </strong>
       <span>
         {waiting.length
-          ? "New or changed by the server. Not used until you accept. "
-          : "In use, but not reviewed: until you accept, calls that send data out ask first. "}
-        The model reads these descriptions. Are they what you expect?
+          ? t("New or changed by the server. Not used until you accept.")
+          : t(
+              "In use, but not reviewed: until you accept, calls that send data out ask first.",
+            )}{" "}
+        {t("The model reads these descriptions. Are they what you expect?")}
       </span>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls is scrolled by keys, too */}
-      <ul className="waiting-tools" tabIndex={0} aria-label="Tool descriptions">
+      <ul className={styles.waiting} tabIndex={0} aria-label={t("Tool descriptions")}>
         {tools.map(({ name, change, description }) => (
           <li key={name}>
-            <code>{name}</code> <small>{change === "new" ? "new" : "changed"}</small>
-            <p>{description || "No description."}</p>
+            <code>{name}</code> <small>{change === "new" ? t("new") : t("changed")}</small>
+            <p>{description || t("No description.")}</p>
           </li>
         ))}
       </ul>
       <span>
         <Button disabled={busy} onClick={onAccept}>
-          {waiting.length ? "Accept changes" : "Accept"}
+          {waiting.length ? t("Accept changes") : t("Accept")}
         </Button>
       </span>
     </Notice>

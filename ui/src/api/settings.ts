@@ -1,0 +1,128 @@
+// Settings that are edited while Bethink runs, the models that it may use, and what each owner prefers.
+
+import type {
+  ChangesShown,
+  SettingShown as ContractSetting,
+  LocalServerShown,
+  LocalServersShown,
+  ModelListed,
+  ModelsListed,
+  ProviderShown,
+  ProvidersShown,
+  TrialShown,
+} from "../contract/openapi";
+import { json } from "./client";
+import type { McpServerShown, Session, Settings } from "./types";
+
+export type {
+  LocalServerShown as LocalServer,
+  ModelListed as ListedModel,
+  ProviderShown as Provider,
+  TrialShown as ModelTest,
+};
+
+/** The part of JSON Schema that settings are described in. */
+export type Schema = {
+  type?: string | readonly string[];
+  title?: string;
+  description?: string;
+  enum?: readonly unknown[];
+  const?: unknown;
+  anyOf?: readonly Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema | boolean;
+  required?: readonly string[];
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  maxLength?: number;
+  minLength?: number;
+  maxItems?: number;
+  default?: unknown;
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+};
+
+export type SettingShown = Omit<ContractSetting, "schema"> & { schema: Schema };
+export type AllSettings = Settings & { settings: readonly SettingShown[] };
+export type SettingsPatch = Readonly<Record<string, unknown>>;
+export type Reached = { base_url?: string; api_key?: string };
+
+export type Preferences = {
+  instructions: string;
+  tone: string;
+  language: string;
+  /** Null is that of the settings. */
+  time_zone: string | null;
+  model: string | null;
+};
+
+/** How far the first steps are. */
+export type SetupState = {
+  model: boolean;
+  history: boolean;
+  about: boolean;
+  dismissed: boolean;
+  first_user: boolean;
+  by_key: boolean;
+};
+
+/** A server of tools as it is configured, in the shape of `mcpServers`. */
+export type ServerConfig = {
+  command?: string;
+  args?: readonly string[];
+  env?: Record<string, string>;
+  cwd?: string;
+  url?: string;
+  headers?: Record<string, string>;
+  enabled?: boolean;
+  [more: string]: unknown;
+};
+export type ServerTest = {
+  ok: boolean;
+  server: string | null;
+  protocol: string | null;
+  tools: readonly { name: string; description: string }[];
+  problem: string | null;
+};
+/** A server with its configuration, and who has the last word on that. */
+export type ConfiguredServer = McpServerShown & {
+  source: SettingShown["source"];
+  source_name: string | null;
+  editable: boolean;
+  config: ServerConfig;
+  command_line: string;
+};
+export type ConfiguredServers = { servers: readonly ConfiguredServer[] };
+const at = encodeURIComponent;
+const get = <T>(path: string, signal?: AbortSignal) => json<T>("GET", path, undefined, signal);
+
+export const settingsApi = {
+  read: (signal?: AbortSignal) => get<AllSettings>("/settings", signal),
+  change: (patch: SettingsPatch) => json<AllSettings>("PATCH", "/settings", patch),
+  changes: (signal?: AbortSignal) => get<ChangesShown>("/settings/changes", signal),
+
+  providers: (signal?: AbortSignal) => get<ProvidersShown>("/models/providers", signal),
+  local: (signal?: AbortSignal) => get<LocalServersShown>("/models/local", signal),
+  listModels: (body: Reached & { provider: string }, signal?: AbortSignal) =>
+    json<ModelsListed>("POST", "/models/list", body, signal),
+  testModel: (body: Reached & { model: string }, signal?: AbortSignal) =>
+    json<TrialShown>("POST", "/models/test", body, signal),
+
+  servers: (signal?: AbortSignal) => get<ConfiguredServers>("/mcp-servers", signal),
+  putServer: (name: string, server: ServerConfig & { confirm?: string }) =>
+    json<ConfiguredServers>("PUT", `/mcp-servers/${at(name)}`, server),
+  deleteServer: (name: string) => json<void>("DELETE", `/mcp-servers/${at(name)}`),
+  testServer: (server: ServerConfig & { name: string; confirm?: string }) =>
+    json<ServerTest>("POST", "/mcp-servers/test", server),
+
+  preferences: (signal?: AbortSignal) => get<Preferences>("/preferences", signal),
+  changePreferences: (patch: Partial<Preferences>) =>
+    json<Preferences>("PATCH", "/preferences", patch),
+
+  setup: (signal?: AbortSignal) => get<SetupState>("/setup", signal),
+  dismissSetup: () => json<SetupState>("POST", "/setup", { dismissed: true }),
+  firstUser: (body: { key: string; name: string; password: string }) =>
+    json<Session>("POST", "/setup/user", body),
+};

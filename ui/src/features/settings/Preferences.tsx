@@ -1,0 +1,256 @@
+// What one person told of how answers are to be; each field is kept when it is left.
+import { Check } from "lucide-react";
+import { type ReactNode, useId, useState } from "react";
+import { asProblem } from "../../api/client";
+import { type Preferences, settingsApi } from "../../api/settings";
+import { t } from "../../i18n";
+import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { browserZone } from "../../services/days";
+import { useStore } from "../../services/store";
+import { useRead } from "../../services/useRead";
+import styles from "./Preferences.module.css";
+import room from "./Room.module.css";
+import { faultOf } from "./useSettings";
+
+const ask = (signal: AbortSignal) => settingsApi.preferences(signal);
+const MAX_INSTRUCTIONS = 4000;
+
+/** Languages to answer in, each by its own name; the value is what the model is told. */
+export const answerLanguages: readonly string[] = [
+  "English",
+  "Deutsch",
+  "Français",
+  "Español",
+  "Italiano",
+  "Português",
+  "Polski",
+  "Nederlands",
+  "Türkçe",
+  "Українська",
+  "中文",
+  "日本語",
+  "العربية",
+];
+
+/** Tones to choose from; what is kept is the sentence that the model is told. */
+export const tones = (): readonly { label: string; tone: string }[] => [
+  { label: t("Short"), tone: "short and to the point" },
+  { label: t("Friendly"), tone: "warm and friendly" },
+  { label: t("Thorough"), tone: "thorough, with reasons and examples" },
+  { label: t("Formal"), tone: "formal and precise" },
+];
+
+export function PreferencesForm() {
+  const { value, problem, read, change } = useRead(ask, undefined, true);
+  if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
+  if (!value) return <Skeleton lines={6} label={t("Loading what you prefer")} />;
+  return <Fields kept={value} onKept={(now) => change(() => now)} />;
+}
+
+type Key = keyof Preferences;
+type FieldsProps = { kept: Preferences; onKept: (now: Preferences) => void };
+
+function Fields({ kept, onKept }: FieldsProps) {
+  const [saved, setSaved] = useState<Key | null>(null);
+  const [fault, setFault] = useState<{ key: Key; text: string } | null>(null);
+  const put = async (key: Key, value: string) => {
+    if (value === (kept[key] ?? "")) return;
+    try {
+      onKept(await settingsApi.changePreferences({ [key]: value || null }));
+      setSaved(key);
+      setFault(null);
+    } catch (error) {
+      setFault({ key, text: faultOf(asProblem(error), key) });
+    }
+  };
+  const field = (key: Key) => ({
+    value: kept[key] ?? "",
+    onPut: (value: string) => void put(key, value),
+    foot: (
+      <>
+        <span role="status">
+          {saved === key && (
+            <>
+              <Check size={13} aria-hidden /> {t("Saved")}
+            </>
+          )}
+        </span>
+        {fault?.key === key && <span role="alert">{fault.text}</span>}
+      </>
+    ),
+  });
+  return (
+    <section className={room.part} aria-labelledby="answers">
+      <h2 id="answers">{t("How answers are")}</h2>
+      <Typed
+        {...field("instructions")}
+        label={t("Your instructions")}
+        says={t("What the assistant should know and do in every conversation.")}
+        placeholder={t("For example: I am a nurse. Use metric units. Say when you are not sure.")}
+        long
+      />
+      <ToneField {...field("tone")} />
+      <Typed
+        {...field("language")}
+        label={t("Language of answers")}
+        says={t("Leave it empty to be answered in the language that you write in.")}
+        placeholder={t("As you write")}
+        suggestions={answerLanguages}
+      />
+      <ZoneField {...field("time_zone")} />
+      <ModelField {...field("model")} />
+    </section>
+  );
+}
+
+type FieldProps = { value: string; onPut: (value: string) => void; foot: ReactNode };
+type TypedProps = FieldProps & {
+  label: string;
+  says: string;
+  placeholder: string;
+  long?: boolean;
+  suggestions?: readonly string[];
+};
+
+/** Kept when its writer leaves it. */
+function Typed({ value, onPut, foot, label, says, placeholder, long, suggestions }: TypedProps) {
+  const id = useId();
+  const [typed, setTyped] = useState(value);
+  const [last, setLast] = useState(value);
+  if (value !== last) {
+    setLast(value);
+    setTyped(value);
+  }
+  const shared = {
+    id,
+    className: "input",
+    placeholder,
+    value: typed,
+    "aria-describedby": `${id}-says`,
+    onChange: ({ target }: { target: { value: string } }) => setTyped(target.value),
+    onBlur: () => onPut(typed.trim()),
+  };
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id}>{label}</label>
+      <p id={`${id}-says`}>{says}</p>
+      {long ? (
+        <textarea {...shared} rows={5} maxLength={MAX_INSTRUCTIONS} />
+      ) : (
+        <input
+          {...shared}
+          list={suggestions && `${id}-list`}
+          autoComplete="off"
+          maxLength={200}
+          onKeyDown={(event) => event.key === "Enter" && onPut(typed.trim())}
+        />
+      )}
+      {suggestions && (
+        <datalist id={`${id}-list`}>
+          {suggestions.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      )}
+      <div className={styles.foot}>{foot}</div>
+    </div>
+  );
+}
+
+function ToneField({ value, onPut, foot }: FieldProps) {
+  return (
+    <div className={styles.field}>
+      <Typed
+        value={value}
+        onPut={onPut}
+        foot={foot}
+        label={t("Tone")}
+        says={t("Choose one, or say it in your own words.")}
+        placeholder={t("As it comes")}
+      />
+      <ToneChips value={value} onPut={onPut} />
+    </div>
+  );
+}
+
+export function ToneChips({ value, onPut }: Omit<FieldProps, "foot">) {
+  return (
+    <fieldset className={styles.chips} aria-label={t("Tone")}>
+      {tones().map(({ label, tone }) => (
+        <button
+          key={tone}
+          type="button"
+          aria-pressed={value === tone}
+          onClick={() => onPut(value === tone ? "" : tone)}
+        >
+          {label}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+/** All zones that this browser knows, its own first. */
+export function ZoneSelect(props: { id: string; value: string; onPut: (value: string) => void }) {
+  const mine = browserZone();
+  const known = Intl.supportedValuesOf("timeZone");
+  const gone = props.value && props.value !== mine && !known.includes(props.value);
+  return (
+    <select
+      id={props.id}
+      className="input"
+      value={props.value}
+      onChange={({ target }) => props.onPut(target.value)}
+    >
+      <option value="">{t("As the server")}</option>
+      <option value={mine}>{t("{zone} (this browser)", { zone: mine })}</option>
+      {gone && <option value={props.value}>{props.value}</option>}
+      {known
+        .filter((zone) => zone !== mine)
+        .map((zone) => (
+          <option key={zone}>{zone}</option>
+        ))}
+    </select>
+  );
+}
+
+function ZoneField({ value, onPut, foot }: FieldProps) {
+  const id = useId();
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id}>{t("Time zone")}</label>
+      <p>{t("“Tomorrow at nine” is read by this clock.")}</p>
+      <ZoneSelect id={id} value={value} onPut={onPut} />
+      <div className={styles.foot}>{foot}</div>
+    </div>
+  );
+}
+
+function ModelField({ value, onPut, foot }: FieldProps) {
+  const { health } = useApp();
+  const id = useId();
+  const { settings } = useStore(health.store);
+  const offered = settings?.models ?? [];
+  if (offered.length < 2 && !value) return null;
+  const gone = value && !offered.includes(value);
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id}>{t("Your model")}</label>
+      <p>{t("It answers in new conversations if nothing else is chosen there.")}</p>
+      <select
+        id={id}
+        className="input"
+        value={value}
+        onChange={({ target }) => onPut(target.value)}
+      >
+        <option value="">{t("As everybody’s")}</option>
+        {gone && <option>{value}</option>}
+        {offered.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+      <div className={styles.foot}>{foot}</div>
+    </div>
+  );
+}

@@ -1,0 +1,76 @@
+import { t } from "../../i18n";
+import { pasted, type ServerForm } from "./serverConfig";
+
+type FieldsProps = {
+  form: ServerForm;
+  name: string;
+  isNew: boolean;
+  onName: (name: string) => void;
+  onChange: (patch: Partial<ServerForm>) => void;
+};
+
+/** What a server is told by: its name, and its command or its address. */
+export function ServerFields({ form, name, isNew, onName, onChange }: FieldsProps) {
+  // What other programs have in their files can be pasted into any of the first fields.
+  const take = (text: string) => {
+    const found = pasted(text);
+    if (!found) return false;
+    if (isNew) onName(found.name);
+    onChange(found.form);
+    return true;
+  };
+  const text = (key: keyof ServerForm) => ({
+    className: "input",
+    spellCheck: false,
+    autoComplete: "off",
+    value: form[key],
+    onChange: ({ target }: { target: { value: string } }) =>
+      take(target.value) || onChange({ [key]: target.value }),
+  });
+  return (
+    <>
+      <label className="field">
+        {t("Name")}
+        <input
+          className="input"
+          data-first
+          required
+          maxLength={64}
+          autoComplete="off"
+          spellCheck={false}
+          disabled={!isNew}
+          placeholder={t("For example: notes")}
+          value={name}
+          onChange={({ target }) => take(target.value) || onName(target.value)}
+        />
+      </label>
+      {form.kind === "http" ? (
+        <>
+          <label className="field">
+            {t("Address")}
+            <input {...text("url")} type="url" placeholder="https://notes.example/mcp" />
+          </label>
+          <label className="field">
+            {t("Headers, a line each, if it asks for a key")}
+            <textarea {...text("headers")} rows={2} placeholder="Authorization: Bearer …" />
+          </label>
+        </>
+      ) : (
+        <>
+          <label className="field">
+            {t("Command, or what another program has under mcpServers")}
+            <textarea {...text("command")} rows={2} placeholder="uvx mcp-server-time" />
+          </label>
+          <label className="field">
+            {t("Variables, a line each")}
+            <textarea {...text("env")} rows={2} placeholder="API_KEY=…" />
+          </label>
+          <label className="field">
+            {t("Directory to run in")}
+            <input {...text("cwd")} placeholder={t("Where Bethink runs")} />
+          </label>
+        </>
+      )}
+    </>
+  );
+}

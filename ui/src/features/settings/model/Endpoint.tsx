@@ -1,0 +1,96 @@
+// One provider: its address, its key, which of its models, whether it works, and saving it.
+import { ArrowLeft } from "lucide-react";
+import { useEffect, useId, useRef } from "react";
+import type { LocalServer, Provider } from "../../../api/settings";
+import { t } from "../../../i18n";
+import { Button, IconButton } from "../../../kit/Button";
+import { ProblemNotice } from "../../../kit/pieces";
+import { SecretInput } from "../SecretField";
+import { told } from "../words";
+import styles from "./Model.module.css";
+import { ModelList } from "./ModelList";
+import { TestResult } from "./TestResult";
+import { useEndpoint } from "./useEndpoint";
+
+type EndpointProps = {
+  provider: Provider;
+  server: LocalServer | null;
+  onBack: () => void;
+  onSaved: (model: string) => void;
+};
+
+export function Endpoint({ provider, server, onBack, onSaved }: EndpointProps) {
+  const way = useEndpoint(provider, server, onSaved);
+  const id = useId();
+  const top = useRef<HTMLHeadingElement>(null);
+  useEffect(() => top.current?.focus(), []);
+  return (
+    <section className={styles.endpoint} aria-labelledby={id}>
+      <header>
+        <IconButton icon={ArrowLeft} label={t("All providers")} onClick={onBack} />
+        <div>
+          <h3 ref={top} id={id} tabIndex={-1}>
+            {told(provider.title)}
+          </h3>
+          <p>{told(provider.description)}</p>
+        </div>
+      </header>
+      {way.hasAddress && (
+        <label className="field">
+          {t("Address (base URL)")}
+          <input
+            className="input"
+            type="url"
+            spellCheck={false}
+            autoComplete="off"
+            placeholder={provider.default_base_url ?? "https://models.example/v1"}
+            value={way.baseUrl}
+            onChange={(event) => way.setBaseUrl(event.target.value)}
+            onBlur={way.list}
+          />
+        </label>
+      )}
+      {way.hasKey && (
+        <div className="field">
+          <label htmlFor={`${id}-secret`}>
+            {provider.needs_key ? t("Key") : t("Key, if it asks for one")}
+          </label>
+          <SecretInput
+            id={`${id}-secret`}
+            value={way.key}
+            placeholder={way.keyIsKept ? t("A key is kept. Paste another to replace it.") : ""}
+            aria-describedby={`${id}-key`}
+            onChange={(event) => way.setKey(event.target.value)}
+            onBlur={way.list}
+            onPaste={way.listSoon}
+          />
+          <small id={`${id}-key`}>
+            {t("It is kept encrypted on this machine, and shown to nobody again.")}
+          </small>
+        </div>
+      )}
+      <ModelList
+        models={way.models}
+        isLoading={way.isListing}
+        problem={way.listProblem}
+        chosen={way.model}
+        onChoose={way.setModel}
+        onList={way.list}
+      />
+      {way.test && <TestResult test={way.test} />}
+      {way.problem && <ProblemNotice problem={way.problem} />}
+      <div className={styles.actions}>
+        <Button disabled={!way.model || way.isTesting} onClick={() => void way.runTest()}>
+          {way.isTesting ? t("Testing…") : t("Test")}
+        </Button>
+        <Button
+          look="primary"
+          disabled={!way.model || way.isSaving}
+          onClick={() => void way.save()}
+        >
+          {t("Use this model")}
+        </Button>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,179 @@
+// Three short questions. What is told becomes facts, as if it had been said in a chat, and preferences.
+import { Brain, Undo2 } from "lucide-react";
+import { type FormEvent, useId, useState } from "react";
+import { api, asProblem, type Problem } from "../../../api/client";
+import { settingsApi } from "../../../api/settings";
+import { t } from "../../../i18n";
+import { Button } from "../../../kit/Button";
+import { ProblemNotice } from "../../../kit/pieces";
+import { useApp } from "../../../services/context";
+import { browserZone } from "../../../services/days";
+import { answerLanguages, ToneChips, ZoneSelect } from "../Preferences";
+import styles from "./Setup.module.css";
+import { keepTold } from "./told";
+
+type Fact = { id: string; content: string; undo: string };
+
+/** What is said of a person, as their memory has it. */
+export const factsOf = ({ name, place }: { name: string; place: string }): string[] => [
+  ...(name ? [`User’s name is ${name}`] : []),
+  ...(place ? [`User lives in ${place}`] : []),
+];
+
+export function AboutStep({ onNext }: { onNext: () => void }) {
+  const { memoryNews, toasts } = useApp();
+  const [facts, setFacts] = useState<readonly Fact[]>([]);
+  const [isKept, setIsKept] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const keep = async (answers: Answers) => {
+    setProblem(null);
+    try {
+      const { name, place, tone, language, zone, instructions } = answers;
+      await settingsApi.changePreferences({
+        tone,
+        language,
+        instructions,
+        time_zone: zone || null,
+      });
+      for (const content of factsOf({ name, place })) {
+        const { memory, undo } = await api.addMemory({
+          content,
+          category: "personal_info",
+          importance: 0.9,
+        });
+        setFacts((known) => [...known, { id: memory.id, content, undo: undo ?? "" }]);
+      }
+      keepTold({ name, place });
+      setIsKept(true);
+      await memoryNews.tell();
+    } catch (error) {
+      setProblem(asProblem(error));
+    }
+  };
+  const takeBack = async (fact: Fact) => {
+    try {
+      await api.undo(fact.undo);
+      setFacts((known) => known.filter(({ id }) => id !== fact.id));
+      await memoryNews.tell();
+    } catch (error) {
+      toasts.fault(error);
+    }
+  };
+  return (
+    <div className={styles.step}>
+      {!isKept && <Questions onKeep={keep} />}
+      {problem && <ProblemNotice problem={problem} />}
+      {facts.length > 0 && (
+        <ul className={styles.facts} aria-label={t("What is remembered")}>
+          {facts.map((fact) => (
+            <li key={fact.id}>
+              <Brain size={16} aria-hidden />
+              <span>{fact.content}</span>
+              <Button look="quiet" icon={Undo2} onClick={() => void takeBack(fact)}>
+                {t("Undo")}
+                <span className="visually-hidden">: {fact.content}</span>
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {isKept && (
+        <>
+          <p role="status" className={styles.note}>
+            {t("Saved. You find it in Memory and in Settings, and can change it there.")}
+          </p>
+          <div className={styles.onward}>
+            <Button onClick={() => setIsKept(false)}>{t("Change")}</Button>
+            <Button look="primary" onClick={onNext}>
+              {t("Continue")}
+            </Button>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+type Answers = Record<"name" | "place" | "tone" | "language" | "zone" | "instructions", string>;
+
+function Questions({ onKeep }: { onKeep: (answers: Answers) => Promise<void> }) {
+  const id = useId();
+  const [tone, setTone] = useState("");
+  const [zone, setZone] = useState(browserZone());
+  const [busy, setBusy] = useState(false);
+  const keep = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget);
+    const text = (key: string) => String(given.get(key) ?? "").trim();
+    setBusy(true);
+    await onKeep({
+      name: text("name"),
+      place: text("place"),
+      language: text("language"),
+      instructions: text("instructions"),
+      tone,
+      zone,
+    });
+    setBusy(false);
+  };
+  return (
+    <form className={styles.questions} onSubmit={(event) => void keep(event)}>
+      <fieldset>
+        <legend>{t("What may I call you?")}</legend>
+        <input
+          className="input"
+          name="name"
+          aria-label={t("Your name")}
+          maxLength={100}
+          autoComplete="given-name"
+        />
+      </fieldset>
+      <fieldset>
+        <legend>{t("Where do you live?")}</legend>
+        <input
+          className="input"
+          name="place"
+          aria-label={t("Where you live")}
+          placeholder={t("A city is enough")}
+          maxLength={100}
+          autoComplete="address-level2"
+        />
+        <label className="field" htmlFor={`${id}-zone`}>
+          {t("Time zone")}
+        </label>
+        <ZoneSelect id={`${id}-zone`} value={zone} onPut={setZone} />
+      </fieldset>
+      <fieldset>
+        <legend>{t("How should answers be?")}</legend>
+        <ToneChips value={tone} onPut={setTone} />
+        <input
+          className="input"
+          name="language"
+          list={`${id}-languages`}
+          aria-label={t("Language of answers")}
+          placeholder={t("In the language that you write in")}
+          maxLength={100}
+          autoComplete="off"
+        />
+        <datalist id={`${id}-languages`}>
+          {answerLanguages.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+        <textarea
+          className="input"
+          name="instructions"
+          rows={3}
+          maxLength={4000}
+          aria-label={t("Anything else to keep in mind")}
+          placeholder={t("Anything else to keep in mind, such as: use metric units")}
+        />
+      </fieldset>
+      <div className={styles.onward}>
+        <Button look="primary" type="submit" disabled={busy}>
+          {t("Save")}
+        </Button>
+      </div>
+    </form>
+  );
+}
