@@ -20,6 +20,7 @@ from bethink.agent.recorder import Recorder
 from bethink.agent.records import JOURNAL, RUNS, THREADS, Journal, NumberedEvent, Run, behind
 from bethink.agent.request import NO_RESOURCES, DecidedCall, Earlier, MessagePlace
 from bethink.agent.toolbox import REFUSALS, refused
+from bethink.artifacts import artifacts_removal
 from bethink.conversations import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import BadInput, BethinkError, Busy, Conflict, UnknownId
 from bethink.events import Place, RunDone, RunFailed, StopReason, Usage
@@ -414,6 +415,7 @@ class StoredRuns:
             *removal(conversation),
             files_removal(conversation),
             *shares_removal(conversation),
+            *artifacts_removal(conversation),
         ]
         await self.conversations.store.commit(principal.owner, dropped)
         await self.conversations.announce(principal.owner, conversation)

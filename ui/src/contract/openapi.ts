@@ -16,6 +16,18 @@ export type ApprovalNeeded = { arguments: string; call: string; final?: boolean;
 
 export type ArchiveCounts = { contents: number; documents: number; originals: number; pages: number; passages: number; vectors: number };
 
+export type ArtifactEdit = { content?: string | null; restore?: number | null; title?: string | null; version?: number | null };
+
+export type ArtifactList = { cursor: string | null; items: readonly ArtifactShown[] };
+
+export type ArtifactOpen = { by: "assistant" | "owner"; content: string; conversation: string; created_at: string; format: "html" | "svg" | "markdown" | "mermaid" | "csv" | "code"; id: string; language: string; number: number; title: string; untrusted: boolean; updated_at: string; version: number };
+
+export type ArtifactShown = { conversation: string; created_at: string; format: "html" | "svg" | "markdown" | "mermaid" | "csv" | "code"; id: string; language: string; title: string; untrusted: boolean; updated_at: string; version: number };
+
+export type ArtifactVersionShown = { at: string; by: "assistant" | "owner"; chars: number; number: number };
+
+export type ArtifactVersions = { items: readonly ArtifactVersionShown[] };
+
 export type Asking = { background?: boolean | null; conversation?: string | Named | null; input: string | readonly Item[]; instructions?: string | null; max_output_tokens?: number | null; metadata?: Metadata | null; model?: string; parallel_tool_calls?: boolean | null; previous_response_id?: string | null; reasoning?: Reasoning | null; store?: boolean | null; stream?: boolean | null; temperature?: number | null; text?: TextConfig | null; tool_choice?: unknown; tools?: readonly Offered[] | null; top_p?: number | null };
 
 export type Attachment = { media_type: string; name: string; url: string };
@@ -31,6 +43,8 @@ export type BadImportLine = { line: number; reason: string };
 export type BatchBody = { category?: string | null; ids: readonly string[]; pinned?: boolean | null; retract?: boolean };
 
 export type Body_create_transcription = { file: string; language?: string | null; model?: string | null; prompt?: string; response_format?: "json" | "text" };
+
+export type Body_preview_artifact = { content: string; format: "html" | "svg" };
 
 export type Body_transcribe_audio = { file: string; language?: string | null; prompt?: string };
 
@@ -367,6 +381,8 @@ export type MoveBody = { path: string; relink?: boolean; to: string };
 export type Named = { id: string };
 
 export type NeededTask = { done: boolean; id: string; title: string };
+
+export type NewArtifact = { content: string; conversation: string; format: "html" | "svg" | "markdown" | "mermaid" | "csv" | "code"; language?: string; title: string };
 
 export type NewConversation = { model?: string | null; project?: string | null; system?: string; temporary?: boolean; title?: string | null };
 
