@@ -33,6 +33,7 @@ import "./styles/chat.css";
 import "./styles/answer.css";
 import "./styles/files.css";
 import "./styles/rooms.css";
+import "./styles/print.css";
 
 const router = new Router();
 const conversations = new ConversationsService();
@@ -49,7 +50,9 @@ const toasts = new Toasts();
 const notices = new Notices(router, toasts, () => void plannerNews.tell());
 const health = new HealthService();
 const account = new AccountService();
-account.start(health.store);
+/** Whoever has a link to a conversation needs nothing but what it shows. */
+const isShared = location.pathname.startsWith("/share/");
+if (!isShared) account.start(health.store);
 account.leaving.hear(() => services.sessions.forgetWords());
 account.leaving.hear(documentUploads.forget);
 account.leaving.hear(notices.stop);
@@ -92,9 +95,11 @@ void account.ready.then(() => {
   notices.start();
   live.start();
 });
-services.health.start();
-services.keys.start();
-void documentUploads.takeUp();
+if (!isShared) {
+  services.health.start();
+  services.keys.start();
+  void documentUploads.takeUp();
+}
 keepFocus();
 keepPlace(router);
 addEventListener("beforeunload", (event) => {
@@ -105,11 +110,10 @@ const WARM_MS = 3000;
 const root = document.getElementById("root");
 if (root) {
   await startLanguage();
+  const SharedPage = isShared ? (await import("./app/SharedPage")).default : null;
   createRoot(root, { onCaughtError: told }).render(
     <StrictMode>
-      <AppProvider services={services}>
-        <App />
-      </AppProvider>
+      <AppProvider services={services}>{SharedPage ? <SharedPage /> : <App />}</AppProvider>
     </StrictMode>,
   );
   // What a first key press or click opens is there by then.
