@@ -59,8 +59,8 @@ def served(running: Served) -> Served:
 def emptied(served: Served) -> None:
     """Take out what earlier tests put in."""
     served.delete("/memories?confirm=true")
-    for archived in ("false", "true"):
-        while kept := served.get(f"/conversations?limit=100&archived={archived}")["items"]:
+    for place in ("archived=false", "archived=true", "trashed=true"):
+        while kept := served.get(f"/conversations?limit=100&{place}")["items"]:
             for conversation in kept:
                 served.delete(f"/conversations/{conversation['id']}")
 
