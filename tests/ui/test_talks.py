@@ -232,6 +232,7 @@ def test_a_link_shows_a_conversation_to_whoever_has_it_until_it_is_revoked(
     page.locator(".chat-head").get_by_role("button", name=re.compile("More for")).click()
     page.get_by_role("menuitem", name="Share").click()
     dialog = page.get_by_role("dialog", name="Share this conversation")
+    expect(dialog.get_by_role("button", name="Make a link")).to_be_visible()
     assert faults(page) == []
     page.screenshot(path=PICTURES / "share.png")
     dialog.get_by_role("button", name="Make a link").click()

@@ -1,6 +1,7 @@
 import { CircleHelp, TriangleAlert } from "lucide-react";
 import { useEffect, useId, useRef, useState } from "react";
 import { Arguments } from "../../answer/Arguments";
+import { LazyMarkdown } from "../../answer/LazyMarkdown";
 import { entriesOf, pretty, titleOfTool } from "../../answer/parts";
 import { api, asProblem } from "../../api/client";
 import type { Decision, Rule } from "../../api/types";
@@ -92,8 +93,7 @@ export function Approval(props: ApprovalProps) {
         {server && <span className="server">{server}</span>}
         <span>{label}</span>
       </h2>
-      {tool.final && <p className="warns">{t("This cannot be undone.")}</p>}
-      {tool.reason && <Foretold text={tool.reason} />}
+      {tool.reason && <LazyMarkdown text={tool.reason} />}
       {editing ? (
         <EditArguments
           text={tool.arguments}
@@ -140,28 +140,6 @@ export function Approval(props: ApprovalProps) {
         </div>
       )}
     </section>
-  );
-}
-
-const FEW_LINES = 12;
-
-/** What it would do, in the tool's words: a list as a list, a long one folded. */
-function Foretold({ text }: { text: string }) {
-  const lines = text.split("\n");
-  if (lines.length === 1) return <p>{text}</p>;
-  const shown = <p className="foretold">{lines.slice(0, FEW_LINES).join("\n")}</p>;
-  const rest = lines.slice(FEW_LINES);
-  if (!rest.length) return shown;
-  return (
-    <>
-      {shown}
-      <details>
-        <summary>
-          {t("{count, plural, one {# more line} other {# more lines}}", { count: rest.length })}
-        </summary>
-        <p className="foretold">{rest.join("\n")}</p>
-      </details>
-    </>
   );
 }
 
