@@ -307,6 +307,7 @@ def _configuration(base: _Base, shared: SharedResources) -> Configuration:
 
     configuration = Configuration(base.settings, base.ports.bus, base.ports.clock, name_of)
     configuration.add(shared.models.remade)
+    configuration.add(shared.mcp.remade)
     return configuration
 
 
