@@ -53,6 +53,7 @@ from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
 from bethink.people import People
 from bethink.ports import Ports, open_ports, shared_resources_of
+from bethink.preferences import PreferenceBook
 from bethink.projects import Projects
 from bethink.recall.conversation_memory import ConversationMemory
 from bethink.recall.message_search import MessageSearch
@@ -213,6 +214,7 @@ async def open_app(
         await stack.enter_async_context(app.post_turn.opened())
         await stack.enter_async_context(app.runs.opened(supervise))
         await stack.enter_async_context(app.accounts.opened(supervise))
+        await app.features.of(PreferenceBook).load()
         await app.forgetting.finish_earlier()
         await app.vault_tools.look()
         yield app
@@ -308,6 +310,7 @@ def _configuration(base: _Base, shared: SharedResources) -> Configuration:
     configuration = Configuration(base.settings, base.ports.bus, base.ports.clock, name_of)
     configuration.add(shared.models.remade)
     configuration.add(shared.mcp.remade)
+    configuration.add(base.accounts.remade)
     return configuration
 
 
@@ -347,6 +350,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         internet=ports.internet,
     )
     _open_features(surroundings, visibility, recall)
+    accounts.own_zone = features.of(PreferenceBook).zone
     return _Base(
         settings=settings,
         ports=ports,
@@ -552,11 +556,10 @@ def _runs(
         rules=base.rules,
         files=features.of(Files),
         projects=features.of(Projects),
+        preferences=features.of(PreferenceBook),
         loops=loops,
         audit=base.audit,
-        max_run_s=settings.max_run_s,
-        max_message_chars=settings.max_message_chars,
-        max_wait_s=settings.approval_timeout_s,
+        settings=settings,
         post_turn=post_turn,
         on_end=base.background.ask_vectors,
         warnings=base.sharing.warnings if base.sharing else tuple,

@@ -35,7 +35,7 @@ from bethink.settings.values import Origin
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+    from collections.abc import AsyncGenerator, Callable, Collection, Mapping
     from collections.abc import Set as AbstractSet
 
     from pydantic import BaseModel
@@ -44,12 +44,8 @@ if TYPE_CHECKING:
     from bethink.clock import Clock
     from bethink.principal import Principal
     from bethink.settings.fields import Settings
+    from bethink.settings.live import Part, Switch
     from bethink.telemetry import Supervise
-
-    Switch = Callable[[], Awaitable[None]]
-    Part = Callable[[Settings, AbstractSet[str]], Awaitable[Switch | None]]
-    """Something made of settings: given those that shall hold and the names of what is changed, it makes
-    itself anew and gives what puts that in place; None if nothing concerns it. Raises `BadInput`."""
 
 TOPIC: Final = "settings"
 _ADMIN: Final = "admin"

@@ -16,6 +16,7 @@ from bethink import (
     conversations,
     memory,
     people,
+    preferences,
     projects,
     prompts,
     schedules,
@@ -114,6 +115,7 @@ FEATURES: Final = (
     prompts.FEATURE,
     shares.FEATURE,
     replace(artifacts.FEATURE, open=_open_artifacts),
+    preferences.FEATURE,
     CALENDAR_SYNC,
     Feature(
         name="web",

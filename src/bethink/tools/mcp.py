@@ -33,7 +33,7 @@ from bethink.store import Collection, Delete, Put, Record
 from bethink.tool import NewFile, ToolContext, ToolOutput, foreign_tool, leaves
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from bethink.messages import Attachment
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
+    from bethink.settings.live import Switch
     from bethink.store import Store
     from bethink.telemetry import Supervise
     from bethink.tool import Effect, Handler, Tool
@@ -82,9 +83,7 @@ class McpTools:
     def __post_init__(self) -> None:
         self.servers.prepare = self._prepare
 
-    async def remade(
-        self, wanted: Settings, changed: AbstractSet[str]
-    ) -> Callable[[], Awaitable[None]] | None:
+    async def remade(self, wanted: Settings, changed: AbstractSet[str]) -> Switch | None:
         """What puts the servers of other settings in place; those that stay as they are stay connected.
 
         Raises:
