@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.accounts import Accounts, Register, accounts_for
+from bethink.accounts.setup_key import SetupKey
 from bethink.agent.completion import Summaries
 from bethink.agent.context import Context
 from bethink.agent.policy import Policy, ToolRules
@@ -96,6 +97,7 @@ class App:
     ports: Ports
     models: OfferedModels
     accounts: Accounts
+    setup_key: SetupKey
     features: Features
     visibility: Visibility
     watching: FolderWatcher
@@ -266,6 +268,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
         ports=ports,
         models=shared.models,
         accounts=base.accounts,
+        setup_key=SetupKey(base.accounts.register, settings.data_dir, settings.setup_key_file),
         features=base.features,
         visibility=visibility,
         watching=FolderWatcher(vault, ports.bus),

@@ -187,21 +187,23 @@ class Accounts:
         """The principal of work that this process does for an owner by itself."""
         return Principal(owner, audience, _ALL, self.zone_of(owner))
 
-    async def check_bind(self, host: str) -> None:
-        """Refuse to listen where others could come in without a key.
+    async def check_bind(self, host: str) -> bool:
+        """Whether the first user is to be made before anybody can come in, where a key is needed to.
 
         Raises:
-            NotAllowed: `host` is reachable from other machines, and nobody has a way in.
+            NotAllowed: `host` is reachable from other machines, and none of the users has a way in.
         """
         if is_loopback(host) and not self.needs_users:
-            return
+            return False
         known = await self.register.refresh()
         if known.has_way_in(self.register.clock.now_us()):
-            return
+            return False
+        if not known.users:
+            return True
         what = f"listen on {host}" if not is_loopback(host) else "serve public_urls"
         raise NotAllowed(
-            f"Refusing to {what}: there is no user with a key, so anybody who reaches it would own this "
-            "memory. Add one (`bethink users add NAME`, `bethink users key add NAME`), or bind 127.0.0.1."
+            f"Refusing to {what}: no user has a password or a live key, so nobody could come in. Give one "
+            "(`bethink users password NAME`, `bethink users key add NAME`), or bind 127.0.0.1."
         )
 
     async def is_valid(self, principal: Principal) -> bool:
