@@ -6,7 +6,7 @@ import { App } from "./app/App";
 import { keepFocus } from "./app/focus";
 import { told } from "./app/Missing";
 import { keepPlace } from "./app/place";
-import { startLanguage } from "./i18n";
+import { startLanguage, t } from "./i18n";
 import { KeysService } from "./keys/keys";
 import type { SessionHooks } from "./run/session";
 import { AccountService } from "./services/account";
@@ -20,8 +20,10 @@ import { LiveConversations } from "./services/live";
 import { LookService } from "./services/look";
 import { News } from "./services/news";
 import { Notices } from "./services/notices";
+import { Outbox } from "./services/outbox";
 import { addressOfChat, Router, routeOf } from "./services/router";
 import { SessionsService } from "./services/sessions";
+import { keepShell } from "./services/shell";
 import { Title } from "./services/title";
 import { Toasts } from "./services/toasts";
 import "./styles/fonts.css";
@@ -57,7 +59,16 @@ account.leaving.hear(() => services.sessions.forgetWords());
 account.leaving.hear(documentUploads.forget);
 account.leaving.hear(notices.stop);
 account.leaving.hear(live.stop);
-const owner = () => account.session.get()?.user?.id ?? "";
+account.leaving.hear(() => outbox.forget());
+const owner = () => account.owner;
+const outbox = new Outbox({
+  owner,
+  ready: account.ready,
+  onSent: ({ words: sent }) => {
+    toasts.show(t("Sent: {words}", { words: sent }));
+    void plannerNews.tell();
+  },
+});
 const words = new KeptWords(sessionStorage, owner, account.ready);
 const hooks: SessionHooks = {
   asking: conversations.asking,
@@ -81,6 +92,7 @@ const services: Services = {
   documentUploads,
   plannerNews,
   notices,
+  outbox,
   toasts,
   title: new Title(),
   keys: new KeysService(),
@@ -102,6 +114,8 @@ if (!isShared) {
 }
 keepFocus();
 keepPlace(router);
+keepShell(toasts);
+outbox.start();
 addEventListener("beforeunload", (event) => {
   if (services.sessions.holdUnsent) event.preventDefault();
 });

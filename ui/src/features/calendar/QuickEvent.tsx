@@ -36,6 +36,7 @@ export function QuickEvent({ onAdd, onDay }: QuickProps) {
       )}
       understand={understand}
       onAdd={add}
+      later={(words) => ({ path: "/calendar/events", body: { words } })}
       field={field}
     />
   );

@@ -48,6 +48,7 @@ export function QuickTask({ onAdd, field, parent }: QuickProps) {
       }
       understand={understand}
       onAdd={async (words) => void (await onAdd(words, parent ? { parent } : {}))}
+      later={(words) => ({ path: "/tasks", body: parent ? { words, parent } : { words } })}
       {...(field ? { field } : {})}
     />
   );
