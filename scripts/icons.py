@@ -1,4 +1,4 @@
-"""Write the icons of the installed page from ui/public/icon.svg, by Chromium: `.venv/bin/python scripts/icons.py`."""
+"""Write the icons of the installed page from ui/public/icon.svg: `PYTHONPATH=. .venv/bin/python scripts/icons.py`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tests.ui.running import FLAGS, chromium
 
 PUBLIC = Path(__file__).parents[1] / "ui" / "public"
 MASKED_PART = 0.75
-"""Of an icon that a system cuts to its own shape, that much is sure to be seen (W3C manifest: a circle of 80 %)."""
+"""Of an icon that a system cuts to its own shape (W3C manifest: a circle of 80 % is sure to be seen)."""
 
 
-def page_of(svg: str, size: int, part: float, ground: str) -> str:
+def page_of(svg: str, size: int, *, part: float, ground: str) -> str:
     """A page that is the icon."""
     inner = round(size * part)
     return (
@@ -34,7 +34,7 @@ def main() -> None:
             ("maskable-512", 512, MASKED_PART, "#2c4a86"),
         ):
             page = browser.new_page(viewport={"width": size, "height": size})
-            page.set_content(page_of(svg, size, part, ground))
+            page.set_content(page_of(svg, size, part=part, ground=ground))
             page.screenshot(path=PUBLIC / "icons" / f"{name}.png", omit_background=True)
         browser.close()
 

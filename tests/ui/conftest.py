@@ -17,7 +17,7 @@ from tests.ui.vaulted import Vaulted
 
 NewPage = Callable[..., Page]
 _OWNER: dict[str, Any] = {"locale": "en-GB", "timezone_id": "Europe/Paris", "service_workers": "block"}
-"""What is asked by a worker cannot be held or answered by a test: those of the worker allow it."""
+"""What a worker asks for cannot be held or answered by a test: those that are about it allow it."""
 _PATIENCE_MS = 60_000
 """How long a page may take to show what a test waits for, on a machine that does much else."""
 
@@ -115,11 +115,7 @@ def new_page(browser: Browser, shared: BrowserContext) -> Generator[NewPage]:
     def make(*, width: int = 1360, height: int = 860, own: bool = False, **options: str | bool) -> Page:
         if own or options or shared in contexts:
             context = browser.new_context(
-                **{
-                    "viewport": {"width": width, "height": height},
-                    **_OWNER,
-                    **cast("dict[str, Any]", options),
-                }
+                viewport={"width": width, "height": height}, **{**_OWNER, **cast("dict[str, Any]", options)}
             )
             context.set_default_timeout(_PATIENCE_MS)
         else:

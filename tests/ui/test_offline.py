@@ -1,4 +1,4 @@
-"""The page without its server: it opens, what is written waits and is sent, and nothing of anybody is kept by its worker."""
+"""The page without its server: it opens, what is written waits and is sent, its worker keeps nothing of anybody."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _SHARE = """() => {
 _KEPT = """async () => {
     const found = [];
     for (const name of await caches.keys()) {
-        for (const request of await (await caches.open(name)).keys()) found.push(new URL(request.url).pathname);
+        const cache = await caches.open(name);
+        for (const request of await cache.keys()) found.push(new URL(request.url).pathname);
     }
     return found;
 }"""
