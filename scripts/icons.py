@@ -1,4 +1,4 @@
-"""Write the icons of the installed page from ui/public/icon.svg: `PYTHONPATH=. .venv/bin/python scripts/icons.py`."""
+"""Write the icons of the installed page from ui/public/icon.svg: `PYTHONPATH=. python scripts/icons.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page without its server: it opens, what is written waits and is sent, its worker keeps nothing of anybody."""
+"""The page without its server: it opens, what is written waits and is sent; its worker keeps no data."""
 
 from __future__ import annotations
 

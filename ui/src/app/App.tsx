@@ -20,7 +20,7 @@ import { Outgoing } from "./Outgoing";
 import { Palette } from "./Palette";
 import { Rail } from "./Rail";
 
-const Shared = lazy(() => import("./Shared"));
+const Incoming = lazy(() => import("./Incoming"));
 const Shortcuts = lazy(() => import("./Shortcuts"));
 const MemoryRoom = lazy(() => import("../features/memory/MemoryRoom"));
 const SettingsRoom = lazy(() => import("../features/settings/SettingsRoom"));
@@ -147,7 +147,7 @@ export function App() {
       )}
       {parameterOf(path, "shared") && (
         <Suspense fallback={null}>
-          <Shared />
+          <Incoming />
         </Suspense>
       )}
       <ToastList />

@@ -6,10 +6,10 @@ import { Button } from "../kit/Button";
 import { Dialog } from "../kit/Dialog";
 import { useApp } from "../services/context";
 import { type SharedThing, takeShared } from "../services/shell";
-import styles from "./shared.module.css";
+import styles from "./incoming.module.css";
 
 /** Asks where something is to go that another program shared with this one. */
-export default function Shared() {
+export default function Incoming() {
   const { router } = useApp();
   const [thing, setThing] = useState<SharedThing | null>(null);
   useEffect(() => {
