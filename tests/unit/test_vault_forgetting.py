@@ -61,6 +61,8 @@ async def test_nothing_is_left_in_files_versions_and_what_is_searched(tmp_path: 
         assert user.text == "# Work\n[forgotten] It rained.\n- pet: Rex\n- city: Oslo\n"
         assert outside.read_bytes() == b"[forgotten]\r\n\r\nRain"
         assert {*await vault.pages(LOCAL_OWNER)} == {"user.md", "notes/outside.md", "notes/forgotten.md"}
+        # Who follows the vault is not told the name that a page had.
+        assert await vault.left_since(LOCAL_OWNER, 0) == []
         for path in ("user.md", "notes/outside.md", "gone.md", "notes/forgotten.md"):
             for version in await vault.history(LOCAL_OWNER, path):
                 body = await vault.versions.content(LOCAL_OWNER, version.content) or b""

@@ -78,3 +78,18 @@ async def test_who_waits_is_let_go_when_the_process_stops(tmp_path: Path) -> Non
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read)
             await ended.wait()
+
+
+async def test_a_page_that_moved_is_gone_from_where_it_was(tmp_path: Path) -> None:
+    async with open_door(data_dir=tmp_path) as door:
+        await door.http.put("/vault/pages/plan.md", json={"text": "# Plan\n"})
+        start = (await door.http.get("/vault")).json()["change"]
+        moved = await door.http.post("/vault/move", json={"path": "plan.md", "to": "a/plan.md"})
+        news = (await door.http.get("/vault/changes", params={"after": start})).json()
+        assert ([item["path"] for item in news["items"]], news["gone"]) == (["a/plan.md"], ["plan.md"])
+        await door.http.post("/vault/undo", json={"token": moved.json()["undo"]})
+        back = (await door.http.get("/vault/changes", params={"after": news["change"]})).json()
+        assert ([item["path"] for item in back["items"]], back["gone"]) == (
+            ["plan.md"],
+            ["a/plan.md"],
+        )

@@ -191,6 +191,22 @@ class VaultSettings(_Shape):
     )
     watch: bool = _vault(True, "Watch the folder", "Whether changes of files are seen at once.", restart=True)
     mirror: bool = _vault(True, "Facts as lines", "Whether each fact is a line of a page, too.")
+    daily_folder: str = _vault(
+        "daily", "Folder of daily notes", "Where the note of a day lies.", max_length=200
+    )
+    daily_name: str = _vault(
+        "YYYY-MM-DD",
+        "Names of daily notes",
+        "YYYY, MM and DD stand for the day; a slash makes a folder.",
+        min_length=1,
+        max_length=200,
+    )
+    templates: str = _vault(
+        "templates",
+        "Folder of templates",
+        "Pages here are offered for new ones; `daily` is the one of daily notes.",
+        max_length=200,
+    )
     versions_days: int | None = _vault(
         30,
         "Days all versions are kept",

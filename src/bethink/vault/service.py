@@ -184,6 +184,11 @@ class Vault:
         found = [page for page in known.ids.values() if page.change > change]
         return known.vault.change, sorted(found, key=lambda page: page.change)
 
+    async def left_since(self, owner: str, change: int) -> Sequence[str]:
+        """The paths from which pages moved away after the change of this number, and where none is now."""
+        known = await self.context.known(owner)
+        return [path for at, path in known.left if at > change and path not in known.pages]
+
     async def state(self, owner: str) -> VaultState:
         """How many pages there are, what cannot be read and why."""
         known = await self.context.known(owner)

@@ -97,6 +97,9 @@ export const vaultApi = {
   write,
   remove: (path: string) => json<VaultChange>("DELETE", `/vault/pages/${at(path)}`),
   move: (path: string, to: string) => json<VaultMoved>("POST", "/vault/move", { path, to }),
+  makeFolder: (path: string) => json<void>("POST", "/vault/folders", { path }),
+  /** Removes a folder in which nothing is. */
+  removeFolder: (path: string) => json<void>("DELETE", `/vault/folders/${at(path)}`),
   undo: (token: string) => json<VaultChange>("POST", "/vault/undo", { token }),
   history: (path: string, signal?: AbortSignal) =>
     json<VaultHistory>("GET", `/vault/history/${at(path)}`, undefined, signal),

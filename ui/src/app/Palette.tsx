@@ -5,6 +5,7 @@ import {
   Ghost,
   Keyboard,
   MessageSquareText,
+  NotebookPen,
   Plus,
   Quote,
   Search,
@@ -47,6 +48,12 @@ function places(app: Services, onShortcuts: () => void): Going[] {
     ...rooms
       .slice(1)
       .map(({ key, icon, name, path }) => entry({ ...bound(key), icon, name, run: to(path) })),
+    entry({
+      key: "today-note",
+      icon: NotebookPen,
+      name: t("Today’s note"),
+      run: to("/vault/today"),
+    }),
     ...[...settingsPlaces(), setupPlace()].map(({ path, icon, name }) =>
       entry({ key: path, icon, name: t("Settings: {name}", { name }), run: to(path) }),
     ),

@@ -698,6 +698,8 @@ export type VaultNews = { change: number; gone: readonly string[]; items: readon
 
 export type VaultNode = { backlinks: number; links: number; path: string; tags: readonly string[]; title: string };
 
+export type VaultNotes = { daily_folder: string; daily_name: string; templates: string };
+
 export type VaultPage = { changed_at: string; path: string; problems: readonly string[]; size: number; text: string; version: string };
 
 export type VaultPart = { bytes?: number; message?: string | null; pages?: number; status: "ok" | "off" | "loading" | "degraded"; unread?: number; watched?: boolean };
@@ -718,7 +720,7 @@ export type VaultTagged = { path: string; title: string };
 
 export type VaultTags = { items: readonly VaultTag[] };
 
-export type VaultTree = { bytes: number; change: number; items: readonly VaultEntry[]; pages: number; watching: boolean };
+export type VaultTree = { bytes: number; change: number; items: readonly VaultEntry[]; notes: VaultNotes; pages: number; watching: boolean };
 
 export type VaultUndo = { token: string };
 

@@ -1,3 +1,4 @@
+import { CSPProvider } from "@base-ui/react/csp-provider";
 import { Select as Base } from "@base-ui/react/select";
 import { Check, ChevronDown, type LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
@@ -38,44 +39,47 @@ export function Select<T extends string>(props: SelectProps<T>) {
   const chosen = groups.flatMap((group) => group.options).find((each) => each.value === value);
   const Icon = chosen?.icon;
   return (
-    <Base.Root
-      value={value}
-      disabled={disabled}
-      modal={false}
-      onValueChange={(next) => next !== null && onChange(next as T)}
-    >
-      <Base.Trigger
-        {...(id ? { id } : {})}
-        aria-label={label}
-        className={`${styles.trigger} ${look === "plain" ? "" : styles[look]}`}
+    // The page's policy refuses the style element by which it would hide a scrollbar.
+    <CSPProvider disableStyleElements>
+      <Base.Root
+        value={value}
+        disabled={disabled}
+        modal={false}
+        onValueChange={(next) => next !== null && onChange(next as T)}
       >
-        {Icon && <Icon size={16} aria-hidden />}
-        <span className={`${styles.words} clip`}>{face ?? chosen?.label ?? value}</span>
-        <ChevronDown size={14} aria-hidden />
-      </Base.Trigger>
-      <Base.Portal {...(layer ? { container: layer } : {})}>
-        <Base.Positioner
-          alignItemWithTrigger={false}
-          align="start"
-          sideOffset={4}
-          collisionPadding={8}
-          className={styles.floating}
+        <Base.Trigger
+          {...(id ? { id } : {})}
+          aria-label={label}
+          className={`${styles.trigger} ${look === "plain" ? "" : styles[look]}`}
         >
-          <Base.Popup className={`${styles.popup} ${styles.choices}`} aria-label={label}>
-            {groups.map((group) => (
-              <Base.Group key={group.label}>
-                {group.label && (
-                  <Base.GroupLabel className={styles.head}>{group.label}</Base.GroupLabel>
-                )}
-                {group.options.map((option) => (
-                  <Row key={option.value} option={option} />
-                ))}
-              </Base.Group>
-            ))}
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
+          {Icon && <Icon size={16} aria-hidden />}
+          <span className={`${styles.words} clip`}>{face ?? chosen?.label ?? value}</span>
+          <ChevronDown size={14} aria-hidden />
+        </Base.Trigger>
+        <Base.Portal {...(layer ? { container: layer } : {})}>
+          <Base.Positioner
+            alignItemWithTrigger={false}
+            align="start"
+            sideOffset={4}
+            collisionPadding={8}
+            className={styles.floating}
+          >
+            <Base.Popup className={`${styles.popup} ${styles.choices}`} aria-label={label}>
+              {groups.map((group) => (
+                <Base.Group key={group.label}>
+                  {group.label && (
+                    <Base.GroupLabel className={styles.head}>{group.label}</Base.GroupLabel>
+                  )}
+                  {group.options.map((option) => (
+                    <Row key={option.value} option={option} />
+                  ))}
+                </Base.Group>
+              ))}
+            </Base.Popup>
+          </Base.Positioner>
+        </Base.Portal>
+      </Base.Root>
+    </CSPProvider>
   );
 }
 

@@ -44,8 +44,8 @@ export type SettingsPlace = { page: SettingsPage | null; setting: string | null 
 export const setupSteps = ["model", "history", "about", "ready"] as const;
 export type SetupStep = (typeof setupSteps)[number];
 
-export type VaultView = "pages" | "graph" | "ask" | "check" | "filters";
-const views = ["ask", "check", "filters"] as const;
+export type VaultView = "pages" | (typeof views)[number];
+const views = ["graph", "tags", "today", "ask", "check", "filters"] as const;
 
 /** A passage of a document: characters of a page of one of its contents; without them, the whole. */
 export type DocumentPlace = { content: string | null; page: number | null; at: Span | null };

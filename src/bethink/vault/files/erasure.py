@@ -123,7 +123,13 @@ class PageEraser:
                 yield Erased(unreached=work.unreached)
                 return
             changes, vault = draft.changes()
-            yield Erased(changes, pages, work.unreached, lambda: draft.applied(vault))
+
+            def applied() -> None:
+                draft.applied(vault)
+                # A name that is forgotten is told to nobody, not even as one that went.
+                draft.known.left.clear()
+
+            yield Erased(changes, pages, work.unreached, applied)
 
     async def _pages(self, work: _Work) -> list[str]:
         """Rewrite the files that say it; the ids of their pages."""

@@ -8,7 +8,7 @@ raises the vault's change number in the same commit, and who knows the number re
 from __future__ import annotations
 
 import zlib
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -237,6 +237,8 @@ CONTENTS = Collection("page_contents", Content, searchable=False)
 
 
 _PAGE: Final = 1_000
+_LEFT: Final = 5_000
+"""More moves than these between two looks of a page: it reads all anew when it is opened again."""
 _OWNERS: Final = 32
 """So many owners' pages are at hand: a thousand pages take less than a megabyte."""
 
@@ -253,9 +255,14 @@ class PageTable:
     by_version: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     bytes: int = 0
     folder_bytes: Counter[str] = field(default_factory=Counter[str])
+    left: deque[tuple[int, str]] = field(default_factory=lambda: deque[tuple[int, str]](maxlen=_LEFT))
+    """Paths that pages moved away from, each with the number of the change; for those who follow."""
 
     def put(self, record: PageRecord) -> None:
         """Take in what a page became."""
+        old = self.ids.get(record.id)
+        if old is not None and old.path != record.path and "gone" not in {old.state, record.state}:
+            self.left.append((record.change, old.path))
         self.drop(record.id)
         self.ids[record.id] = record
         if record.state == "gone":

@@ -293,6 +293,11 @@ class VaultViews:
         last, records = await self.vault.changed_since(principal.owner, change)
         return last, [reader.record(record) for record in records if not reader.hides(record.path)]
 
+    async def left_since(self, principal: Principal, change: int) -> Sequence[str]:
+        """The paths from which pages moved away since, as far as this reader may know of them."""
+        reader = await self._reader(principal)
+        return [p for p in await self.vault.left_since(principal.owner, change) if not reader.hides(p)]
+
     async def history(self, principal: Principal, path: str) -> Sequence[PageVersion]:
         """The changes of what is seen of a page, the newest first."""
         reader, path = await self._reader(principal), checked(path)

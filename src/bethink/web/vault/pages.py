@@ -56,6 +56,14 @@ class VaultEntry(ResponseModel):
     problem: str | None = Field(description="Why the file is not read, in words.")
 
 
+class VaultNotes(ResponseModel):
+    """Where notes of days and templates lie, as the settings say."""
+
+    daily_folder: str
+    daily_name: str = Field(description="With YYYY, MM and DD for the day.")
+    templates: str
+
+
 class VaultTree(BaseModel):
     """All folders and pages, folders first, each by path."""
 
@@ -64,6 +72,7 @@ class VaultTree(BaseModel):
     pages: int
     bytes: int
     watching: bool = Field(description="Whether changes of the files are noticed as they happen.")
+    notes: VaultNotes
 
 
 class VaultNews(BaseModel):
@@ -172,6 +181,7 @@ async def get_vault(app: Served, caller: Caller) -> VaultTree:
         pages=len(pages),
         bytes=sum(page.size for page in pages),
         watching=vault.settings.watch,
+        notes=VaultNotes.of(vault.settings),
     )
 
 
@@ -423,6 +433,7 @@ async def get_vault_changes(
 
 async def news_since(app: App, caller: Principal, after: int) -> VaultNews:
     """What became of the pages that the caller sees, after the change of this number."""
+    left = await app.visibility.views.left_since(caller, after)
     change, records = await app.visibility.views.changed_since(caller, after)
     there = {record.path: record for record in records if record.state != "gone"}
     gone = [record.path for record in records if record.state == "gone" and record.path not in there]
@@ -431,7 +442,7 @@ async def news_since(app: App, caller: Principal, after: int) -> VaultNews:
             record_of(record, None if record.trouble is None else TROUBLES[record.trouble])
             for record in there.values()
         ],
-        gone=gone,
+        gone=[*dict.fromkeys((*gone, *(path for path in left if path not in there)))],
         change=change,
     )
 

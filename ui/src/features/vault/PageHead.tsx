@@ -1,8 +1,9 @@
-import { ArrowLeft, Columns2, Ellipsis, Eye, FolderInput, Pencil, Trash2 } from "lucide-react";
+import { Columns2, Ellipsis, Eye, FolderInput, Pencil, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { t } from "../../i18n";
+import { ListButton } from "../../kit/Panes";
 import { Menu, type MenuItem } from "../../kit/Popover";
-import { Link, PHONE, Segmented, useMedia } from "../../kit/pieces";
+import { Segmented, useMedia } from "../../kit/pieces";
 import { type Draft, isUnsaved } from "./draft";
 import { PathDialog } from "./PathDialog";
 import { folderOf, titleOf } from "./treeRows";
@@ -42,18 +43,13 @@ type HeadProps = {
 /** Where one is, whether it is saved, and what can be done with the page. */
 export function PageHead(props: HeadProps) {
   const { path, draft, mode, onMode, actions, more = [], saveAll, children } = props;
-  const phone = useMedia(PHONE);
   const compact = useMedia(COMPACT);
   const [moving, setMoving] = useState(false);
   const state = draft && savedState(draft);
   const folder = folderOf(path);
   return (
     <header className="vault-head">
-      {phone && (
-        <Link to="/vault" className="icon-button" aria-label={t("All pages")}>
-          <ArrowLeft size={18} aria-hidden />
-        </Link>
-      )}
+      <ListButton />
       <div className="vault-title">
         {folder && <p className="clip">{folder.replaceAll("/", " / ")}</p>}
         <h1 className="clip" title={path}>

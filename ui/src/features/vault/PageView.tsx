@@ -5,7 +5,7 @@ import type { VaultEntry, VaultPage } from "../../api/types";
 import { vaultApi } from "../../api/vault";
 import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
-import { Dialog } from "../../kit/Dialog";
+import { Panes } from "../../kit/Panes";
 import {
   Empty,
   Link,
@@ -26,7 +26,7 @@ import { type Mode, PageHead } from "./PageHead";
 import { Side } from "./Side";
 import { headingsOf, toggled, withFront } from "./texts";
 import { type Editing, useDraft } from "./useDraft";
-import type { PageActions } from "./usePageActions";
+import type { PageActions, Saving } from "./usePageActions";
 import type { Pages } from "./wikilinks";
 
 const Preview = lazy(() => import("./Preview"));
@@ -44,13 +44,20 @@ type PageProps = {
   pages: Pages;
   actions: PageActions;
   kept: KeptEditors;
+  saving: Saving;
   onChanged: () => Promise<void>;
 };
 
-export function PageView({ path, entry, pages, actions, kept, onChanged }: PageProps) {
+export function PageView({ path, entry, pages, actions, kept, saving, onChanged }: PageProps) {
   const { toasts } = useApp();
   const editing = useDraft(path, entry, onChanged);
-  const { draft, problem, read } = editing;
+  const { draft, problem, read, saveAll } = editing;
+  useEffect(() => {
+    saving.current = saveAll;
+    return () => {
+      if (saving.current === saveAll) saving.current = null;
+    };
+  }, [saving, saveAll]);
   // A page that was missing is made, here or by another program.
   const appeared = entry !== undefined && problem?.status === MISSING;
   useEffect(() => {
@@ -97,7 +104,7 @@ export function PageView({ path, entry, pages, actions, kept, onChanged }: PageP
   );
 }
 
-type OpenProps = Omit<PageProps, "onChanged" | "entry"> & {
+type OpenProps = Omit<PageProps, "onChanged" | "entry" | "saving"> & {
   draft: Draft;
   editing: Editing;
   onRestore: (version: string) => void;
@@ -153,7 +160,7 @@ function OpenPage({ path, pages, kept, draft, editing, actions, onRestore }: Ope
       }}
     />
   );
-  const beside = () => (narrow ? setSheet(true) : look.choose({ side: !look.side }));
+  const beside = () => (narrow ? setSheet(!sheet) : look.choose({ side: !look.side }));
   const graph = { label: t("Graph"), icon: Waypoints, run: () => router.go(addressOfGraph(path)) };
   const more = [
     ...(compact ? [graph] : []),
@@ -177,34 +184,40 @@ function OpenPage({ path, pages, kept, draft, editing, actions, onRestore }: Ope
         ]),
   ];
   return (
-    <>
-      <div className="vault-page">
-        <PageHead
-          path={path}
-          draft={draft}
-          mode={mode}
-          onMode={(next) => look.choose({ mode: next })}
-          actions={actions}
-          more={more}
-          saveAll={editing.saveAll}
-        >
-          {!compact && (
-            <Link
-              to={addressOfGraph(path)}
-              className="icon-button"
-              aria-label={graph.label}
-              title={t("The pages near this one, drawn")}
-            >
-              <Waypoints size={18} aria-hidden />
-            </Link>
-          )}
-          <IconButton
-            icon={PanelRight}
-            label={t("Links and history")}
-            aria-pressed={narrow ? sheet : look.side}
-            onClick={beside}
-          />
-        </PageHead>
+    <div className="vault-page">
+      <PageHead
+        path={path}
+        draft={draft}
+        mode={mode}
+        onMode={(next) => look.choose({ mode: next })}
+        actions={actions}
+        more={more}
+        saveAll={editing.saveAll}
+      >
+        {!compact && (
+          <Link
+            to={addressOfGraph(path)}
+            className="icon-button"
+            aria-label={graph.label}
+            title={t("The pages near this one, drawn")}
+          >
+            <Waypoints size={18} aria-hidden />
+          </Link>
+        )}
+        <IconButton
+          icon={PanelRight}
+          label={t("Links and history")}
+          aria-pressed={narrow ? sheet : look.side}
+          onClick={beside}
+        />
+      </PageHead>
+      <Panes
+        name="vault-page"
+        listLabel=""
+        side={(narrow ? sheet : look.side) ? side : null}
+        sideLabel={t("Links and history")}
+        onCloseSide={beside}
+      >
         <div className={`vault-panes ${mode}`}>
           {mode !== "read" && (
             <Suspense fallback={<Skeleton lines={6} label={t("Loading the editor")} />}>
@@ -237,18 +250,8 @@ function OpenPage({ path, pages, kept, draft, editing, actions, onRestore }: Ope
             <Conflict draft={draft} onChoose={editing.choose} onLeave={letGo} />
           </div>
         )}
-      </div>
-      {!narrow && look.side && side}
-      {narrow && sheet && (
-        <Dialog
-          title={t("Links and history")}
-          className="sheet-dialog end"
-          onClose={() => setSheet(false)}
-        >
-          {side}
-        </Dialog>
-      )}
-    </>
+      </Panes>
+    </div>
   );
 }
 

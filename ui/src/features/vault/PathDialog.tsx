@@ -1,7 +1,11 @@
 import { type FormEvent, useState } from "react";
 import { asProblem } from "../../api/client";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
+import { Field } from "../../kit/Field";
+import { Select } from "../../kit/Select";
+import { titleOf } from "./treeRows";
 
 type PathProps = {
   title: string;
@@ -9,23 +13,33 @@ type PathProps = {
   action: string;
   value: string;
   hint: string;
+  /** It is a folder's: it has no ending. */
+  isFolder?: boolean;
+  mayBeEmpty?: boolean;
+  /** Pages that the new one can be made from. */
+  templates?: readonly string[];
   /** Does it; what it throws is told here, and what was typed stays. */
-  onDone: (path: string) => Promise<void>;
+  onDone: (path: string, template: string | null) => Promise<void>;
   onClose: () => void;
 };
 
 /** Asks where a page should stand. */
-export function PathDialog({ title, label, action, value, hint, onDone, onClose }: PathProps) {
+export function PathDialog(props: PathProps) {
+  const { title, label, action, value, hint, templates = [], onDone, onClose } = props;
   const [path, setPath] = useState(value);
+  const [template, setTemplate] = useState("");
   const [why, setWhy] = useState("");
   const [busy, setBusy] = useState(false);
-  const name = path.trim().replace(/^\/+/, "");
+  const typed = path.trim().replace(/^\/+/, "");
+  const name = props.isFolder ? typed.replace(/\/+$/, "") : typed;
+  const isFit = Boolean(name) || props.mayBeEmpty;
   const done = async (event: FormEvent) => {
     event.preventDefault();
-    if (!name || busy) return;
+    if (!isFit || busy) return;
     setBusy(true);
     try {
-      await onDone(/\.md$/i.test(name) ? name : `${name}.md`);
+      const isWhole = props.isFolder || /\.md$/i.test(name);
+      await onDone(isWhole ? name : `${name}.md`, template || null);
     } catch (error) {
       const problem = asProblem(error);
       setWhy(problem.detail || problem.title);
@@ -54,9 +68,25 @@ export function PathDialog({ title, label, action, value, hint, onDone, onClose 
         <p id="path-hint" className="small" role={why ? "alert" : undefined}>
           {why || hint}
         </p>
+        {templates.length > 0 && (
+          <Field label={t("Template")}>
+            {({ id }) => (
+              <Select
+                id={id}
+                look="wide"
+                value={template}
+                options={[
+                  { value: "", label: t("None") },
+                  ...templates.map((one) => ({ value: one, label: titleOf(one) })),
+                ]}
+                onChange={setTemplate}
+              />
+            )}
+          </Field>
+        )}
         <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={!name || busy}>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
+          <Button look="primary" type="submit" disabled={!isFit || busy}>
             {action}
           </Button>
         </div>

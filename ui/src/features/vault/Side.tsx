@@ -17,7 +17,7 @@ type SideProps = {
 export function Side({ path, text, news, onRestore }: SideProps) {
   const [shown, setShown] = useState<"links" | "outline" | "history">("links");
   return (
-    <aside className="vault-side scroll" aria-label={t("Links and history")}>
+    <div className="vault-side">
       <Segmented
         label={t("Beside the page")}
         value={shown}
@@ -33,6 +33,6 @@ export function Side({ path, text, news, onRestore }: SideProps) {
       {shown === "history" && (
         <History path={path} news={news} onRestore={({ id }) => onRestore(id)} />
       )}
-    </aside>
+    </div>
   );
 }

@@ -1,154 +1,244 @@
-// The pages as a tree: only the rows in view exist, and the keys of every tree move in it.
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { ChevronRight, FileText, Folder, FolderOpen, TriangleAlert } from "lucide-react";
-import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
+// The pages as a tree: only the rows in view exist. It is walked with the keys of every tree, and rearranged by
+// dragging, by cutting names anew in place, or from the menu of a row.
+import {
+  dragAndDropFeature,
+  hotkeysCoreFeature,
+  type ItemInstance,
+  renamingFeature,
+  selectionFeature,
+  syncDataLoaderFeature,
+  type TreeInstance,
+} from "@headless-tree/core";
+import { useTree } from "@headless-tree/react";
+import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  type RefObject,
+  useEffect,
+  useMemo,
+  useRef,
+} from "react";
+import { t } from "../../i18n";
+import { type MenuItem, useContextMenu } from "../../kit/Popover";
 import { useMedia } from "../../kit/pieces";
 import { useKey } from "../../services/useKey";
-import { above, folderOf, type Row, rowsOf, type treeOf } from "./treeRows";
+import { Selected } from "./Selected";
+import styles from "./Tree.module.css";
+import { TreeRow } from "./TreeRow";
+import { above, folderOf, nodesOf, ROOT, type TreeNode, type treeOf } from "./treeRows";
+import type { TreeActions } from "./useTreeActions";
 
 const ROW_PX = 32;
 const TOUCH_PX = 44;
-const INDENT_PX = 14;
+const TYPED_MS = 700;
+
+export type VaultTree = TreeInstance<TreeNode>;
+export type VaultItem = ItemInstance<TreeNode>;
 
 type TreeProps = {
   root: ReturnType<typeof treeOf>;
   current: string | null;
-  open: ReadonlySet<string>;
-  onFold: (folder: string, open: boolean) => void;
+  actions: TreeActions;
   onOpen: (path: string) => void;
 };
 
-export function Tree({ root, current, open, onFold, onOpen }: TreeProps) {
-  const id = useId();
+function useVaultTree(
+  { root, current, actions }: TreeProps,
+  list: RefObject<Virtualizer<HTMLDivElement, Element> | null>,
+): VaultTree {
+  const nodes = useMemo(() => nodesOf(root), [root]);
+  const known = useRef(nodes);
+  known.current = nodes;
+  const tree = useTree<TreeNode>({
+    rootItemId: ROOT,
+    initialState: { expandedItems: current ? above(current) : [], selectedItems: [] },
+    getItemName: (item) => item.getItemData().name,
+    isItemFolder: (item) => item.getItemData().isFolder,
+    dataLoader: {
+      getItem: (id) => known.current.get(id) ?? { ...GONE, path: id },
+      getChildren: (id) => [...(known.current.get(id)?.children ?? [])],
+    },
+    scrollToItem: (item) => list.current?.scrollToIndex(item.getItemMeta().index),
+    canReorder: false,
+    canDrop: (items, { item }) =>
+      items.some((one) => folderOf(one.getId()) !== (item.getId() === ROOT ? "" : item.getId())),
+    onDrop: (items, { item }) =>
+      actions.into(
+        items.map((one) => one.getId()),
+        item.getId() === ROOT ? "" : item.getId(),
+      ),
+    onRename: (item, name) => void actions.rename(item.getItemData(), name),
+    features: [
+      syncDataLoaderFeature,
+      selectionFeature,
+      hotkeysCoreFeature,
+      dragAndDropFeature,
+      renamingFeature,
+    ],
+  });
+  useEffect(() => {
+    const { focusedItem, selectedItems } = tree.getState();
+    if (focusedItem && !nodes.has(focusedItem)) tree.applySubStateUpdate("focusedItem", null);
+    const left = selectedItems.filter((id) => nodes.has(id));
+    if (left.length < selectedItems.length) tree.setSelectedItems(left);
+    tree.rebuildTree();
+  }, [nodes, tree]);
+  return tree;
+}
+
+const GONE: Omit<TreeNode, "path"> = { name: "", isFolder: false, problem: null, children: [] };
+
+/** Only another page moves the tree, once: it may have no row yet, as its folder opens or it is made. */
+function useReached(tree: VaultTree, current: string | null): void {
+  const reached = useRef<string | null>(null);
+  const items = tree.getItems();
+  useEffect(() => {
+    if (!current || reached.current === current) return;
+    const { expandedItems } = tree.getState();
+    const closed = above(current).filter((folder) => !expandedItems.includes(folder));
+    if (closed.length) {
+      tree.applySubStateUpdate("expandedItems", (now) => [...now, ...closed]);
+      tree.rebuildTree();
+      return;
+    }
+    const item = items.find((one) => one.getId() === current);
+    if (!item) return;
+    reached.current = current;
+    tree.setSelectedItems([current]);
+    item.setFocused();
+    tree.getConfig().scrollToItem?.(item);
+  }, [current, items, tree]);
+  useEffect(() => {
+    if (!current) reached.current = null;
+  }, [current]);
+}
+
+/** Letters go to the next row whose name begins with them. */
+function useTyped(tree: VaultTree) {
+  const typed = useRef({ text: "", at: 0 });
+  return (key: string, now: number): boolean => {
+    if (key.length !== 1 || key === " ") return false;
+    const { text, at } = typed.current;
+    const wanted = (now - at < TYPED_MS ? text : "") + key.toLowerCase();
+    typed.current = { text: wanted, at: now };
+    const items = tree.getItems();
+    const from = tree.getFocusedItem()?.getItemMeta().index ?? 0;
+    const start = wanted.length > 1 ? from : from + 1;
+    const order = [...items.slice(start), ...items.slice(0, start)];
+    const found = order.find((item) => item.getItemName().toLowerCase().startsWith(wanted));
+    found?.setFocused();
+    if (found) tree.updateDomFocus();
+    return true;
+  };
+}
+
+export function Tree(props: TreeProps) {
+  const { current, actions, onOpen } = props;
   const box = useRef<HTMLDivElement>(null);
   const touch = useMedia("(pointer: coarse)");
-  const rows = useMemo(() => rowsOf(root, open), [root, open]);
-  const [active, setActive] = useState<string | null>(current);
-  const at = Math.max(
-    0,
-    rows.findIndex((row) => row.path === active),
-  );
+  const size = touch ? TOUCH_PX : ROW_PX;
+  const rows = useRef<Virtualizer<HTMLDivElement, Element> | null>(null);
+  const tree = useVaultTree(props, rows);
+  const items = tree.getItems();
   const list = useVirtualizer({
-    count: rows.length,
+    count: items.length,
     getScrollElement: () => box.current,
-    estimateSize: () => (touch ? TOUCH_PX : ROW_PX),
-    getItemKey: (index) => rows[index]?.path ?? index,
+    estimateSize: () => size,
+    getItemKey: (index) => items[index]?.getId() ?? index,
     overscan: 12,
   });
-  // Only another page moves the tree, once: it may have no row yet, as its folder opens or it is made.
-  const reached = useRef<string | null>(null);
-  useEffect(() => setActive((now) => current ?? now), [current]);
-  useEffect(() => {
-    const place = rows.findIndex((row) => row.path === current);
-    if (reached.current === current || place < 0) return;
-    reached.current = current;
-    list.scrollToIndex(place, { align: "auto" });
-  }, [current, rows, list]);
-  const goTo = (index: number) => {
-    const row = rows[Math.min(rows.length - 1, Math.max(0, index))];
-    if (!row) return;
-    setActive(row.path);
-    list.scrollToIndex(rows.indexOf(row), { align: "auto" });
+  rows.current = list;
+  useReached(tree, current);
+  const chosen = () => tree.getState().selectedItems;
+  const asked = useRef<VaultItem | null>(null);
+  const { onContextMenu, menu } = useContextMenu(t("Page or folder"), () =>
+    asked.current ? menuOf(asked.current, chosen(), actions) : [],
+  );
+  const openMenu = (event: MouseEvent<HTMLElement>, item: VaultItem) => {
+    asked.current = item;
+    item.setFocused();
+    onContextMenu(event);
   };
-  const act = (row: Row | undefined) => {
-    if (!row) return;
-    setActive(row.path);
-    if (row.isFolder) onFold(row.path, !row.open);
-    else onOpen(row.path);
+  const act = (item: VaultItem) => {
+    if (!item.isFolder()) onOpen(item.getId());
+    else if (item.isExpanded()) item.collapse();
+    else item.expand();
   };
-  const sideways = (row: Row | undefined, right: boolean) => {
-    if (!row) return;
-    if (row.isFolder && row.open !== right) onFold(row.path, right);
-    else if (right && row.isFolder) goTo(at + 1);
-    else if (!right) goTo(rows.findIndex(({ path }) => path === folderOf(row.path)));
-  };
+  const typeAhead = useTyped(tree);
   const press = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const row = rows[at];
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
-    if (to !== undefined) goTo(to);
-    else if (event.key === "ArrowRight") sideways(row, true);
-    else if (event.key === "ArrowLeft") sideways(row, false);
-    else if (event.key === "Enter" || event.key === " ") act(row);
-    else return;
+    const item = tree.getFocusedItem();
+    if (event.target instanceof HTMLInputElement || !item) return;
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (isPlain && (event.key === "Enter" || event.key === " ")) act(item);
+    else if (isPlain && event.key === "Delete") {
+      const all = chosen();
+      actions.remove(all.includes(item.getId()) ? all : [item.getId()]);
+    } else if (!isPlain || event.shiftKey || !typeAhead(event.key, event.timeStamp)) return;
     event.preventDefault();
+    event.stopPropagation();
   };
   const step = (by: number) => {
-    const isHere = document.activeElement === box.current;
-    box.current?.focus();
-    goTo(isHere ? at + by : at);
+    const isHere = box.current?.contains(document.activeElement);
+    if (isHere && by > 0) tree.focusNextItem();
+    if (isHere && by < 0) tree.focusPreviousItem();
+    tree.updateDomFocus();
   };
   useKey("down", () => step(1));
   useKey("up", () => step(-1));
-  const shown = list.getVirtualItems();
-  const isShown = shown.some(({ index }) => index === at);
   return (
-    <div
-      ref={box}
-      className="vault-tree scroll"
-      role="tree"
-      aria-label="Pages"
-      tabIndex={0}
-      aria-activedescendant={isShown ? `${id}-${at}` : undefined}
-      onKeyDown={press}
-    >
-      <div role="presentation" style={{ height: list.getTotalSize() }}>
-        {shown.map(({ index, key, start, size }) => {
-          const row = rows[index];
-          if (!row) return null;
-          const Icon = row.isFolder ? (row.open ? FolderOpen : Folder) : FileText;
-          return (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the focus and takes the keys
-            <div
-              key={key}
-              id={`${id}-${index}`}
-              role="treeitem"
-              tabIndex={-1}
-              className={index === at ? "tree-row active" : "tree-row"}
-              aria-level={row.level}
-              aria-posinset={row.place}
-              aria-setsize={row.size}
-              aria-expanded={row.isFolder ? row.open : undefined}
-              aria-selected={row.path === current}
-              title={row.problem ? `${row.path}: ${row.problem}` : row.path}
-              style={{
-                height: size,
-                translate: `0 ${start}px`,
-                paddingInlineStart: 8 + (row.level - 1) * INDENT_PX,
-              }}
-              onClick={() => act(row)}
-            >
-              {row.isFolder ? <ChevronRight size={14} aria-hidden className="fold" /> : <i />}
-              <Icon size={15} strokeWidth={1.75} aria-hidden />
-              <span className="clip">{row.name}</span>
-              {row.problem && (
-                <span className="trouble">
-                  <TriangleAlert size={14} aria-hidden />
-                  <span className="visually-hidden">skipped: {row.problem}</span>
-                </span>
-              )}
-            </div>
-          );
-        })}
+    <>
+      <Selected tree={tree} actions={actions} />
+      <div
+        {...tree.getContainerProps(t("Pages"))}
+        role="tree"
+        ref={(element) => {
+          box.current = element;
+          tree.registerElement(element);
+        }}
+        aria-multiselectable
+        className={`${styles.tree} scroll`}
+        onKeyDown={press}
+      >
+        <div style={{ height: list.getTotalSize() }}>
+          {list.getVirtualItems().map(({ index, key, start }) => {
+            const item = items[index];
+            return (
+              item && (
+                <TreeRow
+                  key={key}
+                  item={item}
+                  place={{ height: size, translate: `0 ${start}px` }}
+                  isCurrent={item.getId() === current}
+                  onOpen={onOpen}
+                  onMenu={openMenu}
+                />
+              )
+            );
+          })}
+        </div>
       </div>
-    </div>
+      {menu}
+    </>
   );
 }
 
-/** Which folders are open; those above the page that is shown are. */
-export function useOpenFolders(current: string | null) {
-  const [open, setOpen] = useState<ReadonlySet<string>>(
-    () => new Set(current ? above(current) : []),
-  );
-  useEffect(() => {
-    if (current) setOpen((now) => new Set([...now, ...above(current)]));
-  }, [current]);
-  const fold = (folder: string, isOpen: boolean) =>
-    setOpen((now) => {
-      const next = new Set(now);
-      if (isOpen) next.add(folder);
-      else next.delete(folder);
-      return next;
-    });
-  return { open, fold };
+/** What can be done with a row, or with all that are chosen if it is one of them. */
+function menuOf(item: VaultItem, chosen: readonly string[], actions: TreeActions): MenuItem[] {
+  const path = item.getId();
+  const all = chosen.length > 1 && chosen.includes(path) ? chosen : [path];
+  const folder = item.isFolder() ? path : folderOf(path);
+  const many = all.length > 1;
+  return [
+    { label: t("New page here"), run: () => actions.ask({ kind: "page", folder }) },
+    { label: t("New folder here"), run: () => actions.ask({ kind: "folder", folder }) },
+    ...(many ? [] : [{ label: t("Rename"), combo: "F2", run: () => item.startRenaming() }]),
+    { label: t("Move to…"), run: () => actions.ask({ kind: "move", paths: all }) },
+    {
+      label: many ? t("Delete {count}", { count: all.length }) : t("Delete"),
+      fault: true,
+      apart: true,
+      run: () => actions.remove(all),
+    },
+  ];
 }

@@ -1,12 +1,14 @@
 // The vault: pages of Markdown as a tree, and the one that is open.
-import { ArrowLeft, BookOpen, FilePlus2, FolderTree } from "lucide-react";
-import { useEffect, useMemo, useState } from "react";
+import { BookOpen, CalendarPlus, FilePlus2, FolderPlus, FolderTree, Waypoints } from "lucide-react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { vaultApi } from "../../api/vault";
+import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
+import { ListButton, Panes } from "../../kit/Panes";
 import { Empty, Link, PHONE, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
+import { TabLinks } from "../../kit/Tabs";
 import { useApp } from "../../services/context";
 import { addressOfPage, type VaultView } from "../../services/router";
-import { count } from "../../services/words";
 import { AskPage } from "./AskPage";
 import { Asking } from "./asking";
 import { CheckPage } from "./CheckPage";
@@ -15,138 +17,167 @@ import { FiltersPage } from "./FiltersPage";
 import { Finder } from "./Finder";
 import { GraphPage } from "./GraphPage";
 import { PageView } from "./PageView";
-import { PathDialog } from "./PathDialog";
-import { Tree, useOpenFolders } from "./Tree";
+import { TagsPage } from "./TagsPage";
+import { Today } from "./Today";
+import { Tree } from "./Tree";
+import { TreeDialogs } from "./TreeDialogs";
 import { folderOf, treeOf } from "./treeRows";
-import { usePageActions } from "./usePageActions";
-import { useVault } from "./useVault";
+import { type Saving, usePageActions } from "./usePageActions";
+import { type TreeActions, useTreeActions } from "./useTreeActions";
+import { useVault, type Vault } from "./useVault";
+import { WholeGraph } from "./WholeGraph";
 import { Pages } from "./wikilinks";
 import "../../styles/vault.css";
 
 const FIRST = "user.md";
 
-export default function VaultRoom({ page, view }: { page: string | null; view: VaultView }) {
+type RoomProps = { page: string | null; view: VaultView };
+
+export default function VaultRoom({ page, view }: RoomProps) {
   const { router } = useApp();
   const phone = useMedia(PHONE);
   const vault = useVault();
-  const { entries, problem } = vault;
-  const actions = usePageActions(vault.look);
-  const folders = useOpenFolders(page);
-  const [query, setQuery] = useState("");
-  const [making, setMaking] = useState(false);
+  const { entries, notes, look } = vault;
+  const saving: Saving = useRef(null);
+  const actions = usePageActions(look, saving);
   const [kept] = useState<KeptEditors>(() => new Map());
   const [asking] = useState(() => new Asking(vaultApi.ask));
   useEffect(() => asking.stop, [asking]);
-  const root = useMemo(() => treeOf(entries?.values() ?? []), [entries]);
   const pages = useMemo(() => {
     const all = [...(entries?.values() ?? [])];
     return new Pages(all.filter((one) => !one.is_folder).map((one) => one.path));
   }, [entries]);
-  const go = (path: string) => {
-    setQuery("");
-    router.go(addressOfPage(path));
-  };
+  const folders = useMemo(
+    () => [...(entries?.values() ?? [])].flatMap(({ path, is_folder }) => (is_folder ? path : [])),
+    [entries],
+  );
+  const tree = useTreeActions(pages.paths, folders, actions, vault.read);
   const alone = page !== null || view !== "pages";
+  const newPage = () => tree.ask({ kind: "page", folder: page ? folderOf(page) : "" });
+  const shared = { pages, actions, kept, saving, onChanged: look };
   return (
     <div className={`vault ${alone ? "on-page" : ""}`}>
-      {!(phone && alone) && (
-        <nav className="vault-nav" aria-label="Vault">
-          <header>
-            {alone ? <h2>Vault</h2> : <h1>Vault</h1>}
-            <IconButton icon={FilePlus2} label="New page" onClick={() => setMaking(true)} />
-          </header>
-          <Finder pages={pages} query={query} onQuery={setQuery} onOpen={go} />
-          {problem && !entries && (
-            <ProblemNotice problem={problem} onRetry={() => void vault.read()} />
-          )}
-          {!entries && !problem && <Skeleton lines={6} label="Loading the vault" />}
-          {entries && !query.trim() && (
-            <Tree
-              root={root}
-              current={page}
-              open={folders.open}
-              onFold={folders.fold}
-              onOpen={go}
-            />
-          )}
-          {entries && (
-            <footer>
-              <span>{count(pages.paths.length, "page")}</span>
-              <Link to="/vault/ask" aria-current={view === "ask" ? "page" : undefined}>
-                Ask
-              </Link>
-              <Link to="/vault/check" aria-current={view === "check" ? "page" : undefined}>
-                Check
-              </Link>
-              <Link to="/vault/filters" aria-current={view === "filters" ? "page" : undefined}>
-                Filters
-              </Link>
-            </footer>
-          )}
-        </nav>
-      )}
-      {page !== null && view === "graph" && <GraphPage key={page} path={page} news={entries} />}
-      {page !== null && view !== "graph" && (
-        <PageView
-          key={page}
-          path={page}
-          entry={entries?.get(page)}
-          pages={pages}
-          actions={actions}
-          kept={kept}
-          onChanged={vault.look}
-        />
-      )}
-      {phone && page === null && view !== "pages" && <BackToTree />}
-      {view === "ask" && <AskPage asking={asking} pages={pages} onChanged={vault.look} />}
-      {view === "filters" && <FiltersPage paths={pages.paths} />}
-      {view === "check" && <CheckPage news={entries} onChanged={vault.look} />}
-      {!alone && !phone && entries && <Begin known={pages.paths} onNew={() => setMaking(true)} />}
-      {making && (
-        <PathDialog
-          title="New page"
-          label="Name, or path with folders"
-          action="Create"
-          value={page && folderOf(page) ? `${folderOf(page)}/` : ""}
-          hint="For example entities/jane_doe. A slash makes a folder."
-          onDone={async (path) => {
-            await actions.create(path);
-            setMaking(false);
-          }}
-          onClose={() => setMaking(false)}
-        />
+      <Panes
+        name="vault"
+        listLabel={t("Vault")}
+        isOpen={alone}
+        onBack={() => router.go("/vault")}
+        list={<VaultNav {...{ page, view, vault, pages, tree, onNew: newPage }} />}
+      >
+        {page !== null && view === "graph" && <GraphPage key={page} path={page} news={entries} />}
+        {page !== null && view !== "graph" && (
+          <PageView key={page} path={page} entry={entries?.get(page)} {...shared} />
+        )}
+        {page === null && view !== "pages" && view !== "graph" && <RoomHead />}
+        {page === null && view === "graph" && <WholeGraph news={entries} />}
+        {view === "tags" && <TagsPage news={entries} />}
+        {view === "today" && notes && <Today notes={notes} pages={pages} actions={actions} />}
+        {view === "ask" && <AskPage asking={asking} pages={pages} onChanged={look} />}
+        {view === "filters" && <FiltersPage paths={pages.paths} />}
+        {view === "check" && <CheckPage news={entries} onChanged={look} />}
+        {!alone && !phone && entries && <Begin known={pages.paths} onNew={newPage} />}
+      </Panes>
+      {tree.asked && notes && (
+        <TreeDialogs {...{ asked: tree.asked, tree, actions, pages, notes }} />
       )}
     </div>
   );
 }
 
-function BackToTree() {
+type NavProps = RoomProps & {
+  vault: Vault;
+  pages: Pages;
+  tree: TreeActions;
+  onNew: () => void;
+};
+
+/** The list of the room: what can be made, the field that finds, the tree, and the other views. */
+function VaultNav({ page, view, vault, pages, tree, onNew }: NavProps) {
+  const { router } = useApp();
+  const [query, setQuery] = useState("");
+  const { entries, problem } = vault;
+  const root = useMemo(() => treeOf(entries?.values() ?? []), [entries]);
+  const go = (path: string) => {
+    setQuery("");
+    router.go(addressOfPage(path));
+  };
+  const alone = page !== null || view !== "pages";
+  const tabs = [
+    { to: "/vault/tags", label: t("Tags") },
+    { to: "/vault/ask", label: t("Ask") },
+    { to: "/vault/check", label: t("Check") },
+    { to: "/vault/filters", label: t("Filters") },
+  ];
   return (
-    <Link to="/vault" className="icon-button back-to-tree" aria-label="All pages">
-      <ArrowLeft size={18} aria-hidden />
-    </Link>
+    <div className="vault-nav">
+      <header>
+        {alone ? <h2>{t("Vault")}</h2> : <h1>{t("Vault")}</h1>}
+        <IconButton
+          icon={CalendarPlus}
+          label={t("Today’s note")}
+          onClick={() => router.go("/vault/today")}
+        />
+        <Link
+          to="/vault/graph"
+          className="icon-button"
+          aria-label={t("Graph of all pages")}
+          title={t("Graph of all pages")}
+          aria-current={view === "graph" && page === null ? "page" : undefined}
+        >
+          <Waypoints size={18} strokeWidth={1.75} aria-hidden />
+        </Link>
+        <IconButton
+          icon={FolderPlus}
+          label={t("New folder")}
+          onClick={() => tree.ask({ kind: "folder", folder: page ? folderOf(page) : "" })}
+        />
+        <IconButton icon={FilePlus2} label={t("New page")} onClick={onNew} />
+      </header>
+      <TabLinks label={t("Views of the vault")} current={`/vault/${view}`} tabs={tabs} />
+      <Finder pages={pages} query={query} onQuery={setQuery} onOpen={go} />
+      {problem && !entries && <ProblemNotice problem={problem} onRetry={() => void vault.read()} />}
+      {!entries && !problem && <Skeleton lines={6} label={t("Loading the vault")} />}
+      {entries && !query.trim() && <Tree root={root} current={page} actions={tree} onOpen={go} />}
+      {entries && (
+        <footer>
+          {t("{count, plural, one {# page} other {# pages}}", { count: pages.paths.length })}
+        </footer>
+      )}
+    </div>
+  );
+}
+
+/** Above a view that is no page: the way back to the list. */
+function RoomHead() {
+  return (
+    <div className="vault-back">
+      <ListButton />
+    </div>
   );
 }
 
 /** What stands beside the tree while no page is open. */
 function Begin({ known, onNew }: { known: readonly string[]; onNew: () => void }) {
   const isNew = known.length <= 1;
+  const title = isNew ? t("Your vault") : t("No page is open");
   return (
     <div className="vault-page">
-      <Empty icon={isNew ? FolderTree : BookOpen} title={isNew ? "Your vault" : "No page is open"}>
+      <Empty icon={isNew ? FolderTree : BookOpen} title={title}>
         <p>
           {isNew
-            ? "Your vault is a folder of Markdown files. Any editor can open them, the agent reads and updates them, and recall searches them. Start with the page about yourself."
-            : "Choose a page from the tree, or search for it."}
+            ? t(
+                "Your vault is a folder of Markdown files. Any editor can open them, the agent reads and updates them, and recall searches them. Start with the page about yourself.",
+              )
+            : t("Choose a page from the tree, or search for it.")}
         </p>
         <div className="actions">
           {known.includes(FIRST) && (
             <Link className="button primary" to={addressOfPage(FIRST)}>
-              Open {FIRST}
+              {t("Open {page}", { page: FIRST })}
             </Link>
           )}
           <Button icon={FilePlus2} onClick={onNew}>
-            New page
+            {t("New page")}
           </Button>
         </div>
       </Empty>

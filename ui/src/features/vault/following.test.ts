@@ -26,7 +26,8 @@ class Server {
       tree: async () => {
         if (this.isAway) throw new TypeError("no route");
         const items = [entry("user.md")];
-        return { items, change: 5, pages: 1, bytes: 1, watching: true };
+        const notes = { daily_folder: "daily", daily_name: "YYYY-MM-DD", templates: "templates" };
+        return { items, change: 5, pages: 1, bytes: 1, watching: true, notes };
       },
       news: (after) => new Promise((answer) => this.asked.push({ after, answer })),
     },

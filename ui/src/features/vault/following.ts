@@ -8,10 +8,13 @@ import { Store } from "../../services/store";
 export const EVERY_MS = 2000;
 
 export type Entries = ReadonlyMap<string, VaultEntry>;
+export type Notes = VaultTree["notes"];
 export type Followed = {
   /** Pages and folders by path; null until they were read. What changed is another object. */
   entries: Entries | null;
   problem: Problem | null;
+  /** Where notes of days and templates lie; null until it was read. */
+  notes: Notes | null;
 };
 
 type Api = { tree: () => Promise<VaultTree>; news: (after: number) => Promise<VaultNews> };
@@ -27,7 +30,7 @@ function taken(entries: Entries, news: VaultNews): Entries {
 }
 
 export class Following {
-  readonly store = new Store<Followed>({ entries: null, problem: null });
+  readonly store = new Store<Followed>({ entries: null, problem: null, notes: null });
   #change: number | null = null;
   #looking: Promise<void> | null = null;
   #source: Source | null = null;
@@ -41,11 +44,12 @@ export class Following {
 
   read = async (): Promise<void> => {
     try {
-      const { items, change } = await this.api.tree();
+      const { items, change, notes } = await this.api.tree();
       // What is known may be newer by now than what was asked for.
       if (change < (this.#change ?? 0)) return;
       this.#change = change;
-      this.store.set({ entries: new Map(items.map((item) => [item.path, item])), problem: null });
+      const entries = new Map(items.map((item) => [item.path, item]));
+      this.store.set({ entries, problem: null, notes });
     } catch (error) {
       this.store.change({ problem: asProblem(error) });
     }

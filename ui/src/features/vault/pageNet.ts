@@ -8,6 +8,26 @@ import { pathFor } from "./wikilinks";
 /** The id of what is not made: whatever its links' capitals are. */
 const lostId = (target: string) => `? ${target.toLowerCase().replace(/\.md$/, "")}`;
 
+/** The part of a graph that is of a folder (`folder:…`) or a tag (`tag:…`), or linked with nothing (`orphans`); "" is all. */
+export function narrowed(graph: VaultGraph, only: string): VaultGraph {
+  if (!only) return graph;
+  const [kind, name] = [only.slice(0, only.indexOf(":")), only.slice(only.indexOf(":") + 1)];
+  const orphans = new Set(graph.orphans);
+  const isShown = ({ path, tags }: VaultGraph["nodes"][number]) => {
+    if (kind === "folder") return path.startsWith(`${name}/`);
+    if (kind === "tag") return tags.includes(name);
+    return orphans.has(path);
+  };
+  const nodes = graph.nodes.filter(isShown);
+  const shown = new Set(nodes.map(({ path }) => path));
+  return {
+    ...graph,
+    nodes,
+    edges: graph.edges.filter(({ source, target }) => shown.has(source) && shown.has(target)),
+    missing: kind ? graph.missing.filter(({ source }) => shown.has(source)) : [],
+  };
+}
+
 export function netOf(graph: VaultGraph): Net {
   const nodes = new Map<string, NetNode>();
   for (const { path, title } of graph.nodes) {

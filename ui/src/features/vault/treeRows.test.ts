@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { above, named, rowsOf, titleOf, treeOf } from "./treeRows";
+import { above, movesInto, named, nodesOf, pagesIn, ROOT, titleOf, treeOf } from "./treeRows";
 
 const page = (path: string) => ({
   path,
@@ -9,18 +9,34 @@ const page = (path: string) => ({
   problem: null,
 });
 
-const shown = (open: string[], paths: string[]) =>
-  rowsOf(treeOf(paths.map(page)), new Set(open)).map(({ level, name }) => `${level} ${name}`);
+const nodes = (paths: string[]) => nodesOf(treeOf(paths.map(page)));
+const below = (paths: string[], folder = ROOT) => nodes(paths).get(folder)?.children;
 
-test("folders come first, and show what is in them while they are open", () => {
+test("folders come first, and hold what is in them", () => {
   const paths = ["user.md", "b/c/deep.md", "b/two.md", "a/one.md"];
-  expect(shown([], paths)).toEqual(["1 a", "1 b", "1 user"]);
-  expect(shown(["b", "b/c"], paths)).toEqual(["1 a", "1 b", "2 c", "3 deep", "2 two", "1 user"]);
-  expect(shown(["b/c"], paths)).toEqual(["1 a", "1 b", "1 user"]);
+  expect(below(paths)).toEqual(["a", "b", "user.md"]);
+  expect(below(paths, "b")).toEqual(["b/c", "b/two.md"]);
+  expect(nodes(paths).get("b/c")).toMatchObject({ name: "c", isFolder: true });
 });
 
 test("numbers are in the order of counting", () => {
-  expect(shown([], ["note 10.md", "note 9.md"])).toEqual(["1 note 9", "1 note 10"]);
+  expect(below(["note 10.md", "note 9.md"])).toEqual(["note 9.md", "note 10.md"]);
+});
+
+test("what is chosen goes into a folder with all that is in it, and what is in a chosen folder stays in it", () => {
+  const paths = ["a/b/one.md", "a/two.md", "ab.md", "user.md"];
+  expect(pagesIn(paths, ["a"])).toEqual(["a/b/one.md", "a/two.md"]);
+  expect(movesInto(paths, ["a/b", "user.md"], "z")).toEqual([
+    { path: "a/b/one.md", to: "z/b/one.md" },
+    { path: "user.md", to: "z/user.md" },
+  ]);
+  expect(movesInto(paths, ["a", "a/two.md"], "z").map(({ to }) => to)).toEqual([
+    "z/a/b/one.md",
+    "z/a/two.md",
+  ]);
+  expect(movesInto(paths, ["a/two.md", "user.md"], "")).toEqual([
+    { path: "a/two.md", to: "two.md" },
+  ]);
 });
 
 test("pages are found by words of their names", () => {
@@ -40,7 +56,5 @@ test("the folders above a page are known", () => {
 
 test("ten thousand pages make their rows in no time", () => {
   const paths = Array.from({ length: 10_000 }, (_, i) => `f${i % 100}/page ${i}.md`);
-  const root = treeOf(paths.map(page));
-  const open = new Set(Array.from({ length: 100 }, (_, i) => `f${i}`));
-  expect(rowsOf(root, open)).toHaveLength(10_100);
+  expect(nodes(paths).size).toBe(10_101);
 });

@@ -1,17 +1,17 @@
 // The rows of the tree from the paths of pages and folders. Pure.
 import type { VaultEntry } from "../../api/types";
 
-export type Row = {
+/** A page or folder as the tree shows it; `children` are paths. */
+export type TreeNode = {
   path: string;
   name: string;
-  level: number;
   isFolder: boolean;
-  open: boolean;
   problem: string | null;
-  /** Which of its folder's entries it is, from 1, and how many there are. */
-  place: number;
-  size: number;
+  children: readonly string[];
 };
+
+/** The id of the vault itself in the tree; no path is like it. */
+export const ROOT = "/";
 
 type Node = { entry: VaultEntry; children: Node[] };
 
@@ -50,28 +50,37 @@ export function treeOf(entries: Iterable<VaultEntry>): Node {
   return root;
 }
 
-/** The rows that are to be seen while these folders are open. */
-export function rowsOf(root: Node, open: ReadonlySet<string>): Row[] {
-  const rows: Row[] = [];
-  const walk = (node: Node, level: number) => {
-    node.children.forEach(({ entry, children }, i) => {
-      const { path, is_folder: isFolder, problem } = entry;
-      const isOpen = isFolder && open.has(path);
-      rows.push({
-        path,
-        name: isFolder ? nameOf(path) : titleOf(path),
-        level,
-        isFolder,
-        open: isOpen,
-        problem,
-        place: i + 1,
-        size: node.children.length,
-      });
-      if (isOpen) walk({ entry, children }, level + 1);
-    });
+/** All of the tree by path, the vault itself by `ROOT`. */
+export function nodesOf(root: Node): Map<string, TreeNode> {
+  const found = new Map<string, TreeNode>();
+  const walk = ({ entry: { path, is_folder: isFolder, problem }, children }: Node) => {
+    const name = isFolder ? nameOf(path) : titleOf(path);
+    const below = children.map(({ entry }) => entry.path);
+    found.set(path || ROOT, { path, name, isFolder, problem, children: below });
+    children.forEach(walk);
   };
-  walk(root, 1);
-  return rows;
+  walk(root);
+  return found;
+}
+
+/** The pages that are among these, or in folders that are; each once. */
+export const pagesIn = (pages: readonly string[], chosen: readonly string[]): string[] =>
+  pages.filter((page) => chosen.some((one) => page === one || page.startsWith(`${one}/`)));
+
+/** Where the pages go if what is chosen goes into a folder: what lies in a chosen folder stays in it. */
+export function movesInto(
+  pages: readonly string[],
+  chosen: readonly string[],
+  folder: string,
+): { path: string; to: string }[] {
+  const top = chosen.filter((one) => !chosen.some((other) => one.startsWith(`${other}/`)));
+  const base = folder ? `${folder}/` : "";
+  return top.flatMap((one) =>
+    pagesIn(pages, [one]).flatMap((path) => {
+      const to = base + path.slice(folderOf(one) ? folderOf(one).length + 1 : 0);
+      return to === path ? [] : [{ path, to }];
+    }),
+  );
 }
 
 /** The folders above a path. */

@@ -1,13 +1,20 @@
+import type { RefObject } from "react";
 import type { VaultChange } from "../../api/types";
 import { vaultApi } from "../../api/vault";
 import { t } from "../../i18n";
 import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
+import { filled } from "./notes";
 import { titleOf } from "./treeRows";
 
+/** Saves the page that is open, if one is. */
+export type Saving = RefObject<(() => Promise<void>) | null>;
+
 /** Changes of pages, each with a receipt and its undo. */
-export function usePageActions(onChanged: () => Promise<void>) {
+export function usePageActions(onChanged: () => Promise<void>, saving: Saving) {
   const { router, toasts } = useApp();
+  /** What is typed in the open page is saved before its file goes elsewhere. */
+  const settle = async () => saving.current?.();
   const receipt = (text: string, changes: readonly VaultChange[], back: string) => {
     const tokens = changes.flatMap(({ undo }) => undo ?? []);
     if (!tokens.length) return toasts.show(text);
@@ -25,12 +32,14 @@ export function usePageActions(onChanged: () => Promise<void>) {
     toasts.show(text, { label: t("Undo"), run: () => void run() });
   };
   return {
-    create: async (path: string) => {
+    /** Makes a page, from a template if there is one, and goes there. */
+    create: async (path: string, template: string | null = null, replace = false) => {
       const here = router.path.get();
       const heading = titleOf(path).replaceAll("_", " ");
-      const made = await vaultApi.write(path, `# ${heading}\n\n`, "");
+      const text = template ?? "# {{title}}\n\n";
+      const made = await vaultApi.write(path, filled(text, heading, new Date()), "");
       await onChanged();
-      router.goOn(here, addressOfPage(made.path));
+      router.goOn(here, addressOfPage(made.path), replace);
     },
     /** Makes a page without going there. */
     add: async (path: string) => {
@@ -43,7 +52,48 @@ export function usePageActions(onChanged: () => Promise<void>) {
         toasts.fault(error);
       }
     },
+    /** Moves pages one after the other, links following each; `where` says where to, in words. */
+    moveAll: async (moves: readonly { path: string; to: string }[], where: string) => {
+      const here = router.path.get();
+      const changes: VaultChange[] = [];
+      await settle();
+      try {
+        for (const { path, to } of moves) {
+          const moved = await vaultApi.move(path, to);
+          changes.push(...moved.relinked, moved);
+          router.goOn(addressOfPage(path), addressOfPage(moved.path), true);
+        }
+      } finally {
+        await onChanged();
+        const count = changes.filter((one) => one.moved_from).length;
+        const said = t("Moved {count, plural, one {# page} other {# pages}} to {where}", {
+          count,
+          where,
+        });
+        if (count) receipt(said, changes.toReversed(), here);
+      }
+    },
+    removeAll: async (paths: readonly string[]) => {
+      const here = router.path.get();
+      const gone: VaultChange[] = [];
+      await settle().catch(() => undefined);
+      try {
+        for (const path of paths) {
+          gone.push(await vaultApi.remove(path));
+          router.goOn(addressOfPage(path), "/vault");
+        }
+      } finally {
+        await onChanged();
+        const count = gone.length;
+        const said = t(
+          "{count, plural, one {# page is} other {# pages are}} deleted; their history stays",
+          { count },
+        );
+        if (count) receipt(said, gone.toReversed(), here);
+      }
+    },
     move: async (path: string, to: string) => {
+      await settle();
       const moved = await vaultApi.move(path, to);
       await onChanged();
       router.goOn(addressOfPage(path), addressOfPage(moved.path), true);
