@@ -37,7 +37,7 @@ def _spot(page: Page, name: str) -> Locator:
 def test_what_is_near_a_page_is_drawn_and_opened(vault: Vaulted, page: Page) -> None:
     _small(vault)
     vault.open(page, "user.md")
-    page.get_by_role("link", name="Graph").click()
+    page.get_by_role("link", name="Graph", exact=True).click()
     expect(page.get_by_role("group", name="Pages near About me")).to_be_visible()
     expect(_spot(page, "Jane Doe")).to_be_visible()
     expect(_spot(page, "Clinic")).to_have_count(0)
