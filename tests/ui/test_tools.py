@@ -161,7 +161,8 @@ def test_a_picture_and_a_table_of_a_tool_are_shown_also_after_a_reload(desk: Ser
     for _ in range(2):
         picture = page.get_by_role("img", name="chart.png")
         expect(picture).to_be_visible()
-        assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 480
+        expect(picture).to_have_attribute("aria-busy", "false")
+        assert picture.evaluate("picture => picture.width") == 480
         expect(table.get_by_role("columnheader", name="walks")).to_be_visible()
         expect(table.get_by_role("row")).to_have_count(13)
         expect(page.get_by_role("link", name=re.compile(r"walks\.csv"))).to_contain_text("4 kB")

@@ -9,18 +9,16 @@ import { ToastList } from "../kit/ToastList";
 import { useApp } from "../services/context";
 import { useFirstRun } from "../services/firstRun";
 import { rooms } from "../services/rooms";
-import { parameterOf, type Route, routeOf } from "../services/router";
+import { type Route, routeOf } from "../services/router";
 import { useStore } from "../services/store";
 import { titleOf } from "../services/title";
 import { useKey } from "../services/useKey";
 import { Banner } from "./Banner";
 import { putAt } from "./focus";
 import { Missing } from "./Missing";
-import { Outgoing } from "./Outgoing";
 import { Palette } from "./Palette";
 import { Rail } from "./Rail";
 
-const Incoming = lazy(() => import("./Incoming"));
 const Shortcuts = lazy(() => import("./Shortcuts"));
 const MemoryRoom = lazy(() => import("../features/memory/MemoryRoom"));
 const SettingsRoom = lazy(() => import("../features/settings/SettingsRoom"));
@@ -30,6 +28,7 @@ const DocumentsRoom = lazy(() => import("../features/documents/DocumentsRoom"));
 const TasksRoom = lazy(() => import("../features/tasks/TasksRoom"));
 const CalendarRoom = lazy(() => import("../features/calendar/CalendarRoom"));
 const SchedulesRoom = lazy(() => import("../features/schedules/SchedulesRoom"));
+const PromptsRoom = lazy(() => import("../features/prompts/PromptsRoom"));
 const TodayRoom = lazy(() => import("../features/today/TodayRoom"));
 
 function Shown({ route }: { route: Route }) {
@@ -54,6 +53,8 @@ function Shown({ route }: { route: Route }) {
       return <SchedulesRoom schedule={route.schedule} />;
     case "today":
       return <TodayRoom />;
+    case "prompts":
+      return <PromptsRoom prompt={route.prompt} />;
     case "lost":
       return (
         <div className="page">
@@ -128,10 +129,7 @@ export function App() {
       </a>
       <RoomKeys />
       <Rail current={route.room === "setup" ? "settings" : route.room} />
-      <div className="banners">
-        <Banner />
-        <Outgoing />
-      </div>
+      <Banner />
       <main id="main" className="room-main" tabIndex={-1}>
         <Missing key={route.room}>
           <Suspense fallback={null}>
@@ -143,11 +141,6 @@ export function App() {
       {open === "shortcuts" && (
         <Suspense fallback={null}>
           <Shortcuts onClose={close} />
-        </Suspense>
-      )}
-      {parameterOf(path, "shared") && (
-        <Suspense fallback={null}>
-          <Incoming />
         </Suspense>
       )}
       <ToastList />

@@ -10,6 +10,7 @@ import {
   Quote,
   Search,
   SunMoon,
+  TextQuote,
 } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useMemo, useState } from "react";
 import { useConversationActions } from "../features/chat/useConversationActions";
@@ -57,6 +58,7 @@ function places(app: Services, onShortcuts: () => void): Going[] {
     ...[...settingsPlaces(), setupPlace()].map(({ path, icon, name }) =>
       entry({ key: path, icon, name: t("Settings: {name}", { name }), run: to(path) }),
     ),
+    entry({ key: "prompts", icon: TextQuote, name: t("Prompts"), run: to("/prompts") }),
     entry({ ...bound("shortcuts"), icon: Keyboard, name: t("Shortcuts"), run: onShortcuts }),
     entry({
       key: "theme",

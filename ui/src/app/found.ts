@@ -139,7 +139,8 @@ const sources: readonly Source[] = [
           icon: TextQuote,
           text: each.name,
           run: () => {
-            sessions.of(null).draft.set(each.text);
+            // Its completion asks for what the prompt leaves open.
+            sessions.of(null).draft.set(`/${each.name}`);
             router.go("/");
           },
         }));

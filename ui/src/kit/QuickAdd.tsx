@@ -2,9 +2,6 @@
 import { CircleHelp, Plus } from "lucide-react";
 import { type FormEvent, type ReactNode, type Ref, useEffect, useId, useState } from "react";
 import { asProblem } from "../api/client";
-import { t } from "../i18n";
-import { useApp } from "../services/context";
-import type { Writing } from "../services/outbox";
 import { Button } from "./Button";
 
 export type Understood = {
@@ -24,8 +21,6 @@ type QuickAddProps = {
   understand: (text: string, signal: AbortSignal) => Promise<Understood>;
   /** Makes it; what it throws is told below the field, and the words stay. */
   onAdd: (text: string) => Promise<void>;
-  /** What is sent later if the server cannot be reached now. */
-  later?: (text: string) => Omit<Writing, "words">;
   field?: Ref<HTMLInputElement>;
   children?: ReactNode;
 };
@@ -33,7 +28,7 @@ type QuickAddProps = {
 const TYPING_PAUSE_MS = 150;
 const nothing: Understood = { chips: [], choices: [] };
 
-function useUnderstood(text: string, understand: QuickAddProps["understand"], isKeptAway: boolean) {
+function useUnderstood(text: string, understand: QuickAddProps["understand"]) {
   const [understood, setUnderstood] = useState(nothing);
   const [why, setWhy] = useState("");
   useEffect(() => {
@@ -49,8 +44,7 @@ function useUnderstood(text: string, understand: QuickAddProps["understand"], is
         if (abort.signal.aborted) return;
         const problem = asProblem(error);
         setUnderstood(nothing);
-        // Without the server it is kept as it is.
-        if (problem.code !== "unreachable" || !isKeptAway) setWhy(problem.detail || problem.title);
+        setWhy(problem.detail || problem.title);
       }
     };
     const timer = setTimeout(() => void read(), TYPING_PAUSE_MS);
@@ -58,18 +52,17 @@ function useUnderstood(text: string, understand: QuickAddProps["understand"], is
       clearTimeout(timer);
       abort.abort();
     };
-  }, [text, understand, isKeptAway]);
+  }, [text, understand]);
   return { understood, why, setWhy };
 }
 
 export function QuickAdd(props: QuickAddProps) {
-  const { label, placeholder, hint, onAdd, later, field, children } = props;
-  const { outbox, toasts } = useApp();
+  const { label, placeholder, hint, onAdd, field, children } = props;
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
   const note = useId();
   const words = text.trim();
-  const { understood, why, setWhy } = useUnderstood(words, props.understand, Boolean(later));
+  const { understood, why, setWhy } = useUnderstood(words, props.understand);
   // What is ambiguous is asked, below.
   const fault = why || (understood.choices.length ? "" : (understood.problem ?? ""));
   const add = async (event: FormEvent) => {
@@ -81,11 +74,7 @@ export function QuickAdd(props: QuickAddProps) {
       setText("");
     } catch (error) {
       const problem = asProblem(error);
-      const isAway = problem.code === "unreachable" && later;
-      if (isAway && (await outbox.add({ ...later(words), words }))) {
-        setText("");
-        toasts.show(t("Kept here. It is sent when Bethink is back."));
-      } else setWhy(problem.detail || problem.title);
+      setWhy(problem.detail || problem.title);
     }
     setBusy(false);
   };
@@ -111,14 +100,14 @@ export function QuickAdd(props: QuickAddProps) {
         {children}
         {words && (
           <Button look="primary" type="submit" disabled={busy}>
-            {t("Add")}
+            Add
           </Button>
         )}
       </div>
       <div id={note} className="quick-note" role="status">
         {fault && <p className="why">{fault}</p>}
         {words && !fault && understood.choices.length === 0 && (
-          <ul aria-label={t("Understood")}>
+          <ul aria-label="Understood">
             {understood.chips.map((chip) => (
               <li key={chip} className="chip">
                 {chip}
@@ -129,7 +118,7 @@ export function QuickAdd(props: QuickAddProps) {
         {words && understood.choices.length > 0 && (
           <>
             <p>
-              <CircleHelp size={14} aria-hidden /> {t("Which one is meant?")}
+              <CircleHelp size={14} aria-hidden /> Which one is meant?
             </p>
             {understood.choices.map((choice) => (
               <button

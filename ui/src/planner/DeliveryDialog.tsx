@@ -2,7 +2,6 @@
 import { type FormEvent, useState } from "react";
 import { asProblem } from "../api/client";
 import { type Delivery, type DeliveryPatch, deliveryApi } from "../api/schedules";
-import { t } from "../i18n";
 import { Button } from "../kit/Button";
 import { Dialog } from "../kit/Dialog";
 import { Notice, ProblemNotice, Skeleton } from "../kit/pieces";
@@ -13,12 +12,12 @@ import { PushSwitch } from "./PushSwitch";
 export function DeliveryDialog({ onClose }: { onClose: () => void }) {
   const { value, problem, read } = useRead(deliveryApi.read, undefined, true);
   return (
-    <Dialog title={t("Where you are told")} className="wide" onClose={onClose}>
+    <Dialog title="Where you are told" className="wide" onClose={onClose}>
       <div className="body scroll">
-        <p>{t("Notices always show on this page. They can reach you elsewhere, too.")}</p>
+        <p>Notices always show on this page. They can reach you elsewhere, too.</p>
         <PushSwitch />
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!value && !problem && <Skeleton lines={4} label={t("Loading the delivery")} />}
+        {!value && !problem && <Skeleton lines={4} label="Loading the delivery" />}
         {value && <DeliveryForm delivery={value} onClose={onClose} />}
       </div>
     </Dialog>
@@ -56,7 +55,7 @@ function DeliveryForm({ delivery, onClose }: { delivery: Delivery; onClose: () =
     const typed = { email: email.trim(), webhook: webhook.trim(), quiet: quiet.trim() };
     void attempt(async () => {
       const { webhook_secret: made } = await deliveryApi.change(patchOf(delivery, typed));
-      toasts.show(t("Saved where you are told"));
+      toasts.show("Saved where you are told");
       if (made) setSecret(made);
       else onClose();
     });
@@ -68,7 +67,7 @@ function DeliveryForm({ delivery, onClose }: { delivery: Delivery; onClose: () =
   return (
     <form className="body inner" onSubmit={save}>
       <label className="field">
-        {t("E-mail address")}
+        E-mail address
         <input
           type="email"
           className="input"
@@ -77,10 +76,10 @@ function DeliveryForm({ delivery, onClose }: { delivery: Delivery; onClose: () =
         />
       </label>
       {!delivery.has_mail_server && (
-        <p className="small">{t("E-mail needs BETHINK_SMTP_URL, which is not set.")}</p>
+        <p className="small">E-mail needs BETHINK_SMTP_URL, which is not set.</p>
       )}
       <label className="field">
-        {t("Webhook address")}
+        Webhook address
         <input
           type="url"
           className="input"
@@ -89,22 +88,20 @@ function DeliveryForm({ delivery, onClose }: { delivery: Delivery; onClose: () =
         />
       </label>
       <label className="field">
-        {t("Quiet hours")}
+        Quiet hours
         <input
           className="input"
-          placeholder={t("22:00-07:00, or empty for none")}
+          placeholder="22:00-07:00, or empty for none"
           value={quiet}
           onChange={({ target }) => setQuiet(target.value)}
         />
       </label>
       {delivery.failing > 0 && (
-        <Notice tone="fault">
-          {t("{failing} deliveries failed within the last day.", { failing: delivery.failing })}
-        </Notice>
+        <Notice tone="fault">{delivery.failing} deliveries failed within the last day.</Notice>
       )}
       {secret && (
         <Notice tone="ask">
-          {t("The webhook’s secret, shown this once:")} <code>{secret}</code>
+          The webhook’s secret, shown this once: <code>{secret}</code>
         </Notice>
       )}
       {why && (
@@ -114,12 +111,12 @@ function DeliveryForm({ delivery, onClose }: { delivery: Delivery; onClose: () =
       )}
       <div className="actions">
         <Button className="aside" onClick={tryIt}>
-          {t("Send a test")}
+          Send a test
         </Button>
-        <Button onClick={onClose}>{secret ? t("Close") : t("Cancel")}</Button>
+        <Button onClick={onClose}>{secret ? "Close" : "Cancel"}</Button>
         {!secret && (
           <Button look="primary" type="submit">
-            {t("Save")}
+            Save
           </Button>
         )}
       </div>

@@ -15,7 +15,9 @@ const file = (name: string, size = 3): ConversationFile => ({
 const upload = (key: number, name: string, there = true): Upload => ({
   key,
   name,
+  mediaType: "text/plain",
   size: 3,
+  content: null,
   gone: there ? 1 : 0.4,
   file: there ? file(name) : null,
   problem: null,

@@ -10,7 +10,10 @@ export type SentFile = Attachment & { id: string; size?: number };
 export type Upload = {
   key: number;
   name: string;
+  mediaType: string;
   size: number;
+  /** What goes up, as long as this page has it; null for a file that was there before. */
+  content: File | null;
   /** 0 to 1. */
   gone: number;
   file: SentFile | null;
@@ -33,15 +36,25 @@ export class Uploads {
   add = (files: Iterable<File>): void => {
     for (const content of files) {
       const key = this.#next++;
-      const { name, size } = content;
-      this.store.set([
-        ...this.store.get(),
-        { key, name, size, gone: 0, file: null, problem: null, claimed: false },
-      ]);
+      const { name, size, type: mediaType } = content;
+      const problem = this.refusal(content);
+      const going = { gone: 0, file: null, problem, claimed: false };
+      this.store.set([...this.store.get(), { key, name, mediaType, size, content, ...going }]);
       this.#going.set(key, { content, abort: new AbortController() });
-      void this.#send(key);
+      if (!problem) void this.#send(key);
     }
   };
+
+  /** Has the next message take along a file that the conversation has already. */
+  attach = (file: SentFile): void => {
+    if (this.store.get().some((each) => each.file?.id === file.id && !each.claimed)) return;
+    const { name, media_type: mediaType, size = 0 } = file;
+    const there = { gone: 1, file, problem: null, claimed: false, content: null };
+    this.store.set([...this.store.get(), { key: this.#next++, name, mediaType, size, ...there }]);
+  };
+
+  /** Why a file is not sent at all; whoever knows the server's limits says so. */
+  refusal: (file: File) => Problem | null = () => null;
 
   retry = (key: number): void => {
     this.#change(key, { problem: null, gone: 0 });

@@ -12,6 +12,7 @@ export type Route =
   | ({ room: "calendar" } & CalendarPlace)
   | { room: "schedules"; schedule: string | null }
   | { room: "today" }
+  | { room: "prompts"; prompt: string | null }
   | { room: "lost"; path: string };
 
 /** Pages of Settings, by their addresses. */
@@ -261,6 +262,7 @@ export function routeOf(address: string): Route {
   if (first === "calendar") return calendarRoute(rest, path);
   if (first === "schedules" && !third) return { room: "schedules", schedule: second ?? null };
   if (first === "today" && !second) return { room: "today" };
+  if (first === "prompts" && !third) return { room: "prompts", prompt: second ?? null };
   return { room: "lost", path };
 }
 

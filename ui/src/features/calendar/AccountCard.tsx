@@ -1,6 +1,5 @@
 import { useState } from "react";
 import { type Account, calendarsApi, type Synced } from "../../api/calendars";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Confirm } from "../../kit/Dialog";
 import { Notice } from "../../kit/pieces";
@@ -11,10 +10,10 @@ import { useAttempt } from "./useAttempt";
 type CardProps = { account: Account; onChange: () => Promise<unknown> };
 
 function syncedWords({ received, sent, conflicts }: Synced): string {
-  const clash = conflicts ? `, ${t("{conflicts} in conflict", { conflicts })}` : "";
+  const clash = conflicts ? `, ${conflicts} in conflict` : "";
   return received + sent + conflicts
-    ? t("{received} came, {sent} went{clash}", { received, sent, clash })
-    : t("Both sides are the same");
+    ? `${received} came, ${sent} went${clash}`
+    : "Both sides are the same";
 }
 
 /** An account: how it is, its calendars, what does not work. */
@@ -32,30 +31,26 @@ export function AccountCard({ account, onChange }: CardProps) {
       return null;
     });
   };
-  const synced = account.synced_at
-    ? t("Synchronised {date}", { date: shortDate(Date.parse(account.synced_at)) })
-    : t("Never synchronised");
+  const synced = account.synced_at ? shortDate(Date.parse(account.synced_at)) : "never";
   return (
     <article className="account" aria-label={name}>
       <h3>{name}</h3>
       <p className="small">
-        {t("{user} at {url}", { user, url })}. {paused ? t("Paused") : synced}.{" "}
-        {t("Goes there: {what}", { what: sendsWords[account.sends] })}.
+        {user} at {url}. {paused ? "Paused" : `Synchronised ${synced}`}. Goes there:{" "}
+        {sendsWords[account.sends].toLowerCase()}.
       </p>
       {error && <Notice tone="fault">{error}</Notice>}
       {pending > 0 && (
         <Notice tone="ask">
-          {t("{pending} entries are gone on one side, more than are believed unasked.", {
-            pending,
-          })}
+          {pending} entries are gone on one side, more than are believed unasked.
           <span>
             <Button disabled={busy} onClick={() => sync(true)}>
-              {t("Delete them here, too")}
+              Delete them here, too
             </Button>
           </span>
         </Notice>
       )}
-      <fieldset className="choices inline" aria-label={t("Calendars of {name}", { name })}>
+      <fieldset className="choices inline" aria-label={`Calendars of ${name}`}>
         {calendars.map(({ href, name: calendar, on, read_only: readOnly }) => (
           <label key={href}>
             <input
@@ -65,12 +60,12 @@ export function AccountCard({ account, onChange }: CardProps) {
               onChange={({ target }) => turn(href, target.checked)}
             />
             {calendar}
-            {readOnly && ` (${t("read only")})`}
+            {readOnly && " (read only)"}
           </label>
         ))}
       </fieldset>
       {refused.length > 0 && (
-        <ul className="bad-lines" aria-label={t("Not taken")}>
+        <ul className="bad-lines" aria-label="Not taken">
           {refused.map(({ title, why }) => (
             <li key={`${title} ${why}`}>
               {title}: {why}
@@ -80,7 +75,7 @@ export function AccountCard({ account, onChange }: CardProps) {
       )}
       <div className="actions">
         <Button look="quiet" onClick={() => setAsking(true)}>
-          {t("Remove")}
+          Remove
         </Button>
         <Button
           disabled={busy}
@@ -91,25 +86,25 @@ export function AccountCard({ account, onChange }: CardProps) {
             })
           }
         >
-          {paused ? t("Resume") : t("Pause")}
+          {paused ? "Resume" : "Pause"}
         </Button>
         <Button disabled={busy} onClick={() => sync()}>
-          {busy ? t("Synchronising") : t("Synchronise now")}
+          {busy ? "Synchronising" : "Synchronise now"}
         </Button>
       </div>
       {asking && (
         <Confirm
-          title={t("Remove the account “{name}”?", { name })}
-          action={t("Remove")}
+          title={`Remove the account “${name}”?`}
+          action="Remove"
           onConfirm={() =>
             void attempt(async () => {
               await calendarsApi.removeAccount(id);
-              return t("The account “{name}” is removed", { name });
+              return `The account “${name}” is removed`;
             })
           }
           onClose={() => setAsking(false)}
         >
-          <p>{t("What came from it goes from here; on the server everything stays.")}</p>
+          <p>What came from it goes from here; on the server everything stays.</p>
         </Confirm>
       )}
     </article>

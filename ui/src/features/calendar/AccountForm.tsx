@@ -1,7 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { calendarsApi, type Sends } from "../../api/calendars";
 import { asProblem } from "../../api/client";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 
@@ -10,9 +9,9 @@ type FormProps = { onDone: () => Promise<unknown>; onClose: () => void };
 const nothing = { url: "", user: "", password: "", sends: "all" as Sends };
 
 export const sendsWords: Record<Sends, string> = {
-  all: t("All that is planned here"),
-  changes: t("Only changes of what came from there"),
-  nothing: t("Nothing"),
+  all: "All that is planned here",
+  changes: "Only changes of what came from there",
+  nothing: "Nothing",
 };
 
 /** Signs in to a calendar server. What fails is told here, and what was typed stays. */
@@ -44,22 +43,22 @@ export function AccountForm({ onDone, onClose }: FormProps) {
     },
   });
   return (
-    <Dialog title={t("Add an account")} onClose={onClose}>
+    <Dialog title="Add an account" onClose={onClose}>
       <form className="body" onSubmit={(event) => void save(event)}>
         <label className="field">
-          {t("Address of the server")}
+          Address of the server
           <input {...field("url")} data-first placeholder="https://" autoComplete="off" />
         </label>
         <label className="field">
-          {t("User")}
+          User
           <input {...field("user")} autoComplete="off" />
         </label>
         <label className="field">
-          {t("Password, many servers want one made for programs")}
+          Password, many servers want one made for programs
           <input {...field("password")} type="password" autoComplete="off" />
         </label>
         <label className="field">
-          {t("What goes there")}
+          What goes there
           <select
             className="input"
             value={form.sends}
@@ -78,9 +77,9 @@ export function AccountForm({ onDone, onClose }: FormProps) {
           </p>
         )}
         <div className="actions">
-          <Button onClick={onClose}>{t("Cancel")}</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" disabled={busy}>
-            {busy ? t("Signing in") : t("Add")}
+            {busy ? "Signing in" : "Add"}
           </Button>
         </div>
       </form>

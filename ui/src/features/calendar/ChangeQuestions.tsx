@@ -1,7 +1,6 @@
 // What is asked while an event changes: how much of a series, and what to do about a conflict.
 import { useState } from "react";
 import type { Scope } from "../../api/calendar";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Notice } from "../../kit/pieces";
@@ -11,9 +10,9 @@ import { plainDay, timeWords } from "../../services/days";
 import type { Clash, EventChanges } from "./useEventChanges";
 
 const scopes: readonly { value: Scope; label: string }[] = [
-  { value: "this", label: t("This event") },
-  { value: "following", label: t("This and following events") },
-  { value: "all", label: t("All events") },
+  { value: "this", label: "This event" },
+  { value: "following", label: "This and following events" },
+  { value: "all", label: "All events" },
 ];
 
 export function ChangeQuestions({ changes }: { changes: EventChanges }) {
@@ -43,11 +42,7 @@ function ScopeDialog(props: {
   const [much, setMuch] = useState<Scope>(offered[0]?.value ?? "all");
   return (
     <Dialog
-      title={
-        isDelete
-          ? t("Delete the series “{title}”", { title })
-          : t("Change the series “{title}”", { title })
-      }
+      title={`${isDelete ? "Delete" : "Change"} the series “${title}”`}
       onClose={() => onAnswer(null)}
     >
       <form
@@ -57,7 +52,7 @@ function ScopeDialog(props: {
           onAnswer(much);
         }}
       >
-        <fieldset className="choices" aria-label={t("How much of it")}>
+        <fieldset className="choices" aria-label="How much of it">
           {offered.map(({ value, label }, i) => (
             <label key={value}>
               <input
@@ -72,9 +67,9 @@ function ScopeDialog(props: {
           ))}
         </fieldset>
         <div className="actions">
-          <Button onClick={() => onAnswer(null)}>{t("Cancel")}</Button>
+          <Button onClick={() => onAnswer(null)}>Cancel</Button>
           <Button look={isDelete ? "fault" : "primary"} type="submit">
-            {isDelete ? t("Delete") : t("Change")}
+            {isDelete ? "Delete" : "Change"}
           </Button>
         </div>
       </form>
@@ -90,10 +85,10 @@ type ClashProps = {
 function ClashDialog({ clash, onAnswer }: ClashProps) {
   const { title, conflicts, free } = clash;
   return (
-    <Dialog title={t("This time is taken")} onClose={() => onAnswer(null)}>
+    <Dialog title="This time is taken" onClose={() => onAnswer(null)}>
       <div className="body">
         <Notice tone="ask">
-          <p>{t("“{title}” overlaps:", { title })}</p>
+          <p>“{title}” overlaps:</p>
           <ul className="plain-list">
             {conflicts.map((each) => (
               <li key={each.id}>
@@ -104,7 +99,7 @@ function ClashDialog({ clash, onAnswer }: ClashProps) {
         </Notice>
         {free.length > 0 && (
           <div className="free-times">
-            <p>{t("Free instead:")}</p>
+            <p>Free instead:</p>
             {free.slice(0, 5).map((time) => {
               const begin = new Date(time.start);
               return (
@@ -117,9 +112,9 @@ function ClashDialog({ clash, onAnswer }: ClashProps) {
         )}
         <div className="actions">
           <Button data-first onClick={() => onAnswer(null)}>
-            {t("Cancel")}
+            Cancel
           </Button>
-          <Button onClick={() => onAnswer({ begin: null })}>{t("Keep both")}</Button>
+          <Button onClick={() => onAnswer({ begin: null })}>Keep both</Button>
         </div>
       </div>
     </Dialog>

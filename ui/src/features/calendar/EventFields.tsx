@@ -1,26 +1,18 @@
-import { t } from "../../i18n";
 import { typeName, typeNames } from "../../planner/eventWords";
 import type { FieldsProps } from "./WhenFields";
 
 const reminderChoices: readonly { minutes: number; label: string }[] = [
-  { minutes: 0, label: t("When it begins") },
-  { minutes: 10, label: before(10) },
-  { minutes: 60, label: before(60) },
-  { minutes: 1440, label: before(1440) },
+  { minutes: 0, label: "When it begins" },
+  { minutes: 10, label: "10 minutes before" },
+  { minutes: 60, label: "1 hour before" },
+  { minutes: 1440, label: "1 day before" },
 ];
 
 function reminderWords(minutes: number): string {
   const known = reminderChoices.find((each) => each.minutes === minutes);
   if (known) return known.label;
-  return before(minutes);
-}
-
-function before(minutes: number): string {
-  if (minutes % 1440 === 0)
-    return t("{count, plural, one {# day} other {# days}} before", { count: minutes / 1440 });
-  return minutes % 60 === 0
-    ? t("{count, plural, one {# hour} other {# hours}} before", { count: minutes / 60 })
-    : t("{count, plural, one {# minute} other {# minutes}} before", { count: minutes });
+  if (minutes % 1440 === 0) return `${minutes / 1440} days before`;
+  return minutes % 60 === 0 ? `${minutes / 60} hours before` : `${minutes} minutes before`;
 }
 
 /** Where, with whom, what to be reminded of. */
@@ -34,7 +26,7 @@ export function EventFields({ form, onChange }: FieldsProps) {
     <>
       <div className="line">
         <label className="field wide">
-          {t("Place")}
+          Place
           <input
             className="input"
             value={location}
@@ -42,7 +34,7 @@ export function EventFields({ form, onChange }: FieldsProps) {
           />
         </label>
         <label className="field">
-          {t("Kind")}
+          Kind
           <select
             className="input"
             value={type}
@@ -57,7 +49,7 @@ export function EventFields({ form, onChange }: FieldsProps) {
         </label>
       </div>
       <label className="field">
-        {t("With, names or addresses with commas between them")}
+        With, names or addresses with commas between them
         <input
           className="input"
           value={attendees}
@@ -65,7 +57,7 @@ export function EventFields({ form, onChange }: FieldsProps) {
         />
       </label>
       <fieldset className="choices inline">
-        <legend>{t("Remind me")}</legend>
+        <legend>Remind me</legend>
         {offered.map((minutes) => (
           <label key={minutes}>
             <input
@@ -78,7 +70,7 @@ export function EventFields({ form, onChange }: FieldsProps) {
         ))}
       </fieldset>
       <label className="field">
-        {t("Notes")}
+        Notes
         <textarea
           className="input"
           rows={3}

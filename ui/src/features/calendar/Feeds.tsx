@@ -1,7 +1,6 @@
 import { Copy, Plus } from "lucide-react";
 import { useState } from "react";
 import { calendarsApi } from "../../api/calendars";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Confirm } from "../../kit/Dialog";
 import { Notice, ProblemNotice } from "../../kit/pieces";
@@ -24,60 +23,54 @@ export function Feeds() {
       return null;
     });
   const copy = () =>
-    void navigator.clipboard.writeText(made).then(() => toasts.show(t("Copied")), toasts.fault);
+    void navigator.clipboard.writeText(made).then(() => toasts.show("Copied"), toasts.fault);
   return (
     <section>
-      <h2>{t("Feeds")}</h2>
-      <p>
-        {t("A private address that other calendars subscribe to, to show what is planned here.")}
-      </p>
+      <h2>Feeds</h2>
+      <p>A private address that other calendars subscribe to, to show what is planned here.</p>
       {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
       {made && (
         <Notice tone="ask">
-          <strong>{t("The address, shown this once:")}</strong>
+          <strong>The address, shown this once:</strong>
           <code className="feed">{made}</code>
           <span>
             <Button icon={Copy} onClick={copy}>
-              {t("Copy")}
+              Copy
             </Button>
           </span>
         </Notice>
       )}
-      <ul className="plain-list" aria-label={t("Feeds")}>
+      <ul className="plain-list" aria-label="Feeds">
         {value?.items.map((feed) => (
           <li key={feed.id} className="calendar-line">
             <span>{feed.name}</span>
             <small>
-              {t("made {date}", { date: shortDate(Date.parse(feed.created_at)) })},{" "}
-              {feed.used_at
-                ? t("read {date}", { date: shortDate(Date.parse(feed.used_at)) })
-                : t("never read")}
+              made {shortDate(Date.parse(feed.created_at))},{" "}
+              {feed.used_at ? `read ${shortDate(Date.parse(feed.used_at))}` : "never read"}
             </small>
             <Button look="quiet" onClick={() => setGone(feed.id)}>
-              {t("Revoke")}
+              Revoke
             </Button>
           </li>
         ))}
       </ul>
       <Button icon={Plus} disabled={busy} onClick={add}>
-        {t("New feed")}
+        New feed
       </Button>
       {gone && (
         <Confirm
-          title={t("Revoke the feed?")}
-          action={t("Revoke")}
+          title="Revoke the feed?"
+          action="Revoke"
           onConfirm={() =>
             void attempt(async () => {
               await calendarsApi.removeFeed(gone);
               setMade("");
-              return t("The feed is revoked");
+              return "The feed is revoked";
             })
           }
           onClose={() => setGone(null)}
         >
-          <p>
-            {t("Calendars that subscribe to it are told nothing any more. This cannot be undone.")}
-          </p>
+          <p>Calendars that subscribe to it are told nothing any more. This cannot be undone.</p>
         </Confirm>
       )}
     </section>

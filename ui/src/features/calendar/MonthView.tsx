@@ -1,6 +1,5 @@
 // A month in weeks. The arrows go from day to day; events are carried to other days.
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
-import { t } from "../../i18n";
 import { useDrag } from "../../kit/useDrag";
 import type { Shown } from "../../planner/shown";
 import {
@@ -95,7 +94,7 @@ export function MonthView({ all, day, first, onDay, onOpen, onNew, onMore, chang
       ref={grid}
       className="month"
       role="grid"
-      aria-label={t("Month")}
+      aria-label="Month"
       tabIndex={-1}
       onKeyDown={press}
       {...drag}

@@ -1,5 +1,4 @@
 import { calendarsApi, type Keep, type SyncConflict } from "../../api/calendars";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { useRead } from "../../services/useRead";
 import { useAttempt } from "./useAttempt";
@@ -12,32 +11,28 @@ export function SyncConflicts() {
   const settle = (conflict: SyncConflict, keep: Keep) =>
     void attempt(async () => {
       await calendarsApi.settle(conflict.id, keep);
-      return t("“{title}” is settled", { title: conflict.title });
+      return `“${conflict.title}” is settled`;
     });
   return (
-    <section aria-label={t("Conflicts")}>
-      <h2>{t("Changed on both sides")}</h2>
+    <section aria-label="Conflicts">
+      <h2>Changed on both sides</h2>
       {value.items.map((conflict) => (
         <article key={conflict.id} className="account" aria-label={conflict.title}>
           <h3>{conflict.title}</h3>
-          <p className="small">
-            {t("Here and at {account_name}. Which one stays?", {
-              account_name: conflict.account_name,
-            })}
-          </p>
+          <p className="small">Here and at {conflict.account_name}. Which one stays?</p>
           <div className="versions">
-            <Version label={t("Here")} text={conflict.here} />
+            <Version label="Here" text={conflict.here} />
             <Version label={conflict.account_name} text={conflict.there} />
           </div>
           <div className="actions">
             <Button disabled={busy} onClick={() => settle(conflict, "here")}>
-              {t("Keep this one")}
+              Keep this one
             </Button>
             <Button disabled={busy} onClick={() => settle(conflict, "there")}>
-              {t("Take theirs")}
+              Take theirs
             </Button>
             <Button disabled={busy} onClick={() => settle(conflict, "both")}>
-              {t("Keep both")}
+              Keep both
             </Button>
           </div>
         </article>
@@ -47,14 +42,14 @@ export function SyncConflicts() {
 }
 
 const NAMES: Record<string, string> = {
-  SUMMARY: t("Title"),
-  DTSTART: t("Begins"),
-  DTEND: t("Ends"),
-  DUE: t("Due"),
-  LOCATION: t("Place"),
-  DESCRIPTION: t("Notes"),
-  RRULE: t("Repeats"),
-  STATUS: t("State"),
+  SUMMARY: "Title",
+  DTSTART: "Begins",
+  DTEND: "Ends",
+  DUE: "Due",
+  LOCATION: "Place",
+  DESCRIPTION: "Notes",
+  RRULE: "Repeats",
+  STATUS: "State",
 };
 
 /** The lines of a calendar file that people read. */
@@ -85,7 +80,7 @@ function Version({ label, text }: { label: string; text: string | null }) {
           ))}
         </dl>
       ) : (
-        <p className="small">{t("Deleted")}</p>
+        <p className="small">Deleted</p>
       )}
     </div>
   );

@@ -1,5 +1,4 @@
 import { useId, useState } from "react";
-import { t } from "../../i18n";
 import { browserZone } from "../../services/days";
 import { type EventForm, startsAt } from "./eventForm";
 
@@ -13,18 +12,18 @@ export function WhenFields({ form, onChange }: FieldsProps) {
   const { allDay, startDay, startTime, endDay, endTime, zone } = form;
   const [isZoned, setZoned] = useState(zone !== browserZone());
   return (
-    <fieldset className="when-fields" aria-label={t("When")}>
+    <fieldset className="when-fields" aria-label="When">
       <label className="check">
         <input
           type="checkbox"
           checked={allDay}
           onChange={({ target }) => onChange({ allDay: target.checked })}
         />
-        {t("All day")}
+        All day
       </label>
       <div className="line">
         <label className="field">
-          {t("From")}
+          From
           <input
             type="date"
             className="input"
@@ -35,8 +34,7 @@ export function WhenFields({ form, onChange }: FieldsProps) {
         </label>
         {!allDay && (
           <label className="field">
-            <span className="visually-hidden">{t("Beginning,")} </span>
-            {t("time")}
+            <span className="visually-hidden">Beginning, </span>time
             <input
               type="time"
               className="input"
@@ -47,7 +45,7 @@ export function WhenFields({ form, onChange }: FieldsProps) {
           </label>
         )}
         <label className="field">
-          {allDay ? t("To, included") : t("To")}
+          {allDay ? "To, included" : "To"}
           <input
             type="date"
             className="input"
@@ -58,8 +56,7 @@ export function WhenFields({ form, onChange }: FieldsProps) {
         </label>
         {!allDay && (
           <label className="field">
-            <span className="visually-hidden">{t("End,")} </span>
-            {t("time")}
+            <span className="visually-hidden">End, </span>time
             <input
               type="time"
               className="input"
@@ -75,9 +72,7 @@ export function WhenFields({ form, onChange }: FieldsProps) {
           <ZoneField zone={zone} onChange={(next) => onChange({ zone: next })} />
         ) : (
           <button type="button" className="link" onClick={() => setZoned(true)}>
-            {t("Times by the clock in {zone}. Another time zone?", {
-              zone: zone.replaceAll("_", " "),
-            })}
+            Times by the clock in {zone.replaceAll("_", " ")}. Another time zone?
           </button>
         ))}
     </fieldset>
@@ -88,7 +83,7 @@ function ZoneField({ zone, onChange }: { zone: string; onChange: (zone: string) 
   const list = useId();
   return (
     <label className="field">
-      {t("Time zone")}
+      Time zone
       <input
         className="input"
         list={list}

@@ -1,6 +1,5 @@
 import { Copy, CornerDownRight, RefreshCw } from "lucide-react";
 import { useCopy } from "../../answer/useCopy";
-import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { messageOf } from "../../run/past";
 import { endingOf } from "../../run/sent";
@@ -10,6 +9,7 @@ import { useApp } from "../../services/context";
 import { duration, fullDate } from "../../services/words";
 import { BranchSwitch } from "./BranchSwitch";
 import { ChangedChip, UsedChip } from "./MemoryChips";
+import { ReadAloud } from "./ReadAloud";
 
 type FootProps = {
   turn: ShownTurn;
@@ -42,7 +42,7 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
         <IconButton
           icon={CornerDownRight}
           size={15}
-          label={t("Continue from here")}
+          label="Continue from here"
           disabled={busy}
           onClick={() => {
             session.goOn(turn);
@@ -54,7 +54,7 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
         <IconButton
           icon={RefreshCw}
           size={15}
-          label={t("Regenerate answer")}
+          label="Regenerate answer"
           disabled={busy}
           onClick={() => {
             void session.regenerate(turn);
@@ -62,12 +62,13 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
           }}
         />
       )}
+      {text && <ReadAloud of={turn.key} text={text} />}
       {text && (
         <IconButton
           icon={Copy}
           size={15}
-          label={t("Copy answer")}
-          onClick={() => copy(text, t("Answer copied"))}
+          label="Copy answer"
+          onClick={() => copy(text, "Answer copied")}
         />
       )}
     </footer>

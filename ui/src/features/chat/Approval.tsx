@@ -1,11 +1,9 @@
-import { CircleHelp, TriangleAlert } from "lucide-react";
-import { useEffect, useId, useRef, useState } from "react";
+import { CircleHelp } from "lucide-react";
+import { useId, useRef, useState } from "react";
 import { Arguments } from "../../answer/Arguments";
-import { LazyMarkdown } from "../../answer/LazyMarkdown";
 import { entriesOf, pretty, titleOfTool } from "../../answer/parts";
 import { api, asProblem } from "../../api/client";
 import type { Decision, Rule } from "../../api/types";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
@@ -47,12 +45,8 @@ function useDeciding({ tool, run, session }: ApprovalProps) {
       if (!decision.always) return;
       const never = decision.decision === "reject";
       const undo = () => void api.setRule(tool.name, before).catch(toasts.fault);
-      const { name } = tool;
-      const said = never
-        ? t("{name} is never used from now on.", { name })
-        : t("{name} runs without asking from now on.", { name });
-      toasts.show(said, {
-        label: t("Undo"),
+      toasts.show(`${tool.name} ${never ? "is never used" : "runs without asking"} from now on.`, {
+        label: "Undo",
         run: undo,
       });
     } catch (error) {
@@ -71,29 +65,16 @@ export function Approval(props: ApprovalProps) {
   const [editing, setEditing] = useState(false);
   const { card, busy, fault, decide } = useDeciding(props);
   const { server, label } = titleOfTool(tool);
-  useEffect(() => {
-    // What is opened below what is read stays in view, its buttons too.
-    if (editing) card.current?.querySelector(".actions")?.scrollIntoView({ block: "nearest" });
-  }, [editing, card]);
   const choose = (decision: Decision["decision"], always = false) =>
     void decide(always ? { decision, always } : { decision });
   return (
-    <section
-      ref={card}
-      className={`approval ${tool.final ? "final" : ""}`}
-      aria-labelledby={heading}
-      aria-busy={busy}
-    >
+    <section ref={card} className="approval" aria-labelledby={heading} aria-busy={busy}>
       <h2 id={heading} tabIndex={-1}>
-        {tool.final ? (
-          <TriangleAlert size={16} aria-hidden />
-        ) : (
-          <CircleHelp size={16} aria-hidden />
-        )}
+        <CircleHelp size={16} aria-hidden />
         {server && <span className="server">{server}</span>}
         <span>{label}</span>
       </h2>
-      {tool.reason && <LazyMarkdown text={tool.reason} />}
+      {tool.reason && <p>{tool.reason}</p>}
       {editing ? (
         <EditArguments
           text={tool.arguments}
@@ -110,32 +91,33 @@ export function Approval(props: ApprovalProps) {
           {!tool.final && (
             <span className="for-always">
               <Button disabled={busy} onClick={() => choose("approve", true)}>
-                {t("Always allow this tool")}
+                Always allow this tool
               </Button>
               <Button
                 look="quiet"
                 disabled={busy}
-                aria-label={t("Never allow this tool")}
+                aria-label="Never allow this tool"
                 onClick={() => choose("reject", true)}
               >
-                {t("Never allow")}
+                {" "}
+                Never allow{" "}
               </Button>
             </span>
           )}
           <Button disabled={busy} onClick={() => choose("reject")}>
-            {t("Reject")}
+            Reject
           </Button>
           {Boolean(entriesOf(tool.arguments)?.length) && (
             <Button disabled={busy} onClick={() => setEditing(true)}>
-              {t("Edit")}
+              Edit
             </Button>
           )}
           <Button
-            look={tool.final ? "danger" : "primary"}
+            look={tool.final ? "fault" : "primary"}
             disabled={busy}
             onClick={() => choose("approve")}
           >
-            {t("Approve")}
+            Approve
           </Button>
         </div>
       )}
@@ -150,7 +132,7 @@ function Exactly({ tool }: { tool: ToolPart }) {
     <div className="exactly">
       <Arguments text={tool.arguments} tool={tool.name} />
       <details className="raw">
-        <summary>{t("As JSON")}</summary>
+        <summary>As JSON</summary>
         <pre>{`${tool.name}\n${pretty(tool.arguments)}`}</pre>
       </details>
     </div>

@@ -1,15 +1,13 @@
+import { lazy, Suspense, useState } from "react";
 import type { Attachment } from "../../api/types";
 import type { Session } from "../../run/session";
-import { type Face, faceOf } from "./attached";
+import styles from "./Attachments.module.css";
+import { faceOf } from "./attached";
 import { FileChip } from "./FileChip";
 import { Picture } from "./Picture";
 import { TableFile } from "./TableFile";
 
-const views: Record<Face, typeof FileChip> = {
-  picture: Picture,
-  table: TableFile,
-  file: FileChip,
-};
+const PictureViewer = lazy(() => import("./PictureViewer"));
 
 /** Files of a message: pictures and tables as what they are, everything else to be downloaded. */
 export function AttachmentList(props: {
@@ -18,17 +16,33 @@ export function AttachmentList(props: {
   label: string;
 }) {
   const { files, session, label } = props;
+  const [open, setOpen] = useState<number | null>(null);
   if (!files.length) return null;
+  const pictures = files.filter((file) => faceOf(file) === "picture");
+  const shown = (file: Attachment) => {
+    switch (faceOf(file)) {
+      case "picture": {
+        const onOpen = () => setOpen(pictures.indexOf(file));
+        return <Picture file={file} session={session} onOpen={onOpen} />;
+      }
+      case "table":
+        return <TableFile file={file} session={session} />;
+      case "file":
+        return <FileChip file={file} session={session} />;
+    }
+  };
   return (
-    <ul className="attachments" aria-label={label}>
-      {files.map((file) => {
-        const View = views[faceOf(file)];
-        return (
-          <li key={file.url}>
-            <View file={file} session={session} />
-          </li>
-        );
-      })}
-    </ul>
+    <>
+      <ul className={`attachments ${styles.list}`} aria-label={label}>
+        {files.map((file) => (
+          <li key={file.url}>{shown(file)}</li>
+        ))}
+      </ul>
+      {open !== null && (
+        <Suspense fallback={null}>
+          <PictureViewer files={pictures} at={open} onClose={() => setOpen(null)} />
+        </Suspense>
+      )}
+    </>
   );
 }

@@ -1,15 +1,21 @@
-import { ArrowUp, Paperclip, Square } from "lucide-react";
+import { ArrowUp, Mic, Paperclip, Square } from "lucide-react";
 import { useRef } from "react";
+import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { Keys } from "../../kit/pieces";
+import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
+import styles from "./Composer.module.css";
+import { ModelPicker } from "./ModelPicker";
 
 type FootProps = {
+  session: Session;
   view: SessionView;
   /** What to know before it is sent; null where there is nothing. */
   hint: string | null;
   empty: boolean;
   onFiles: (files: readonly File[]) => void;
+  onDictate: () => void;
   onStop: () => void;
 };
 
@@ -20,7 +26,7 @@ function Attach({ onFiles }: Pick<FootProps, "onFiles">) {
       <IconButton
         icon={Paperclip}
         size={16}
-        label="Attach files"
+        label={t("Attach files")}
         onClick={() => input.current?.click()}
       />
       <input
@@ -29,7 +35,7 @@ function Attach({ onFiles }: Pick<FootProps, "onFiles">) {
         multiple
         hidden
         tabIndex={-1}
-        aria-label="Files to attach"
+        aria-label={t("Files to attach")}
         onChange={(event) => {
           onFiles([...(event.target.files ?? [])]);
           event.target.value = "";
@@ -39,42 +45,56 @@ function Attach({ onFiles }: Pick<FootProps, "onFiles">) {
   );
 }
 
-/** What stands below the field: files, hints, stop and send. */
-export function ComposerFoot({ view, hint, empty, onFiles, onStop }: FootProps) {
+/** What can be named by which sign; nothing beside something that has to be known. */
+function Signs() {
   return (
-    <div className="composer-foot">
+    <span className={styles.hint} aria-hidden>
+      <kbd>/</kbd> {t("prompts")} <kbd>@</kbd> {t("files")} <kbd>#</kbd> {t("pages")}
+    </span>
+  );
+}
+
+/** Whether anything of this browser can hear. */
+const canHear = (): boolean =>
+  Boolean(navigator.mediaDevices?.getUserMedia) || "webkitSpeechRecognition" in globalThis;
+
+/** What stands below the field: files, who answers, hints, the microphone, stop and send. */
+export function ComposerFoot(props: FootProps) {
+  const { session, view, hint, empty, onFiles, onDictate, onStop } = props;
+  return (
+    <div className={styles.foot}>
       <Attach onFiles={onFiles} />
+      <ModelPicker session={session} view={view} />
       {hint ? (
-        <span className="held" role="status">
+        <span className={styles.held} role="status">
           {hint}
         </span>
       ) : (
-        <span className="hint">
-          <kbd>/</kbd> commands
-        </span>
+        !view.running && <Signs />
       )}
       <span className="gap" />
       {view.running && (
-        <>
-          <span className="hint">
-            <Keys combo="mod+." />
-          </span>
-          <IconButton
-            icon={Square}
-            size={14}
-            className="stop"
-            label={view.stopping ? "Stopping…" : "Stop the answer"}
-            disabled={view.stopping}
-            onClick={onStop}
-          />
-        </>
+        <span className={styles.hint}>
+          <Keys combo="mod+." />
+        </span>
+      )}
+      {canHear() && <IconButton icon={Mic} size={16} label={t("Dictate")} onClick={onDictate} />}
+      {view.running && (
+        <IconButton
+          icon={Square}
+          size={14}
+          className={styles.stop ?? ""}
+          label={view.stopping ? t("Stopping…") : t("Stop the answer")}
+          disabled={view.stopping}
+          onClick={onStop}
+        />
       )}
       {(!view.running || !empty) && (
         <IconButton
           icon={ArrowUp}
-          className="send"
+          className={styles.send ?? ""}
           type="submit"
-          label={view.running ? "Send when this answer ends" : "Send"}
+          label={view.running ? t("Send when this answer ends") : t("Send")}
           disabled={empty}
         />
       )}

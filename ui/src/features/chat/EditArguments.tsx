@@ -1,6 +1,8 @@
 import { type FormEvent, useState } from "react";
 import { objectIn } from "../../answer/parts";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import styles from "./EditArguments.module.css";
 
 type EditProps = {
   text: string;
@@ -18,7 +20,7 @@ function readAs(before: unknown, typed: string): { value?: unknown; wrong?: stri
   try {
     return { value: JSON.parse(typed) };
   } catch {
-    return { wrong: "This is not valid JSON. Put text in double quotes." };
+    return { wrong: t("This is not valid JSON. Put text in double quotes.") };
   }
 }
 
@@ -41,7 +43,7 @@ export function EditArguments({ text, busy, onSave, onBack }: EditProps) {
     }
   };
   return (
-    <form className="edit-arguments" onSubmit={save}>
+    <form className={styles.form} onSubmit={save}>
       {Object.keys(before).map((name, i) => (
         <label key={name} className="field">
           {name.replaceAll("_", " ")}
@@ -59,10 +61,10 @@ export function EditArguments({ text, busy, onSave, onBack }: EditProps) {
       ))}
       <div className="actions">
         <Button disabled={busy} onClick={onBack}>
-          Back
+          {t("Back")}
         </Button>
         <Button look="primary" type="submit" disabled={busy}>
-          Approve with changes
+          {t("Approve with changes")}
         </Button>
       </div>
     </form>

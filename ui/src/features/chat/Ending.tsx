@@ -1,6 +1,4 @@
-import { StepForward } from "lucide-react";
 import { NoModel } from "../../answer/NoModel";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
 import { messageOf } from "../../run/past";
@@ -8,32 +6,21 @@ import type { Session } from "../../run/session";
 import type { ShownTurn } from "../../run/view";
 import { ends } from "../../services/words";
 
-/** Ends after which the same answer can go on. */
-const GOES_ON: ReadonlySet<string> = new Set([
-  "cancelled",
-  "interrupted",
-  "length",
-  "max_tokens",
-  "max_steps",
-]);
-
 /** Why an answer ended, where it did not simply end. */
 export function Ending({
   turn,
   session,
   busy,
-  last,
 }: {
   turn: ShownTurn;
   session: Session;
   busy: boolean;
-  last: boolean;
 }) {
   const { run } = turn;
   const again = messageOf(turn) && (
     <span>
       <Button disabled={busy} onClick={() => void session.regenerate(turn)}>
-        {t("Ask again")}
+        Ask again
       </Button>
     </span>
   );
@@ -41,7 +28,7 @@ export function Ending({
   if (run.failure) {
     return (
       <Notice tone="fault">
-        <strong>{t("The answer could not be finished")}</strong>
+        <strong>The answer could not be finished</strong>
         <span>{run.failure.message}</span>
         {again}
       </Notice>
@@ -54,17 +41,6 @@ export function Ending({
     <Notice tone={tone}>
       <span>{words}</span>
       {run.end !== "cancelled" && again}
-      {last && GOES_ON.has(run.end ?? "") && (
-        <span>
-          <Button
-            icon={StepForward}
-            disabled={busy}
-            onClick={() => void session.send(t("Continue where you stopped."))}
-          >
-            {t("Continue")}
-          </Button>
-        </span>
-      )}
     </Notice>
   );
 }

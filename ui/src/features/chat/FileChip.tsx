@@ -1,9 +1,11 @@
 import { Download, File, FileCode2, FileImage, FileText, type LucideIcon } from "lucide-react";
 import { useEffect } from "react";
 import type { Attachment } from "../../api/types";
+import { t } from "../../i18n";
 import type { Session } from "../../run/session";
 import { useStore } from "../../services/store";
 import { bytes } from "../../services/words";
+import styles from "./Attachments.module.css";
 
 export type FileProps = { file: Attachment; session: Session };
 
@@ -26,12 +28,12 @@ export function FileChip({ file, session }: FileProps) {
   const Icon = iconOf(file.name, file.media_type);
   const size = useSize({ file, session });
   return (
-    <a className="file-chip" href={file.url} download={file.name}>
+    <a className={styles.chip} href={file.url} download={file.name}>
       <Icon size={16} strokeWidth={1.75} aria-hidden />
-      <span className="visually-hidden">Download </span>
+      <span className="visually-hidden">{t("Download")} </span>
       <span className="clip">{file.name}</span>
       <small>{size}</small>
-      <Download size={15} className="get" aria-hidden />
+      <Download size={15} className={styles.get} aria-hidden />
     </a>
   );
 }

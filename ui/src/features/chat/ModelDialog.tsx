@@ -1,5 +1,6 @@
 import { type FormEvent, useId, useState } from "react";
 import { asProblem, type Problem } from "../../api/client";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { ProblemNotice } from "../../kit/pieces";
@@ -31,13 +32,15 @@ export function ModelDialog(props: { session: Session; view: SessionView; onClos
   const offered = settings?.models ?? [];
   const others = offered.filter((name) => name !== usual);
   // One that was chosen and is offered no longer stays visible, so that it can be exchanged.
-  const gone = before.model && before.model !== usual && !offered.includes(before.model);
+  const isAssistant = before.model !== null && !before.model.includes(":");
+  const gone =
+    before.model && !isAssistant && before.model !== usual && !offered.includes(before.model);
   const save = async (event: FormEvent) => {
     event.preventDefault();
     setSaving(true);
     try {
       await session.settle({ model: model || null, system: system.trim() });
-      toasts.show("Applies from the next message");
+      toasts.show(t("Applies from the next message"));
       onClose();
     } catch (error) {
       setProblem(asProblem(error));
@@ -45,52 +48,58 @@ export function ModelDialog(props: { session: Session; view: SessionView; onClos
     }
   };
   return (
-    <Dialog title="Model and instructions" onClose={onClose}>
+    <Dialog title={t("Model and instructions")} onClose={onClose}>
       <form className="body" onSubmit={save}>
         {problem && <ProblemNotice problem={problem} />}
         <label className="field">
-          Model
+          {t("Model")}
           <select
             className="input"
             value={model}
             onChange={(event) => setModel(event.target.value)}
           >
-            <option value="">{usual ? `${usual} (default)` : "Default"}</option>
+            <option value="">
+              {usual ? t("{model} (default)", { model: usual }) : t("Default")}
+            </option>
             {others.map((name) => (
               <option key={name} value={name}>
                 {name}
               </option>
             ))}
+            {isAssistant && before.model && <option value={before.model}>{before.model}</option>}
             {gone && before.model && (
-              <option value={before.model}>{before.model} (no longer available)</option>
+              <option value={before.model}>
+                {t("{model} (no longer available)", { model: before.model })}
+              </option>
             )}
           </select>
         </label>
         {!others.length && !gone && (
           <p className="small">
-            Only one model is set up. Add more in the settings to choose here.
+            {t("Only one model is set up. Add more in the settings to choose here.")}
           </p>
         )}
         <label className="field">
-          Instructions for this conversation
+          {t("Instructions for this conversation")}
           <textarea
             className="input"
             rows={6}
             value={system}
             maxLength={MAX_SYSTEM_CHARS}
             aria-describedby={hint}
-            placeholder="For example: Answer in French, and keep it short."
+            placeholder={t("For example: Answer in French, and keep it short.")}
             onChange={(event) => setSystem(event.target.value)}
           />
         </label>
         <p id={hint} className="small">
-          The model gets this in addition to Bethink’s own instructions. It is not part of the
-          messages.
+          {t(
+            "The model gets this in addition to Bethink’s own instructions. It is not part of the messages.",
+          )}
         </p>
         <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button look="primary" type="submit" disabled={saving}>
-            Save
+            {t("Save")}
           </Button>
         </div>
       </form>

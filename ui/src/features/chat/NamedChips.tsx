@@ -1,27 +1,40 @@
-import { FileText, Library, X } from "lucide-react";
+import { FileText, Library, type LucideIcon, NotebookText, X } from "lucide-react";
+import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import type { NamedSource } from "../../run/named";
 import { type Store, useStore } from "../../services/store";
+import styles from "./Chips.module.css";
 
-/** What of the library the next message is about. */
+export const icons: Record<NamedSource["kind"], LucideIcon> = {
+  document: FileText,
+  collection: Library,
+  page: NotebookText,
+};
+const origins = (): Record<NamedSource["kind"], string> => ({
+  document: t("From your documents"),
+  collection: t("Collection"),
+  page: t("From your vault"),
+});
+
+/** What of the library and the vault the next message is about. */
 export function NamedChips({ named }: { named: Store<readonly NamedSource[]> }) {
   const list = useStore(named);
   if (!list.length) return null;
   return (
-    <ul className="uploads" aria-label="About these documents">
+    <ul className={styles.chips} aria-label={t("About these")}>
       {list.map(({ kind, id, name }) => {
-        const Icon = kind === "document" ? FileText : Library;
+        const Icon = icons[kind];
         return (
-          <li key={id} className="upload">
+          <li key={`${kind}:${id}`} className={styles.chip}>
             <Icon size={16} strokeWidth={1.75} aria-hidden />
-            <span className="words">
+            <span className={styles.words}>
               <span className="clip">{name}</span>
-              <small>{kind === "document" ? "From your documents" : "Collection"}</small>
+              <small>{origins()[kind]}</small>
             </span>
             <IconButton
               icon={X}
               size={14}
-              label={`Remove: ${name}`}
+              label={t("Remove: {name}", { name })}
               onClick={() => named.set(list.filter((each) => each.id !== id))}
             />
           </li>

@@ -1,7 +1,6 @@
 import { Copy, Pencil } from "lucide-react";
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useCopy } from "../../answer/useCopy";
-import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { messageOf } from "../../run/past";
 import type { Session } from "../../run/session";
@@ -10,6 +9,7 @@ import { useApp } from "../../services/context";
 import { fullDate, shortDate } from "../../services/words";
 import { AttachmentList } from "./AttachmentList";
 import { BranchSwitch } from "./BranchSwitch";
+import { QuestionText } from "./QuestionText";
 
 type QuestionProps = {
   turn: ShownTurn;
@@ -57,16 +57,16 @@ function EditQuestion({ turn, session, busy }: Pick<QuestionProps, "turn" | "ses
       <textarea
         ref={field}
         className="input"
-        aria-label={t("Your message, edited")}
+        aria-label="Your message, edited"
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={press}
       />
       <div className="actions">
-        <span className="hint">{t("The earlier version is kept.")}</span>
-        <Button onClick={close}>{t("Cancel")}</Button>
+        <span className="hint">The earlier version is kept.</span>
+        <Button onClick={close}>Cancel</Button>
         <Button look="primary" type="submit" disabled={!ready}>
-          {t("Send")}
+          Send
         </Button>
       </div>
     </form>
@@ -80,15 +80,15 @@ export function QuestionView({ turn, session, busy, editing, found }: QuestionPr
   return (
     <article
       className={`question ${found ? "found" : ""} ${editing ? "editing" : ""}`}
-      aria-label={t("You")}
+      aria-label="You"
       tabIndex={-1}
     >
-      <AttachmentList files={question.attachments} session={session} label={t("Your files")} />
+      <AttachmentList files={question.attachments} session={session} label="Your files" />
       {editing ? (
         <EditQuestion turn={turn} session={session} busy={busy} />
       ) : (
         <>
-          <p>{question.content}</p>
+          <QuestionText said={question.content} />
           <footer className={question.siblings ? "shown" : ""}>
             {question.at && (
               <time dateTime={new Date(question.at).toISOString()} title={fullDate(question.at)}>
@@ -98,14 +98,14 @@ export function QuestionView({ turn, session, busy, editing, found }: QuestionPr
             <IconButton
               icon={Copy}
               size={15}
-              label={t("Copy message")}
-              onClick={() => copy(question.content, t("Message copied"))}
+              label="Copy message"
+              onClick={() => copy(question.content, "Message copied")}
             />
             {!turn.unsent && (
               <IconButton
                 icon={Pencil}
                 size={15}
-                label={t("Edit message")}
+                label="Edit message"
                 disabled={busy || messageOf(turn) === null}
                 onClick={() => session.edit(turn)}
               />

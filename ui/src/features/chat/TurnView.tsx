@@ -1,5 +1,4 @@
 import { memo } from "react";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
 import type { Session } from "../../run/session";
@@ -30,13 +29,13 @@ export const TurnView = memo(function TurnView(props: TurnProps) {
       <QuestionView turn={turn} session={session} busy={busy} editing={editing} found={asked} />
       {turn.unsent ? (
         <Notice tone="fault">
-          <strong>{t("Your message was not sent")}</strong>
+          <strong>Your message was not sent</strong>
           <span>
-            {turn.unsent.problem.detail || turn.unsent.problem.title} {t("Its text is kept above.")}
+            {turn.unsent.problem.detail || turn.unsent.problem.title} Its text is kept above.
           </span>
           <span>
             <Button disabled={busy} onClick={() => void session.retry(turn)}>
-              {t("Send again")}
+              Send again
             </Button>
           </span>
         </Notice>

@@ -1,19 +1,25 @@
 import { ArrowUpRight, Ghost } from "lucide-react";
 import { NoModel } from "../../answer/NoModel";
+import { t } from "../../i18n";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
+import styles from "./Welcome.module.css";
 
-const withModel = [
-  "Remember that I prefer trains to planes",
-  "What do you know about me?",
-  "Plan a quiet weekend by the sea with me",
+const withModel = () => [
+  t("Remember that I prefer trains to planes"),
+  t("What do you know about me?"),
+  t("Plan a quiet weekend by the sea with me"),
 ];
-const without = ["/remember I live in Paris", "/recall where I live", "/help"];
+const without = () => [
+  `/remember ${t("I live in Paris")}`,
+  `/recall ${t("where I live")}`,
+  "/help",
+];
 
 function greeting(hour: number): string {
-  if (hour < 5) return "Still up?";
-  if (hour < 12) return "Good morning.";
-  return hour < 18 ? "Good afternoon." : "Good evening.";
+  if (hour < 5) return t("Still up?");
+  if (hour < 12) return t("Good morning.");
+  return hour < 18 ? t("Good afternoon.") : t("Good evening.");
 }
 
 /** A page on which nothing has been said yet. */
@@ -24,24 +30,24 @@ export function Welcome(props: { temporary: boolean; onChoose: (text: string) =>
   const noModel = settings !== null && !settings.model;
   const known = settings !== null;
   return (
-    <div className="welcome scroll">
+    <div className={`${styles.welcome} scroll`}>
       <div className="column">
         {temporary ? (
           <>
-            <p className="hello">
-              <Ghost size={24} strokeWidth={1.5} aria-hidden /> Temporary chat
+            <p className={styles.hello}>
+              <Ghost size={24} strokeWidth={1.5} aria-hidden /> {t("Temporary chat")}
             </p>
-            <p className="ask">This chat is not listed, searched or remembered.</p>
+            <p className={styles.ask}>{t("This chat is not listed, searched or remembered.")}</p>
           </>
         ) : (
           <>
-            <p className="hello">{greeting(new Date().getHours())}</p>
-            <p className="ask">How can I help?</p>
+            <p className={styles.hello}>{greeting(new Date().getHours())}</p>
+            <p className={styles.ask}>{t("How can I help?")}</p>
           </>
         )}
         {known && !temporary && (
-          <ul className="samples" aria-label="Suggestions">
-            {(noModel ? without : withModel).map((text) => (
+          <ul className={styles.samples} aria-label={t("Suggestions")}>
+            {(noModel ? without() : withModel()).map((text) => (
               <li key={text}>
                 <button type="button" onClick={() => onChoose(text)}>
                   {text}

@@ -5,7 +5,7 @@ import { bareTags } from "./bareTags";
 export type Face = "picture" | "table" | "file";
 
 /** What the server gives to be shown by itself. Any other picture could carry a script. */
-const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+export const PICTURES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 export function faceOf({ media_type }: Pick<Attachment, "media_type">): Face {
   if (PICTURES.includes(media_type)) return "picture";

@@ -3,11 +3,11 @@ import { X } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { asProblem } from "../../api/client";
 import { type Collection, documentsApi, type Share } from "../../api/documents";
-import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { useApp } from "../../services/context";
 import { addressOfDocuments } from "../../services/router";
+import { count } from "../../services/words";
 import { FieldDialog } from "./FieldDialog";
 
 export type AskedCollection =
@@ -23,9 +23,9 @@ export function CollectionDialogs({ asked, current, onClose }: DialogsProps) {
     case "new":
       return (
         <FieldDialog
-          title={t("New collection")}
-          label={t("Name")}
-          action={t("Create")}
+          title="New collection"
+          label="Name"
+          action="Create"
           onDone={async (name) => {
             const { id } = await documentsApi.addCollection({ name });
             await documentNews.tell();
@@ -38,9 +38,9 @@ export function CollectionDialogs({ asked, current, onClose }: DialogsProps) {
       const { id, name: before } = asked.of;
       return (
         <FieldDialog
-          title={t("Rename the collection")}
-          label={t("Name")}
-          action={t("Rename")}
+          title="Rename the collection"
+          label="Name"
+          action="Rename"
           value={before}
           onDone={async (name) => {
             await documentsApi.editCollection(id, { name });
@@ -69,7 +69,7 @@ function RemoveDialog({ collection, isShown, onClose }: OneProps & { isShown: bo
     onClose();
     try {
       await documentsApi.removeCollection(id, withAll);
-      toasts.show(t("Removed the collection “{name}”", { name }));
+      toasts.show(`Removed the collection “${name}”`);
       if (isShown) router.go("/documents", true);
     } catch (error) {
       toasts.fault(error);
@@ -77,18 +77,13 @@ function RemoveDialog({ collection, isShown, onClose }: OneProps & { isShown: bo
     await documentNews.tell();
   };
   return (
-    <Dialog title={t("Remove the collection “{name}”?", { name })} onClose={onClose}>
+    <Dialog title={`Remove the collection “${name}”?`} onClose={onClose}>
       <div className="body">
         <p>
           {documents > 0
-            ? t(
-                "{count, plural, one {Its document stays} other {Its # documents stay}} in your library.",
-                {
-                  count: documents,
-                },
-              )
-            : t("It is empty.")}
-          {shares.length > 0 && ` ${t("Who it is shared with no longer sees it.")}`}
+            ? `Its ${count(documents, "document")} ${documents === 1 ? "stays" : "stay"} in your library.`
+            : "It is empty."}
+          {shares.length > 0 && " Who it is shared with no longer sees it."}
         </p>
         {documents > 0 && (
           <label className="check">
@@ -97,15 +92,15 @@ function RemoveDialog({ collection, isShown, onClose }: OneProps & { isShown: bo
               checked={withAll}
               onChange={(event) => setWithAll(event.target.checked)}
             />
-            {t("Remove its documents, too. This cannot be undone.")}
+            Remove its documents, too. This cannot be undone.
           </label>
         )}
         <div className="actions">
           <Button data-first onClick={onClose}>
-            {t("Keep")}
+            Keep
           </Button>
           <Button look="fault" onClick={() => void remove()}>
-            {withAll ? t("Remove all") : t("Remove")}
+            {withAll ? "Remove all" : "Remove"}
           </Button>
         </div>
       </div>
@@ -144,10 +139,10 @@ function ShareDialog({ collection, onClose }: OneProps) {
     if (name && (await give(name, writes))) setUser("");
   };
   return (
-    <Dialog title={t("Share “{name}”", { name: collection.name })} onClose={onClose}>
+    <Dialog title={`Share “${collection.name}”`} onClose={onClose}>
       <form className="body" onSubmit={(event) => void add(event)}>
         {shares.length > 0 && (
-          <ul className="doc-shares" aria-label={t("Shared with")}>
+          <ul className="doc-shares" aria-label="Shared with">
             {shares.map((share) => (
               <li key={share.user}>
                 <span className="clip">{share.user}</span>
@@ -155,15 +150,15 @@ function ShareDialog({ collection, onClose }: OneProps) {
                   <input
                     type="checkbox"
                     checked={share.writes}
-                    aria-label={t("{user} may add documents", { user: share.user })}
+                    aria-label={`${share.user} may add documents`}
                     onChange={(event) => void give(share.user, event.target.checked)}
                   />
-                  {t("may add")}
+                  may add
                 </label>
                 <IconButton
                   icon={X}
                   size={16}
-                  label={t("Stop sharing with {user}", { user: share.user })}
+                  label={`Stop sharing with ${share.user}`}
                   onClick={() =>
                     void attempt(
                       () => documentsApi.unshare(collection.id, share.user),
@@ -176,7 +171,7 @@ function ShareDialog({ collection, onClose }: OneProps) {
           </ul>
         )}
         <label className="field">
-          {t("Name of the user")}
+          Name of the user
           <input
             className="input"
             data-first
@@ -197,15 +192,15 @@ function ShareDialog({ collection, onClose }: OneProps) {
             checked={writes}
             onChange={(event) => setWrites(event.target.checked)}
           />
-          {t("May add documents, not only read them")}
+          May add documents, not only read them
         </label>
         <p id="share-hint" className="small" role={why ? "alert" : undefined}>
-          {why || t("They find and read its documents; nobody else’s memory is shared.")}
+          {why || "They find and read its documents; nobody else’s memory is shared."}
         </p>
         <div className="actions">
-          <Button onClick={onClose}>{t("Close")}</Button>
+          <Button onClick={onClose}>Close</Button>
           <Button look="primary" type="submit" disabled={!user.trim()}>
-            {t("Share")}
+            Share
           </Button>
         </div>
       </form>

@@ -1,11 +1,10 @@
 import { FileUp } from "lucide-react";
 import { type ReactNode, useRef } from "react";
 import type { Document } from "../../api/documents";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
 import { addressOfDocument, addressOfDocuments } from "../../services/router";
-import { bytes, fullDate, shortDate } from "../../services/words";
+import { bytes, count, fullDate, shortDate } from "../../services/words";
 import { Progress } from "./DocumentRow";
 import type { DocumentActions } from "./useDocumentActions";
 import { kindName, originName } from "./words";
@@ -48,35 +47,34 @@ export function Details({ document, content, actions, onVersion }: DetailsProps)
   const { collection, tags, note, versions, pages, passages } = document;
   const added = Date.parse(document.created_at);
   return (
-    <aside className="doc-details scroll" aria-label={t("Details")}>
+    <aside className="doc-details scroll" aria-label="Details">
       <Progress document={document} actions={actions} />
       {note && <p className="note">{note}</p>}
       <dl>
-        <Fact name={t("Format")}>
+        <Fact name="Format">
           {[kindName(document.kind), bytes(document.size)].filter(Boolean).join(", ")}
         </Fact>
         {pages > 0 && (
-          <Fact name={t("Read")}>
-            {t("{count, plural, one {# page} other {# pages}}", { count: pages })},{" "}
-            {t("{count, plural, one {# passage} other {# passages}}", { count: passages })}
+          <Fact name="Read">
+            {count(pages, "page")}, {count(passages, "passage")}
           </Fact>
         )}
-        <Fact name={t("Collection")}>
+        <Fact name="Collection">
           {collection ? (
             <Link to={addressOfDocuments(collection.id)}>{collection.name}</Link>
           ) : (
-            t("None")
+            "None"
           )}
         </Fact>
-        {tags.length > 0 && <Fact name={t("Tags")}>{tags.join(", ")}</Fact>}
-        <Fact name={t("Origin")}>
+        {tags.length > 0 && <Fact name="Tags">{tags.join(", ")}</Fact>}
+        <Fact name="Origin">
           <Origin origin={document.origin} />
         </Fact>
-        <Fact name={t("Added")}>
+        <Fact name="Added">
           <time dateTime={document.created_at}>{fullDate(added)}</time>
         </Fact>
       </dl>
-      <h2>{t("Versions")}</h2>
+      <h2>Versions</h2>
       <ol className="doc-versions" reversed>
         {versions.toReversed().map(({ content: one, at }, i) => (
           <li key={one}>
@@ -86,20 +84,20 @@ export function Details({ document, content, actions, onVersion }: DetailsProps)
             >
               {shortDate(Date.parse(at))}
               {one === document.content && ", current"}
-              {i === 0 && document.pending && `, ${t("being read")}`}
+              {i === 0 && document.pending && ", being read"}
             </Link>
           </li>
         ))}
       </ol>
       <Button icon={FileUp} onClick={() => input.current?.click()}>
-        {t("Add a new version")}
+        Add a new version
       </Button>
       <input
         ref={input}
         type="file"
         hidden
         tabIndex={-1}
-        aria-label={t("The new version")}
+        aria-label="The new version"
         onChange={({ target }) => {
           const [file] = target.files ?? [];
           if (file) onVersion(file);

@@ -1,6 +1,5 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { asProblem } from "../../api/client";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 
@@ -63,7 +62,7 @@ export function FieldDialog(props: FieldProps) {
           {why || hint}
         </p>
         <div className="actions">
-          <Button onClick={onClose}>{t("Cancel")}</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" disabled={!isReady}>
             {action}
           </Button>

@@ -10,7 +10,6 @@ import {
 } from "lucide-react";
 import { useState } from "react";
 import { documentsApi, type Folder } from "../../api/documents";
-import { locale, t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Empty, Link, PHONE, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
@@ -19,16 +18,16 @@ import { useNews } from "../../services/news";
 import { useStore } from "../../services/store";
 import { useRead } from "../../services/useRead";
 import { useAgain } from "../../services/useReturn";
-import { shortDate } from "../../services/words";
+import { count, shortDate } from "../../services/words";
 import { CollectionNav } from "./CollectionNav";
 import { FieldDialog } from "./FieldDialog";
 import { useCollections } from "./useCollections";
 
 const LOOK_MS = 5000;
 const states: Record<Folder["state"], string> = {
-  watching: t("Watched"),
-  missing: t("The folder is not there"),
-  paused: t("Paused"),
+  watching: "Watched",
+  missing: "The folder is not there",
+  paused: "Paused",
 };
 
 const ask = (signal: AbortSignal) => documentsApi.folders(signal);
@@ -47,38 +46,22 @@ function FolderRow({ folder, onSync, onPause, onRemove }: RowProps) {
           <span className={isFine ? "" : "doubt"}>
             <Icon size={13} aria-hidden /> {states[state]}
           </span>
-          <span>{t("{count, plural, one {# file} other {# files}}", { count: files })}</span>
-          {failed > 0 && (
-            <span className="doubt">
-              {t("{count} failed", { count: failed.toLocaleString(locale()) })}
-            </span>
-          )}
+          <span>{count(files, "file")}</span>
+          {failed > 0 && <span className="doubt">{failed.toLocaleString()} failed</span>}
           {folder.extensions.length > 0 && <span>{folder.extensions.join(", ")}</span>}
-          {collection && <span>{t("into {name}", { name: collection.name })}</span>}
-          {synced && (
-            <span>{t("looked through {date}", { date: shortDate(Date.parse(synced)) })}</span>
-          )}
+          {collection && <span>into {collection.name}</span>}
+          {synced && <span>looked through {shortDate(Date.parse(synced))}</span>}
         </p>
         {note && <p className="note">{note}</p>}
       </div>
-      <IconButton
-        icon={RotateCw}
-        size={16}
-        label={t("Look through {path} now", { path })}
-        onClick={onSync}
-      />
+      <IconButton icon={RotateCw} size={16} label={`Look through ${path} now`} onClick={onSync} />
       <IconButton
         icon={state === "paused" ? Play : Pause}
         size={16}
-        label={`${state === "paused" ? t("Watch again") : t("Pause")}: ${path}`}
+        label={`${state === "paused" ? "Watch again" : "Pause"}: ${path}`}
         onClick={onPause}
       />
-      <IconButton
-        icon={Trash2}
-        size={16}
-        label={t("Stop watching {path}", { path })}
-        onClick={onRemove}
-      />
+      <IconButton icon={Trash2} size={16} label={`Stop watching ${path}`} onClick={onRemove} />
     </li>
   );
 }
@@ -111,33 +94,33 @@ export function FoldersPage() {
       <div className="page scroll">
         <div className="page-inner">
           <header className="page-head">
-            <h1>{t("Watched folders")}</h1>
+            <h1>Watched folders</h1>
             <div className="actions">
               {phone && (
                 <Link className="button" to="/documents">
-                  {t("All documents")}
+                  All documents
                 </Link>
               )}
               {mayAdd && (
                 <Button look="primary" icon={FolderPlus} onClick={() => setAdding(true)}>
-                  {t("Watch a folder")}
+                  Watch a folder
                 </Button>
               )}
             </div>
           </header>
           {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-          {!value && !problem && <Skeleton lines={4} label={t("Loading folders")} />}
+          {!value && !problem && <Skeleton lines={4} label="Loading folders" />}
           {value?.items.length === 0 && (
-            <Empty icon={FolderSync} title={t("No folder is watched")}>
+            <Empty icon={FolderSync} title="No folder is watched">
               <p>
-                {t(
-                  "The files of a watched folder become documents by themselves: new and changed ones are read within seconds, and deleted ones go. The folder is on the machine that Bethink runs on.{value}",
-                  { value: !mayAdd && t(" An administrator can add one.") },
-                )}
+                The files of a watched folder become documents by themselves: new and changed ones
+                are read within seconds, and deleted ones go. The folder is on the machine that
+                Bethink runs on.
+                {!mayAdd && " An administrator can add one."}
               </p>
             </Empty>
           )}
-          <ul aria-label={t("Watched folders")}>
+          <ul aria-label="Watched folders">
             {value?.items.map((folder) => (
               <FolderRow
                 key={folder.id}
@@ -170,10 +153,10 @@ function AddFolder({ collections, onClose }: AddProps) {
   const [endings, setEndings] = useState("");
   return (
     <FieldDialog
-      title={t("Watch a folder")}
-      label={t("Path on the machine that Bethink runs on")}
-      action={t("Watch")}
-      hint={t("For example /home/anna/Documents. Its subfolders are watched, too.")}
+      title="Watch a folder"
+      label="Path on the machine that Bethink runs on"
+      action="Watch"
+      hint="For example /home/anna/Documents. Its subfolders are watched, too."
       onDone={async (path) => {
         const extensions = endings.split(/[\s,]+/).filter(Boolean);
         await documentsApi.addFolder({ path, extensions, ...(collection ? { collection } : {}) });
@@ -182,24 +165,24 @@ function AddFolder({ collections, onClose }: AddProps) {
       onClose={onClose}
     >
       <label className="field">
-        {t("Only files with these endings; all that can be read if it is empty")}
+        Only files with these endings; all that can be read if it is empty
         <input
           className="input"
           value={endings}
-          placeholder={t(".pdf, .md")}
+          placeholder=".pdf, .md"
           spellCheck={false}
           autoCapitalize="none"
           onChange={(event) => setEndings(event.target.value)}
         />
       </label>
       <label className="field">
-        {t("Collection")}
+        Collection
         <select
           className="input"
           value={collection}
           onChange={(event) => setCollection(event.target.value)}
         >
-          <option value="">{t("None")}</option>
+          <option value="">None</option>
           {collections
             .filter(({ writes }) => writes)
             .map(({ id, name }) => (
@@ -220,25 +203,18 @@ function RemoveFolder({ folder, onClose }: { folder: Folder; onClose: () => void
     onClose();
     try {
       await documentsApi.removeFolder(folder.id, withAll);
-      toasts.show(t("{path} is no longer watched", { path: folder.path }));
+      toasts.show(`${folder.path} is no longer watched`);
     } catch (error) {
       toasts.fault(error);
     }
     await documentNews.tell();
   };
   return (
-    <Dialog title={t("Stop watching the folder?")} onClose={onClose}>
+    <Dialog title="Stop watching the folder?" onClose={onClose}>
       <div className="body">
         <p>
-          {t(
-            "Nothing in {path} is touched. Its {count} can stay in your library as they are now.",
-            {
-              path: folder.path,
-              count: t("{count, plural, one {# document} other {# documents}}", {
-                count: folder.files,
-              }),
-            },
-          )}
+          Nothing in {folder.path} is touched. Its {count(folder.files, "document")} can stay in
+          your library as they are now.
         </p>
         <label className="check">
           <input
@@ -246,14 +222,14 @@ function RemoveFolder({ folder, onClose }: { folder: Folder; onClose: () => void
             checked={withAll}
             onChange={(event) => setWithAll(event.target.checked)}
           />
-          {t("Remove its documents from the library, too")}
+          Remove its documents from the library, too
         </label>
         <div className="actions">
           <Button data-first onClick={onClose}>
-            {t("Keep watching")}
+            Keep watching
           </Button>
           <Button look="fault" onClick={() => void remove()}>
-            {withAll ? t("Stop and remove") : t("Stop watching")}
+            {withAll ? "Stop and remove" : "Stop watching"}
           </Button>
         </div>
       </div>

@@ -1,13 +1,12 @@
 import { Search } from "lucide-react";
 import type { ReactNode } from "react";
-import { t } from "../../i18n";
 import type { Filter, Sort } from "./useLibrary";
 import { kindName, stages } from "./words";
 
 const sorts: readonly { value: Sort; label: string }[] = [
-  { value: "changed", label: t("Newest first") },
-  { value: "name", label: t("By name") },
-  { value: "size", label: t("Largest first") },
+  { value: "changed", label: "Newest first" },
+  { value: "name", label: "By name" },
+  { value: "size", label: "Largest first" },
 ];
 
 type ToolsProps = {
@@ -47,22 +46,22 @@ export function LibraryTools({ query, filter, kinds, tags, onQuery, onFilter }: 
     <search className="memory-tools doc-tools">
       <label className="search">
         <Search size={16} aria-hidden />
-        <span className="visually-hidden">{t("Search documents")}</span>
+        <span className="visually-hidden">Search documents</span>
         <input
           type="search"
           className="input"
-          placeholder={t("Search what they say")}
+          placeholder="Search what they say"
           value={query}
           onChange={(event) => onQuery(event.target.value)}
         />
       </label>
       <Choice
-        label={t("Format")}
+        label="Format"
         value={filter.kind}
         disabled={searching}
         onChange={(kind) => onFilter({ kind })}
       >
-        <option value="">{t("All formats")}</option>
+        <option value="">All formats</option>
         {kinds.map((kind) => (
           <option key={kind} value={kind}>
             {kindName(kind)}
@@ -70,12 +69,12 @@ export function LibraryTools({ query, filter, kinds, tags, onQuery, onFilter }: 
         ))}
       </Choice>
       <Choice
-        label={t("State")}
+        label="State"
         value={filter.stage}
         disabled={searching}
         onChange={(stage) => onFilter({ stage })}
       >
-        <option value="">{t("All states")}</option>
+        <option value="">All states</option>
         {stages.map(({ value, label }) => (
           <option key={value} value={value}>
             {label}
@@ -84,12 +83,12 @@ export function LibraryTools({ query, filter, kinds, tags, onQuery, onFilter }: 
       </Choice>
       {tags.length > 0 && (
         <Choice
-          label={t("Tag")}
+          label="Tag"
           value={filter.tag}
           disabled={searching}
           onChange={(tag) => onFilter({ tag })}
         >
-          <option value="">{t("All tags")}</option>
+          <option value="">All tags</option>
           {tags.map((tag) => (
             <option key={tag} value={tag}>
               {tag}
@@ -98,7 +97,7 @@ export function LibraryTools({ query, filter, kinds, tags, onQuery, onFilter }: 
         </Choice>
       )}
       <Choice
-        label={t("Order")}
+        label="Order"
         value={filter.sort}
         disabled={searching}
         onChange={(sort) => onFilter({ sort: sort as Sort })}

@@ -1,14 +1,13 @@
 import type { Schedule } from "../../api/schedules";
-import { t } from "../../i18n";
 import type { ScheduleForm } from "./scheduleForm";
 
 type FieldsProps = { form: ScheduleForm; onChange: (patch: Partial<ScheduleForm>) => void };
 
 const channels: readonly { value: Schedule["channels"][number]; label: string }[] = [
-  { value: "page", label: t("This page") },
-  { value: "push", label: t("Browser notification") },
-  { value: "email", label: t("E-mail") },
-  { value: "webhook", label: t("Webhook") },
+  { value: "page", label: "This page" },
+  { value: "push", label: "Browser notification" },
+  { value: "email", label: "E-mail" },
+  { value: "webhook", label: "Webhook" },
 ];
 
 /** What few need: a title of its own, where it is told, what becomes of it while Bethink is off. */
@@ -19,31 +18,31 @@ export function MoreFields({ form, onChange }: FieldsProps) {
     });
   return (
     <details>
-      <summary>{t("More")}</summary>
+      <summary>More</summary>
       <div className="body inner">
         <label className="field">
-          {t("Title")}
+          Title
           <input
             className="input"
             maxLength={160}
-            placeholder={t("Its first words")}
+            placeholder="Its first words"
             value={form.title}
             onChange={({ target }) => onChange({ title: target.value })}
           />
         </label>
         <label className="field">
-          {t("If Bethink was off at that time")}
+          If Bethink was off at that time
           <select
             className="input"
             value={form.missed}
             onChange={({ target }) => onChange({ missed: target.value as Schedule["missed"] })}
           >
-            <option value="once">{t("Do it once, and say that it is late")}</option>
-            <option value="skip">{t("Leave it out")}</option>
+            <option value="once">Do it once, and say that it is late</option>
+            <option value="skip">Leave it out</option>
           </select>
         </label>
         <fieldset className="choices inline">
-          <legend>{t("Tell me by (none chosen: everywhere that is set up)")}</legend>
+          <legend>Tell me by (none chosen: everywhere that is set up)</legend>
           {channels.map(({ value, label }) => (
             <label key={value}>
               <input
@@ -57,12 +56,12 @@ export function MoreFields({ form, onChange }: FieldsProps) {
         </fieldset>
         {form.action === "run" && (
           <label className="field">
-            {t("Tokens that one run may use")}
+            Tokens that one run may use
             <input
               type="number"
               className="input"
               min={1}
-              placeholder={t("As every answer")}
+              placeholder="As every answer"
               value={form.budget}
               onChange={({ target }) => onChange({ budget: target.value })}
             />

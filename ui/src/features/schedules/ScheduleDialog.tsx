@@ -1,7 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { asProblem } from "../../api/client";
 import type { NewSchedule, Schedule } from "../../api/schedules";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Segmented } from "../../kit/pieces";
@@ -17,9 +16,9 @@ type DialogProps = {
 };
 
 const examples: Record<Schedule["action"], string> = {
-  remind: t("Call Bruna back"),
-  run: t("Give me my day: events, tasks and what I promised"),
-  watch: t("Tell me when the dates are announced"),
+  remind: "Call Bruna back",
+  run: "Give me my day: events, tasks and what I promised",
+  watch: "Tell me when the dates are announced",
 };
 const kinds = (Object.keys(actions) as Schedule["action"][]).map((value) => ({
   value,
@@ -51,19 +50,19 @@ export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
   const now = schedule?.recurrence_words || schedule?.next_words;
   return (
     <Dialog
-      title={schedule ? t("Change the schedule") : t("New schedule")}
+      title={schedule ? "Change the schedule" : "New schedule"}
       className="wide"
       onClose={onClose}
     >
       <form className="body scroll" onSubmit={(event) => void save(event)}>
         <Segmented
-          label={t("What happens")}
+          label="What happens"
           value={form.action}
           options={kinds}
           onChange={(action) => change({ action })}
         />
         <label className="field">
-          {form.action === "run" ? t("What is to be done") : t("What to say")}
+          {form.action === "run" ? "What is to be done" : "What to say"}
           <textarea
             className="input"
             data-first
@@ -76,7 +75,7 @@ export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
         </label>
         {form.action === "watch" && (
           <label className="field">
-            {t("Address of the page")}
+            Address of the page
             <input
               type="url"
               className="input"
@@ -88,13 +87,11 @@ export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
           </label>
         )}
         <label className="field">
-          {t("When")}
+          When
           <input
             className="input"
             required={!schedule}
-            placeholder={
-              now ? t("As it is: {now}", { now }) : "in 20 minutes, or every weekday at 8"
-            }
+            placeholder={now ? `As it is: ${now}` : "in 20 minutes, or every weekday at 8"}
             value={form.when}
             onChange={({ target }) => change({ when: target.value })}
           />
@@ -106,9 +103,9 @@ export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
           </p>
         )}
         <div className="actions">
-          <Button onClick={onClose}>{t("Cancel")}</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" disabled={busy}>
-            {schedule ? t("Save") : t("Add")}
+            {schedule ? "Save" : "Add"}
           </Button>
         </div>
       </form>

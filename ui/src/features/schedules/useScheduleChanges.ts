@@ -1,6 +1,5 @@
 import { type NewSchedule, type Schedule, schedulesApi } from "../../api/schedules";
 import type { SchedulePatch } from "../../contract/openapi";
-import { t } from "../../i18n";
 import { useApp } from "../../services/context";
 
 /** Changes of schedules, each with a receipt and, if that can be, its undo. */
@@ -23,7 +22,7 @@ export function useScheduleChanges() {
         | null;
       if (!back) return toasts.show(said);
       const run = () => void attempt(async () => void (await schedulesApi.act(schedule.id, back)));
-      toasts.show(said, { label: t("Undo"), run });
+      toasts.show(said, { label: "Undo", run });
     });
   return {
     run: (schedule: Schedule) => act(schedule, "run", `“${schedule.title}” was started`),
@@ -37,7 +36,7 @@ export function useScheduleChanges() {
     remove: (schedule: Schedule) =>
       attempt(async () => {
         await schedulesApi.remove(schedule.id);
-        toasts.show(t("“{title}” was deleted", { title: schedule.title }));
+        toasts.show(`“${schedule.title}” was deleted`);
       }),
     /** Makes or changes it. What fails is thrown. */
     save: async (schedule: Schedule | null, fields: NewSchedule | SchedulePatch) => {
@@ -45,9 +44,7 @@ export function useScheduleChanges() {
         ? await schedulesApi.change(schedule.id, { ...fields, version: schedule.version })
         : await schedulesApi.add(fields as NewSchedule);
       toasts.show(
-        now.next_words
-          ? t("“{title}” comes {when}", { title: now.title, when: now.next_words })
-          : t("“{title}” is kept", { title: now.title }),
+        now.next_words ? `“${now.title}” comes ${now.next_words}` : `“${now.title}” is kept`,
       );
       await plannerNews.tell();
     },

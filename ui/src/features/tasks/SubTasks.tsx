@@ -1,5 +1,4 @@
 import type { Task } from "../../api/tasks";
-import { t } from "../../i18n";
 import { TaskRow } from "../../planner/TaskRow";
 import type { TaskChanges } from "../../planner/useTaskChanges";
 import { QuickTask } from "./QuickTask";
@@ -15,15 +14,12 @@ type SubProps = {
 export function SubTasks({ task, changes, onOpen }: SubProps) {
   const parts = useTasks({ parent: task.id, order: "position" });
   return (
-    <section aria-label={t("Sub-tasks")}>
+    <section aria-label="Sub-tasks">
       <h3>
-        {t("Sub-tasks")}{" "}
+        Sub-tasks{" "}
         {task.children > 0 && (
           <small>
-            {t("{children_done} of {children} done", {
-              children_done: task.children_done,
-              children: task.children,
-            })}
+            {task.children_done} of {task.children} done
           </small>
         )}
       </h3>

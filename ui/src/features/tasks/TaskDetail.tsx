@@ -2,7 +2,6 @@
 import { Trash2, X } from "lucide-react";
 import { useCallback } from "react";
 import { type Task, type TaskPatch, tasksApi } from "../../api/tasks";
-import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { DoneButton } from "../../planner/TaskRow";
@@ -28,7 +27,7 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
   const ask = useCallback((signal: AbortSignal) => tasksApi.get(id, signal), [id]);
   const { value: task, problem, read, look } = useRead(ask);
   useNews(plannerNews, look);
-  const close = <IconButton icon={X} label={t("Close the task")} onClick={onClose} />;
+  const close = <IconButton icon={X} label="Close the task" onClick={onClose} />;
   if (!task) {
     return (
       <div className="task-detail">
@@ -36,20 +35,19 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
         {problem ? (
           <ProblemNotice problem={problem} onRetry={() => void read()} />
         ) : (
-          <Skeleton lines={5} label={t("Loading the task")} />
+          <Skeleton lines={5} label="Loading the task" />
         )}
       </div>
     );
   }
-  const save = (patch: TaskPatch) =>
-    changes.change(task, patch, t("“{title}” was changed", { title: task.title }));
+  const save = (patch: TaskPatch) => changes.change(task, patch, `“${task.title}” was changed`);
   return (
     <div className="task-detail scroll">
       <header>
         <DoneButton task={task} changes={changes} />
         <SavedField
           key={`title ${task.title}`}
-          label={t("Title")}
+          label="Title"
           hidden
           value={task.title}
           isNeeded
@@ -60,14 +58,14 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
       {task.parent && (
         <p className="small">
           <button type="button" className="link" onClick={() => onOpen({ id: task.parent ?? "" })}>
-            {t("Part of another task")}
+            Part of another task
           </button>
         </p>
       )}
       <TaskFields task={task} onSave={save} />
       <SavedField
         key={`description ${task.description}`}
-        label={t("Notes")}
+        label="Notes"
         value={task.description}
         lines={4}
         onSave={(description) => save({ description })}
@@ -76,15 +74,15 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
       <TaskLinks task={task} onOpen={onOpen} onSave={save} />
       <footer>
         <small>
-          {t("Made {date}", { date: fullDate(Date.parse(task.created_at)) })}
-          {task.done_at && `, ${t("done {date}", { date: fullDate(Date.parse(task.done_at)) })}`}
+          Made {fullDate(Date.parse(task.created_at))}
+          {task.done_at && `, done ${fullDate(Date.parse(task.done_at))}`}
         </small>
         <Button
           look="quiet"
           icon={Trash2}
           onClick={async () => void ((await changes.remove([task])) && onClose())}
         >
-          {t("Delete")}
+          Delete
         </Button>
       </footer>
     </div>

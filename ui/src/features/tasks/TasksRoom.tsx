@@ -1,7 +1,6 @@
 // The tasks: what there is to do, as a list by day or as a board.
 import { useRef, useState } from "react";
 import type { Task } from "../../api/tasks";
-import { t } from "../../i18n";
 import { Dialog } from "../../kit/Dialog";
 import { PHONE, ProblemNotice, Segmented, useMedia } from "../../kit/pieces";
 import { useTaskChanges } from "../../planner/useTaskChanges";
@@ -24,8 +23,8 @@ import "../../styles/tasks.css";
 
 const KEY = "bethink.tasks";
 const views = [
-  { value: "list", label: t("List") },
-  { value: "board", label: t("Board") },
+  { value: "list", label: "List" },
+  { value: "board", label: "Board" },
 ] as const satisfies readonly { value: TasksView; label: string }[];
 
 export default function TasksRoom({ place }: { place: TasksPlace }) {
@@ -60,8 +59,8 @@ export default function TasksRoom({ place }: { place: TasksPlace }) {
       <div className="page">
         <div className={view === "board" ? "page-inner wide" : "page-inner"}>
           <header className="page-head">
-            <h1>{t("Tasks")}</h1>
-            <Segmented label={t("View")} value={view} options={views} onChange={show} />
+            <h1>Tasks</h1>
+            <Segmented label="View" value={view} options={views} onChange={show} />
           </header>
           <QuickTask onAdd={changes.add} field={add} />
           <ZoneNote />
@@ -77,9 +76,9 @@ export default function TasksRoom({ place }: { place: TasksPlace }) {
           <TaskList tasks={tasks} filter={filter} {...given} />
         )}
       </div>
-      {detail && !phone && <aside aria-label={t("Task")}>{detail}</aside>}
+      {detail && !phone && <aside aria-label="Task">{detail}</aside>}
       {detail && phone && (
-        <Dialog title={t("Task")} bare className="sheet-dialog end task-sheet" onClose={close}>
+        <Dialog title="Task" bare className="sheet-dialog end task-sheet" onClose={close}>
           {detail}
         </Dialog>
       )}

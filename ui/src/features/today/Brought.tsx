@@ -1,5 +1,4 @@
 import type { Today } from "../../api/today";
-import { t } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { addressOfChat } from "../../services/router";
 import { shortDate } from "../../services/words";
@@ -8,7 +7,7 @@ import { Part } from "./Part";
 /** What schedules brought since the evening. */
 export function Brought({ runs }: { runs: Today["runs"] }) {
   return (
-    <Part title={t("Brought by schedules")} many={runs.length}>
+    <Part title="Brought by schedules" many={runs.length}>
       {runs.map((run) => (
         <li key={run.id} className="row">
           <span>
@@ -16,7 +15,7 @@ export function Brought({ runs }: { runs: Today["runs"] }) {
             {run.message || run.error}
           </span>
           <small>{shortDate(Date.parse(run.due_at))}</small>
-          {run.conversation && <Link to={addressOfChat(run.conversation)}>{t("Open")}</Link>}
+          {run.conversation && <Link to={addressOfChat(run.conversation)}>Open</Link>}
         </li>
       ))}
     </Part>

@@ -2,7 +2,6 @@
 import { Bell, Sun } from "lucide-react";
 import { useState } from "react";
 import { readToday, type Today } from "../../api/today";
-import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { DeliveryDialog } from "../../planner/DeliveryDialog";
@@ -32,13 +31,13 @@ export default function TodayRoom() {
     <div className="page scroll today">
       <div className="page-inner">
         <header className="page-head">
-          <h1>{value ? longDay(dateOf(value.date)) : t("Today")}</h1>
+          <h1>{value ? longDay(dateOf(value.date)) : "Today"}</h1>
           <Button icon={Bell} onClick={() => setDelivery(true)}>
-            {t("Where you are told")}
+            Where you are told
           </Button>
         </header>
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!value && !problem && <Skeleton lines={6} label={t("Loading the day")} />}
+        {!value && !problem && <Skeleton lines={6} label="Loading the day" />}
         <NoticeRows />
         {value && <Day today={value} />}
       </div>
@@ -64,21 +63,19 @@ function Day({ today }: { today: Today }) {
   const many = overdue.length + tasks.length + events.length + promised.length + runs.length;
   if (!many) {
     return (
-      <Empty icon={Sun} title={t("Nothing is due today")}>
+      <Empty icon={Sun} title="Nothing is due today">
         <p>
-          {t(
-            "Tasks, events and promises of the day stand here, and what schedules brought overnight.",
-          )}
+          Tasks, events and promises of the day stand here, and what schedules brought overnight.
         </p>
       </Empty>
     );
   }
   return (
     <>
-      <Part title={t("Overdue")} many={overdue.length} fault>
+      <Part title="Overdue" many={overdue.length} fault>
         {rows(overdue)}
       </Part>
-      <Part title={t("Events")} many={events.length}>
+      <Part title="Events" many={events.length}>
         {events.map((event) => (
           <li key={event.id}>
             <EventRow
@@ -89,7 +86,7 @@ function Day({ today }: { today: Today }) {
           </li>
         ))}
       </Part>
-      <Part title={t("Due today")} many={tasks.length}>
+      <Part title="Due today" many={tasks.length}>
         {rows(tasks)}
       </Part>
       <Promised facts={promised} />
