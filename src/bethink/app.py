@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.accounts import Accounts, Register, accounts_for
+from bethink.accounts.setup_key import SetupKey
 from bethink.agent.completion import Summaries
 from bethink.agent.context import Context
 from bethink.agent.policy import Policy, ToolRules
@@ -53,6 +54,7 @@ from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
 from bethink.people import People
 from bethink.ports import Ports, open_ports, shared_resources_of
+from bethink.preferences import PreferenceBook
 from bethink.projects import Projects
 from bethink.recall.conversation_memory import ConversationMemory
 from bethink.recall.message_search import MessageSearch
@@ -95,6 +97,7 @@ class App:
     ports: Ports
     models: OfferedModels
     accounts: Accounts
+    setup_key: SetupKey
     features: Features
     visibility: Visibility
     watching: FolderWatcher
@@ -213,6 +216,7 @@ async def open_app(
         await stack.enter_async_context(app.post_turn.opened())
         await stack.enter_async_context(app.runs.opened(supervise))
         await stack.enter_async_context(app.accounts.opened(supervise))
+        await app.features.of(PreferenceBook).load()
         await app.forgetting.finish_earlier()
         await app.vault_tools.look()
         yield app
@@ -264,6 +268,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
         ports=ports,
         models=shared.models,
         accounts=base.accounts,
+        setup_key=SetupKey(base.accounts.register, settings.data_dir, settings.setup_key_file),
         features=base.features,
         visibility=visibility,
         watching=FolderWatcher(vault, ports.bus),
@@ -307,6 +312,8 @@ def _configuration(base: _Base, shared: SharedResources) -> Configuration:
 
     configuration = Configuration(base.settings, base.ports.bus, base.ports.clock, name_of)
     configuration.add(shared.models.remade)
+    configuration.add(shared.mcp.remade)
+    configuration.add(base.accounts.remade)
     return configuration
 
 
@@ -346,6 +353,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         internet=ports.internet,
     )
     _open_features(surroundings, visibility, recall)
+    accounts.own_zone = features.of(PreferenceBook).zone
     return _Base(
         settings=settings,
         ports=ports,
@@ -551,11 +559,10 @@ def _runs(
         rules=base.rules,
         files=features.of(Files),
         projects=features.of(Projects),
+        preferences=features.of(PreferenceBook),
         loops=loops,
         audit=base.audit,
-        max_run_s=settings.max_run_s,
-        max_message_chars=settings.max_message_chars,
-        max_wait_s=settings.approval_timeout_s,
+        settings=settings,
         post_turn=post_turn,
         on_end=base.background.ask_vectors,
         warnings=base.sharing.warnings if base.sharing else tuple,

@@ -8,6 +8,7 @@ that a change with which it cannot be made is refused.
 
 from __future__ import annotations
 
+import shlex
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import anyio
 import anyio.to_thread
 import msgspec
+from pydantic import ValidationError
 
-from bethink.errors import BadInput, InvalidSettings, NotAllowed
+from bethink.errors import BadInput, InvalidSettings, NotAllowed, UnknownId
 from bethink.settings.catalogue import (
     HIDDEN,
     SETTINGS,
@@ -28,11 +30,12 @@ from bethink.settings.catalogue import (
 )
 from bethink.settings.kept import SECRET, Kept, KeptFile, SettingChange
 from bethink.settings.shapes import McpServer
-from bethink.settings.sources import kept_file, origins, settings_of
+from bethink.settings.sources import explained, kept_file, origins, parts_of, settings_of
+from bethink.settings.values import Origin
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+    from collections.abc import AsyncGenerator, Callable, Collection, Mapping
     from collections.abc import Set as AbstractSet
 
     from pydantic import BaseModel
@@ -41,13 +44,8 @@ if TYPE_CHECKING:
     from bethink.clock import Clock
     from bethink.principal import Principal
     from bethink.settings.fields import Settings
-    from bethink.settings.values import Origin
+    from bethink.settings.live import Part, Switch
     from bethink.telemetry import Supervise
-
-    Switch = Callable[[], Awaitable[None]]
-    Part = Callable[[Settings, AbstractSet[str]], Awaitable[Switch | None]]
-    """Something made of settings: given those that shall hold and the names of what is changed, it makes
-    itself anew and gives what puts that in place; None if nothing concerns it. Raises `BadInput`."""
 
 TOPIC: Final = "settings"
 _ADMIN: Final = "admin"
@@ -163,6 +161,46 @@ class Configuration:
                 principal, {name: self._written(name, one) for name, one in values.items()}
             )
 
+    async def set_server(
+        self, principal: Principal, name: str, server: McpServer | None, *, confirm: str | None = None
+    ) -> None:
+        """Keep a tool server under a name in place of one that was kept so; None removes it.
+
+        One that runs a command on this machine needs `confirm`, which is exactly that command's line.
+
+        Raises:
+            NotAllowed: the principal is no administrator, or the server is set by a file or the environment.
+            UnknownId: there is no server of this name to remove.
+            BadInput: the command was not confirmed.
+        """
+        self._check_admin(principal)
+        async with self._lock:
+            kept = cast("dict[str, Any]", (await anyio.to_thread.run_sync(self._read)).get("mcp_servers", {}))
+            if (origin := self.server_origin(name)) is not None and name not in kept:
+                raise NotAllowed(f"The server {name} is set by {origin.told}: change it there.")
+            if server is None:
+                if name not in kept:
+                    raise UnknownId(f"There is no MCP server {name[:80]!r}.")
+                servers = {key: one for key, one in kept.items() if key != name}
+            else:
+                whole = unhidden(server, self.settings.mcp_servers.get(name))
+                check_confirmed(whole, self.settings.mcp_servers.get(name), confirm)
+                servers = kept | {name: server_written(whole)}
+            await self._changed(principal, {"mcp_servers": servers or None})
+
+    def server_origin(self, name: str) -> Origin | None:
+        """Where a tool server comes from; None if nothing names it, or only the file of servers."""
+        given = parts_of(self.settings.given.values.get("mcp_servers")) or {}
+        if name in given:
+            return self.settings.given.origins["mcp_servers"]
+        if name in self.settings.mcp_servers:
+            return Origin("kept")
+        return None
+
+    def _check_admin(self, principal: Principal) -> None:
+        if _ADMIN not in principal.rights:
+            raise NotAllowed("Only an administrator may change settings.")
+
     async def _changed(self, principal: Principal, values: Mapping[str, object]) -> AbstractSet[str]:
         by, at = self.name_of(principal.owner), self.clock.now_us()
         before = await anyio.to_thread.run_sync(self._read)
@@ -189,8 +227,7 @@ class Configuration:
         return differing
 
     def _check_allowed(self, principal: Principal, names: Collection[str]) -> None:
-        if _ADMIN not in principal.rights:
-            raise NotAllowed("Only an administrator may change settings.")
+        self._check_admin(principal)
         if unknown := [name for name in names if name not in SETTINGS]:
             raise InvalidSettings(dict.fromkeys(unknown, "there is no such setting."))
         for name in names:
@@ -208,12 +245,15 @@ class Configuration:
             return value
         held = self._wanted.mcp_servers
         try:
-            return {
-                key: server_written(unhidden(McpServer.model_validate(one), held.get(key)))
+            given = {
+                key: unhidden(McpServer.model_validate(one), held.get(key))
                 for key, one in cast("dict[str, Any]", value).items()
             }
-        except ValueError as error:
-            raise InvalidSettings({name: str(error)}) from error
+        except ValidationError as error:
+            raise InvalidSettings({name: explained(error, [])}) from error
+        for key, server in given.items():
+            check_confirmed(server, held.get(key), None)
+        return {key: server_written(server) for key, server in given.items()}
 
     def _read(self) -> dict[str, Any]:
         return self.file.values(self.file.read())
@@ -257,6 +297,26 @@ class Configuration:
             switches = await self._prepared(wanted, differing)
             self._kept = kept
             await self._put_in_place(wanted, differing, switches)
+
+
+def command_line(server: McpServer) -> str:
+    """What a tool server runs on this machine, as a shell would take it; empty if it runs nothing."""
+    return shlex.join((server.command, *server.args)) if server.command else ""
+
+
+def check_confirmed(server: McpServer, held: McpServer | None, confirm: str | None) -> None:
+    """Refuse a server that would run on this machine what nobody has confirmed.
+
+    Raises:
+        BadInput: it would.
+    """
+    line = command_line(server)
+    runs = (server.command, server.args, server.cwd, server.env)
+    is_known = held is not None and runs == (held.command, held.args, held.cwd, held.env)
+    if line and not is_known and confirm != line:
+        raise BadInput(
+            f"This runs a program on this machine, with all rights of its user. To allow it, confirm: {line}"
+        )
 
 
 def _wanted(settings: Settings, kept: Mapping[str, Any], values: Mapping[str, object]) -> Settings:

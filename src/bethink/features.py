@@ -10,7 +10,19 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bethink import calendar, conversations, memory, people, projects, prompts, schedules, shares, tasks
+from bethink import (
+    artifacts,
+    calendar,
+    conversations,
+    memory,
+    people,
+    preferences,
+    projects,
+    prompts,
+    schedules,
+    shares,
+    tasks,
+)
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, RUNS, THREADS, TOOL_USES
 from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
@@ -43,6 +55,10 @@ def _open_files(at: Surroundings) -> OpenFeature:
 
 def _open_projects(at: Surroundings) -> OpenFeature:
     return projects.opened(at, at.features.of(Conversations).leave_project)
+
+
+def _open_artifacts(at: Surroundings) -> OpenFeature:
+    return artifacts.opened(at, at.features.of(Conversations).has)
 
 
 VAULT: Final = Feature(
@@ -98,6 +114,8 @@ FEATURES: Final = (
     schedules.FEATURE,
     prompts.FEATURE,
     shares.FEATURE,
+    replace(artifacts.FEATURE, open=_open_artifacts),
+    preferences.FEATURE,
     CALENDAR_SYNC,
     Feature(
         name="web",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
 from bethink.feature import RecordCuts, RecordExcerpt
@@ -130,3 +130,35 @@ class RecordTexts(Generic[R]):
                     )
                 )
         return Removal(changes, gone)
+
+
+@dataclass(frozen=True, slots=True)
+class JointTexts:
+    """What a feature keeps in several collections; a person knows all of it by what the first is called."""
+
+    parts: Sequence[RecordTexts[Any]]
+
+    async def cut(self, owner: str, gone: Redaction) -> RecordCuts:
+        """All of them without what is forgotten."""
+        found = [await part.cut(owner, gone) for part in self.parts]
+        return RecordCuts(
+            [change for one in found for change in one.changes],
+            [excerpt for one in found for excerpt in one.excerpts],
+        )
+
+    @property
+    def forgettable(self) -> Forgettable:
+        """How all of the first go, and what of all this holds some words."""
+        each = [part.forgettable for part in self.parts]
+
+        async def find(owner: str, holding: Holding) -> list[TextPlace]:
+            return [place for one in each if one.find for place in await one.find(owner, holding)]
+
+        async def take(owner: str, places: Sequence[TextPlace]) -> Removal:
+            taken = [await one.take(owner, places) for one in each if one.take]
+            return Removal(
+                [change for one in taken for change in one.changes],
+                [gone for one in taken for gone in one.gone],
+            )
+
+        return replace(each[0], find=find, take=take)

@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
+from bethink.app import open_app
 from bethink.errors import BadInput, NotAllowed
 from bethink.settings import Settings
 from bethink.web.server import MAX_HEAD_BYTES, listening, serve
@@ -42,8 +44,14 @@ serve(load_settings())
 """
 
 
+async def _user_without_a_way_in(directory: Path) -> None:
+    async with open_app(Settings(data_dir=directory)) as app:
+        await app.accounts.register.add_user("ann")
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104 - it is refused
 def test_an_address_that_others_reach_is_not_bound(host: str, tmp_path: Path) -> None:
+    anyio.run(_user_without_a_way_in, tmp_path)
     with pytest.raises(NotAllowed, match="Refusing to listen on"):
         serve(Settings(host=host, data_dir=tmp_path))
 

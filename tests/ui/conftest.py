@@ -16,7 +16,8 @@ from tests.ui.running import FLAGS, SCRIPT, Served, bethink, chromium
 from tests.ui.vaulted import Vaulted
 
 NewPage = Callable[..., Page]
-_OWNER: dict[str, Any] = {"locale": "en-GB", "timezone_id": "Europe/Paris"}
+_OWNER: dict[str, Any] = {"locale": "en-GB", "timezone_id": "Europe/Paris", "service_workers": "block"}
+"""What a worker asks for cannot be held or answered by a test: those that are about it allow it."""
 _PATIENCE_MS = 60_000
 """How long a page may take to show what a test waits for, on a machine that does much else."""
 
@@ -59,8 +60,8 @@ def served(running: Served) -> Served:
 def emptied(served: Served) -> None:
     """Take out what earlier tests put in."""
     served.delete("/memories?confirm=true")
-    for archived in ("false", "true"):
-        while kept := served.get(f"/conversations?limit=100&archived={archived}")["items"]:
+    for place in ("archived=false", "archived=true", "trashed=true"):
+        while kept := served.get(f"/conversations?limit=100&{place}")["items"]:
             for conversation in kept:
                 served.delete(f"/conversations/{conversation['id']}")
 
@@ -114,7 +115,7 @@ def new_page(browser: Browser, shared: BrowserContext) -> Generator[NewPage]:
     def make(*, width: int = 1360, height: int = 860, own: bool = False, **options: str | bool) -> Page:
         if own or options or shared in contexts:
             context = browser.new_context(
-                viewport={"width": width, "height": height}, **_OWNER, **cast("dict[str, Any]", options)
+                viewport={"width": width, "height": height}, **{**_OWNER, **cast("dict[str, Any]", options)}
             )
             context.set_default_timeout(_PATIENCE_MS)
         else:

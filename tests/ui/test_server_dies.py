@@ -28,12 +28,13 @@ def test_a_server_that_dies_is_noticed_at_once_and_what_waits_keeps_its_order(
             say(page, "Hello there")
             expect(page.get_by_role("list", name="Sent when this answer ends")).to_contain_text("Hello there")
             served.kill()
-            expect(page.get_by_text("Reconnecting since")).to_be_visible(timeout=_SOON_MS)
+            expect(page.get_by_text("Bethink is not responding since")).to_be_visible(timeout=_SOON_MS)
             expect(page.get_by_text("Bethink is not responding. The answer so far is kept")).to_be_visible()
             expect(page.get_by_text("The answer continues")).to_have_count(0)
         port = served.url.rpartition(":")[2]
         with bethink(tmp_path, model.base_url, BETHINK_PORT=port) as served:
-            expect(page.get_by_text("Reconnecting since")).to_have_count(0)
+            expect(page.get_by_text("Connected again.")).to_be_visible()
+            expect(page.get_by_text("Bethink is not responding since")).to_have_count(0)
             waiting = page.get_by_role("list", name="Not sent, because the answer before it did not finish")
             expect(waiting).to_contain_text("Hello there")
             composer(page).fill("And goodbye")

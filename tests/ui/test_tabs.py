@@ -32,11 +32,11 @@ def test_eight_tabs_of_the_vault_share_one_stream_and_outlive_the_one_that_reads
     vault.file("first.md", "# First\n")
     for tab in tabs:
         expect(row(tab, "first")).to_be_visible()
-    # One reads the vault's stream and one that of notices; the others wait to take over.
+    # One reads the vault's stream, one that of notices and one that of conversations; the others wait.
     locks = page.evaluate("navigator.locks.query()")
     names = {lock["name"] for lock in locks["held"]}
-    assert len(locks["held"]) == len(names) == 2
-    assert len(locks["pending"]) == 2 * (TABS - 1)
+    assert len(locks["held"]) == len(names) == 3
+    assert len(locks["pending"]) == 3 * (TABS - 1)
     first, *others = tabs
     first.close()
     vault.file("second.md", "# Second\n")

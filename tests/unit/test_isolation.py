@@ -68,6 +68,8 @@ OPEN = {
     "GET /health",
     "GET /session",
     "POST /session",
+    "GET /setup",
+    "POST /setup/user",  # refused: there are users
     "GET /calendar/feed/{token}.ics",
     "GET /share/{token}",
     "GET /share/{token}/files/{file}",
@@ -78,6 +80,8 @@ MADE_UP = {
     "POST /mcp-servers/{name}/reconnect",
     "POST /mcp-servers/{name}/accept",
     "POST /mcp-servers/{name}/login",
+    "PUT /mcp-servers/{name}",
+    "DELETE /mcp-servers/{name}",
     "PUT /vault/pages/{path}",  # a path in the vault of Bob, in which there is no such page
 }
 """Where the address names nothing of anybody's."""
@@ -242,6 +246,14 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /session": {"json": {"name": "ann", "password": "not hers at all"}},
         "POST /keys": {"json": {"name": "more"}},
         "POST /users": {"json": {"name": "eve"}},
+        "POST /setup": {"json": {"dismissed": True}},
+        "POST /setup/user": {"json": {"name": "eve", "password": "eve comes in", "key": "x" * 27}},
+        "PATCH /settings": {"json": {"recall_limit": 1}},
+        "PATCH /preferences": {"json": {"tone": "dry"}},
+        "POST /models/list": {"json": {"provider": "ollama"}},
+        "POST /models/test": {"json": {"model": "ollama:none"}},
+        "PUT /mcp-servers/{name}": {"json": {"url": "http://127.0.0.1:9/mcp"}},
+        "POST /mcp-servers/test": {"json": {"url": "http://127.0.0.1:9/mcp"}},
         "PATCH /users/{user}": {"json": {"disabled": True}},
         "PUT /tools/{tool}/rule": {"json": {"rule": None}},
         "POST /conversations/{conversation}/files": {"files": {"file": ("a.txt", b"a", "text/plain")}},

@@ -155,3 +155,57 @@ async def test_kept_values_that_are_no_longer_valid_stop_no_start(tmp_path: Path
     (tmp_path / FILE).write_text('{"values": {"gone": 1, "max_steps": "many", "recall_limit": 4}}')
     settings = await loaded(tmp_path)
     assert (settings.recall_limit, settings.max_steps) == (4, 20)
+
+
+async def test_a_tool_server_is_added_changed_and_removed_while_it_runs(tmp_path: Path) -> None:
+    url = "http://127.0.0.1:9/mcp"
+    async with desk(tmp_path, master_key=None) as (house, http):
+        added = await http.put(
+            "/mcp-servers/notes", json={"url": url, "headers": {"Authorization": "Bearer abcdef"}}
+        )
+        (shown,) = added.json()["servers"]
+        assert (shown["name"], shown["editable"], shown["source"]) == ("notes", True, "kept")
+        assert shown["config"]["headers"] == {"Authorization": "••••"}
+        assert "abcdef" not in added.text
+        changed = await http.put(
+            "/mcp-servers/notes",
+            json={"url": url, "headers": {"Authorization": "••••"}, "connect_timeout_s": 5},
+        )
+        assert changed.status_code == 200
+        held = house.app.settings.mcp_servers["notes"]
+        assert (held.headers, held.connect_timeout_s) == ({"Authorization": "Bearer abcdef"}, 5)
+        kept = (await loaded(tmp_path)).mcp_servers["notes"]
+        assert kept.headers == {"Authorization": "Bearer abcdef"}
+        assert (await http.delete("/mcp-servers/notes")).status_code == 204
+        assert (await http.get("/mcp-servers")).json() == {"servers": []}
+        assert (await http.delete("/mcp-servers/notes")).status_code == 404
+    assert b"abcdef" not in (tmp_path / FILE).read_bytes()
+
+
+async def test_a_command_runs_only_if_exactly_it_was_confirmed(tmp_path: Path) -> None:
+    server = {"command": "nosuch-program", "args": ["-y", "two words"]}
+    line = "nosuch-program -y 'two words'"
+    async with desk(tmp_path) as (house, http):
+        for confirm in ({}, {"confirm": "nosuch-program"}):
+            refused = await http.put("/mcp-servers/local", json=server | confirm)
+            assert refused.status_code == 422
+            assert line in refused.json()["detail"]
+        for way in ({"method": "POST", "url": "/mcp-servers/test", "json": server},):
+            assert (await http.request(**way)).status_code == 422
+        patched = await http.patch("/settings", json={"mcp_servers": {"local": server}})
+        assert patched.status_code == 422
+        assert not house.app.settings.mcp_servers
+        added = await http.put("/mcp-servers/local", json=server | {"confirm": line})
+        assert added.json()["servers"][0]["command_line"] == line
+        # What stays the same was confirmed; another program was not.
+        assert (await http.put("/mcp-servers/local", json=server | {"enabled": False})).status_code == 200
+        other = await http.put("/mcp-servers/local", json=server | {"env": {"PATH": "elsewhere"}})
+        assert other.status_code == 422
+
+
+async def test_a_tool_server_that_does_not_answer_says_so_in_its_own_words(tmp_path: Path) -> None:
+    async with desk(tmp_path) as (_, http):
+        answer = await http.post("/mcp-servers/test", json={"url": "http://127.0.0.1:9/mcp"})
+    assert answer.status_code == 200
+    assert answer.json()["ok"] is False
+    assert answer.json()["problem"]

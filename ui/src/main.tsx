@@ -6,7 +6,7 @@ import { App } from "./app/App";
 import { keepFocus } from "./app/focus";
 import { told } from "./app/Missing";
 import { keepPlace } from "./app/place";
-import { startLanguage } from "./i18n";
+import { startLanguage, t } from "./i18n";
 import { KeysService } from "./keys/keys";
 import type { SessionHooks } from "./run/session";
 import { AccountService } from "./services/account";
@@ -20,8 +20,10 @@ import { LiveConversations } from "./services/live";
 import { LookService } from "./services/look";
 import { News } from "./services/news";
 import { Notices } from "./services/notices";
+import { Outbox } from "./services/outbox";
 import { addressOfChat, Router, routeOf } from "./services/router";
 import { SessionsService } from "./services/sessions";
+import { keepShell } from "./services/shell";
 import { Title } from "./services/title";
 import { Toasts } from "./services/toasts";
 import "./styles/fonts.css";
@@ -33,6 +35,7 @@ import "./styles/chat.css";
 import "./styles/answer.css";
 import "./styles/files.css";
 import "./styles/rooms.css";
+import "./styles/print.css";
 
 const router = new Router();
 const conversations = new ConversationsService();
@@ -49,12 +52,23 @@ const toasts = new Toasts();
 const notices = new Notices(router, toasts, () => void plannerNews.tell());
 const health = new HealthService();
 const account = new AccountService();
-account.start(health.store);
+/** Whoever has a link to a conversation needs nothing but what it shows. */
+const isShared = location.pathname.startsWith("/share/");
+if (!isShared) account.start(health.store);
 account.leaving.hear(() => services.sessions.forgetWords());
 account.leaving.hear(documentUploads.forget);
 account.leaving.hear(notices.stop);
 account.leaving.hear(live.stop);
-const owner = () => account.session.get()?.user?.id ?? "";
+account.leaving.hear(() => outbox.forget());
+const owner = () => account.owner;
+const outbox = new Outbox({
+  owner,
+  ready: account.ready,
+  onSent: ({ words: sent }) => {
+    toasts.show(t("Sent: {words}", { words: sent }));
+    void plannerNews.tell();
+  },
+});
 const words = new KeptWords(sessionStorage, owner, account.ready);
 const hooks: SessionHooks = {
   asking: conversations.asking,
@@ -78,6 +92,7 @@ const services: Services = {
   documentUploads,
   plannerNews,
   notices,
+  outbox,
   toasts,
   title: new Title(),
   keys: new KeysService(),
@@ -92,11 +107,15 @@ void account.ready.then(() => {
   notices.start();
   live.start();
 });
-services.health.start();
-services.keys.start();
-void documentUploads.takeUp();
+if (!isShared) {
+  services.health.start();
+  services.keys.start();
+  void documentUploads.takeUp();
+}
 keepFocus();
 keepPlace(router);
+keepShell(toasts);
+outbox.start();
 addEventListener("beforeunload", (event) => {
   if (services.sessions.holdUnsent) event.preventDefault();
 });
@@ -105,11 +124,10 @@ const WARM_MS = 3000;
 const root = document.getElementById("root");
 if (root) {
   await startLanguage();
+  const SharedPage = isShared ? (await import("./app/SharedPage")).default : null;
   createRoot(root, { onCaughtError: told }).render(
     <StrictMode>
-      <AppProvider services={services}>
-        <App />
-      </AppProvider>
+      <AppProvider services={services}>{SharedPage ? <SharedPage /> : <App />}</AppProvider>
     </StrictMode>,
   );
   // What a first key press or click opens is there by then.

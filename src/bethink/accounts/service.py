@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 
 from bethink.accounts.register import (
     ADMIN,
@@ -22,6 +23,7 @@ from bethink.accounts.register import (
     is_loopback,
 )
 from bethink.accounts.sign_ins import BrowserSignIns, Buckets
+from bethink.clock import check_time_zone
 from bethink.errors import BadInput, NotAllowed, NotSignedIn, StorageError, TooManyRequests
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.store import Put
@@ -29,12 +31,24 @@ from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+    from collections.abc import Set as AbstractSet
 
     from bethink.accounts.register import AccountsSnapshot, Register, User
     from bethink.settings import Settings
+    from bethink.settings.live import Switch
     from bethink.telemetry import Supervise
 
 _ALL = frozenset(SCOPES)
+_SETTINGS = frozenset(
+    {
+        "time_zone",
+        "user",
+        "requests_per_minute",
+        "owner_requests_per_minute",
+        "runs_at_once",
+        "sign_in_days",
+    }
+)
 _WRITE_USES_S = 30
 """How often it is written when keys were last used: as exact as a person needs it."""
 _HOW = "Send a key as `Authorization: Bearer bk_…` or as the header `api-key`, or sign in at /."
@@ -57,6 +71,8 @@ class Accounts:
     per_owner: Buckets = field(default_factory=lambda: Buckets(0))
     runs_at_once: int = 0
     sign_in_days: int = 30
+    own_zone: Callable[[str], str | None] = field(default=lambda _owner: None, repr=False)
+    """The time zone that an owner named, if they did; `app` sets it."""
     signing: BrowserSignIns = field(init=False)
     _visits: dict[int, tuple[Principal, Callable[[], None]]] = field(
         default_factory=dict[int, tuple[Principal, "Callable[[], None]"]], repr=False
@@ -67,6 +83,25 @@ class Accounts:
 
     def __post_init__(self) -> None:
         self.signing = BrowserSignIns(self.register, self.sign_in_days)
+
+    def zone_of(self, owner: str) -> str:
+        """The owner's time zone."""
+        return self.own_zone(owner) or self.time_zone
+
+    async def remade(self, wanted: Settings, changed: AbstractSet[str]) -> Switch | None:
+        """What has other settings hold: the time zone, who the operator is, rates and sign-ins."""
+        if changed.isdisjoint(_SETTINGS):
+            return None
+        await anyio.to_thread.run_sync(check_time_zone, wanted.time_zone)
+
+        async def switch() -> None:
+            self.time_zone, self.user = wanted.time_zone, wanted.user
+            self.per_key.per_minute = wanted.requests_per_minute
+            self.per_owner.per_minute = wanted.owner_requests_per_minute
+            self.runs_at_once = wanted.runs_at_once
+            self.sign_in_days = self.signing.days = wanted.sign_in_days
+
+        return switch
 
     async def authenticate(
         self, *, audience: str, peer: str | None = None, credential: str | None = None
@@ -90,7 +125,7 @@ class Accounts:
                 raise NotAllowed(
                     "This server has no users: it accepts connections only from its own machine."
                 )
-            return Principal(LOCAL_OWNER, audience, _ALL, self.time_zone)
+            return Principal(LOCAL_OWNER, audience, _ALL, self.zone_of(LOCAL_OWNER))
         if credential is None:
             raise NotSignedIn(f"This needs a key. {_HOW}")
         if not is_credential(credential):
@@ -150,23 +185,25 @@ class Accounts:
 
     def on_behalf_of(self, owner: str, *, audience: str) -> Principal:
         """The principal of work that this process does for an owner by itself."""
-        return Principal(owner, audience, _ALL, self.time_zone)
+        return Principal(owner, audience, _ALL, self.zone_of(owner))
 
-    async def check_bind(self, host: str) -> None:
-        """Refuse to listen where others could come in without a key.
+    async def check_bind(self, host: str) -> bool:
+        """Whether the first user is to be made before anybody can come in, where a key is needed to.
 
         Raises:
-            NotAllowed: `host` is reachable from other machines, and nobody has a way in.
+            NotAllowed: `host` is reachable from other machines, and none of the users has a way in.
         """
         if is_loopback(host) and not self.needs_users:
-            return
+            return False
         known = await self.register.refresh()
         if known.has_way_in(self.register.clock.now_us()):
-            return
+            return False
+        if not known.users:
+            return True
         what = f"listen on {host}" if not is_loopback(host) else "serve public_urls"
         raise NotAllowed(
-            f"Refusing to {what}: there is no user with a key, so anybody who reaches it would own this "
-            "memory. Add one (`bethink users add NAME`, `bethink users key add NAME`), or bind 127.0.0.1."
+            f"Refusing to {what}: no user has a password or a live key, so nobody could come in. Give one "
+            "(`bethink users password NAME`, `bethink users key add NAME`), or bind 127.0.0.1."
         )
 
     async def is_valid(self, principal: Principal) -> bool:
@@ -225,11 +262,11 @@ class Accounts:
 
     async def _operator(self, audience: str) -> Principal:
         if not self.user:
-            return Principal(LOCAL_OWNER, audience, _ALL, self.time_zone)
+            return Principal(LOCAL_OWNER, audience, _ALL, self.zone_of(LOCAL_OWNER))
         known = await self.register.known()
         if (user := known.named(self.user.strip().lower())) is None:
             raise BadInput(f"There is no user {self.user[:80]!r}: `bethink users list` shows them.")
-        return Principal(user.id, audience, _ALL if user.is_admin else _ALL - {ADMIN}, self.time_zone)
+        return Principal(user.id, audience, _ALL if user.is_admin else _ALL - {ADMIN}, self.zone_of(user.id))
 
     def _by_key(self, known: AccountsSnapshot, text: str, *, audience: str, peer: str | None) -> Principal:
         key = self.register.key_of(text)
@@ -240,7 +277,7 @@ class Accounts:
             raise self._refused(f"{key.id} was revoked or has expired", peer)
         user = self._enabled(known, key.user, peer)
         self._uses[key.id] = now
-        return Principal(user.id, audience, _rights(key.scopes, user), self.time_zone, key=key.id)
+        return Principal(user.id, audience, _rights(key.scopes, user), self.zone_of(user.id), key=key.id)
 
     async def _by_sign_in(
         self, known: AccountsSnapshot, text: str, *, audience: str, peer: str | None
@@ -256,7 +293,9 @@ class Accounts:
             self._uses[key.id] = now
         user = self._enabled(known, sign_in.user, peer)
         rights = _rights(sign_in.scopes, user)
-        return Principal(user.id, audience, rights, self.time_zone, key=sign_in.key, sign_in=sign_in.id)
+        return Principal(
+            user.id, audience, rights, self.zone_of(user.id), key=sign_in.key, sign_in=sign_in.id
+        )
 
     def _enabled(self, known: AccountsSnapshot, id: str, peer: str | None) -> User:
         user = known.users.get(id)

@@ -254,7 +254,7 @@ class NewSignIn:
     browser: str = field(default="", repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BrowserSignIns:
     """Signs in and out; a sign-in lasts `days`."""
 

@@ -269,6 +269,12 @@ class Context:
             else "",
         )
 
+    def wishing(self, wishes: str) -> Context:
+        """The same, told what the person wishes of every answer."""
+        if not wishes:
+            return self
+        return replace(self, added=f"\n# What the person wishes of your answers\n{wishes}\n{self.added}")
+
     def keeping_back(self, wanted: Sequence[str]) -> Context:
         """The same, told in its owner's words what not to tell: a request, beside what code hides."""
         if not wanted:

@@ -50,8 +50,10 @@ if TYPE_CHECKING:
     from bethink.events import Event, StopReason, Warned
     from bethink.files import Files
     from bethink.forgetting.announcements import Announcements
+    from bethink.preferences import PreferenceBook
     from bethink.principal import Principal
     from bethink.projects import Projects
+    from bethink.settings import Settings
     from bethink.telemetry import Supervise
     from bethink.visibility.service import Visibility
 
@@ -103,9 +105,8 @@ class _Live:
 
 @dataclass(slots=True)
 class Runs:
-    """The runs of all owners. `max_run_s` bounds one run, `max_message_chars` a message.
+    """The runs of all owners.
 
-    A call that the owner did not decide about in `max_wait_s` seconds is not made.
     `on_end` is told of an owner who was answered, `on_delete` of a conversation that is no more.
     `watched` ends the run of who may not come in any more, `admit` refuses one too many of an owner.
     `warnings` gives what works less well than it should, told at the beginning of each run;
@@ -120,11 +121,10 @@ class Runs:
     files: Files
     loops: LoopFactory
     audit: Audit
-    max_run_s: float
-    max_message_chars: int
-    max_wait_s: float
+    settings: Settings
     visibility: Visibility
     projects: Projects
+    preferences: PreferenceBook
     post_turn: PostTurnQueue
     on_end: Callable[[str], None]
     on_delete: Callable[[str, str], None]
@@ -143,10 +143,12 @@ class Runs:
 
     def __post_init__(self) -> None:
         self.stored = StoredRuns(
-            self.conversations, self.announcements, self.bus, self._live.__contains__, self.max_wait_s
+            self.conversations, self.announcements, self.bus, self._live.__contains__, self.settings
         )
         self.approvals = Approvals(self.stored, self.loops.toolbox, self.rules, self._go_on)
-        self._starter = RunStarter(self.stored, self.commands, self.loops, self.visibility, self.projects)
+        self._starter = RunStarter(
+            self.stored, self.commands, self.loops, self.visibility, self.projects, self.preferences
+        )
         self._signals = RunSignals(self.bus, self.conversations.new_id)
 
     @property
@@ -207,7 +209,7 @@ class Runs:
                 if fork is not None and fork.way == "edit" and files is None:
                     replaced = fork.stored.message
                     attached = replaced.attachments if isinstance(replaced, UserMessage) else ()
-                said = UserMessage(checked_content(content or "", self.max_message_chars), attached)
+                said = UserMessage(checked_content(content or "", self.settings.max_message_chars), attached)
                 opening = RunOpening(self.conversations.new_id(), [said], options, resources, fork)
             return self._launch(await self._starter.new(principal, conversation, opening))
 
@@ -229,7 +231,7 @@ class Runs:
         """
         with self._admitted(principal):
             asked = await open_calls(self.conversations, principal, conversation)
-            told = results_of(asked, results, self.max_message_chars)
+            told = results_of(asked, results, self.settings.max_message_chars)
             opening = RunOpening(asked.message, told, options, resources)
             return self._launch(await self._starter.new(principal, conversation, opening))
 
@@ -389,7 +391,7 @@ class Runs:
         done = RunDone(reason="interrupted")
         try:
             with live.scope, self.watched(recorder.principal, lambda: live.end("cancelled")):
-                live.scope.deadline = anyio.current_time() + self.max_run_s
+                live.scope.deadline = anyio.current_time() + self.settings.max_run_s
                 done = await self._consume(recorder, events)
             if live.scope.cancelled_caught:
                 done = RunDone(reason=live.reason)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from bethink.forgetting.service import Forgetting
     from bethink.llm.models import OfferedModels
     from bethink.messages import Message, ToolMessage
+    from bethink.preferences import PreferenceBook
     from bethink.principal import Principal
     from bethink.projects import Project, Projects
     from bethink.tool import Tool
@@ -265,6 +266,7 @@ class RunStarter:
     loops: LoopFactory
     visibility: Visibility = field(repr=False)
     projects: Projects = field(repr=False)
+    preferences: PreferenceBook = field(repr=False)
 
     @retry_conflicts
     async def new(self, principal: Principal, conversation: str, opening: RunOpening) -> StartedRun:
@@ -283,12 +285,20 @@ class RunStarter:
         principal = await self.projects.inside(principal.lasting, project)
         reader, reader_filter = await self._reader(principal)
         options = _options_in(found.record, opening.options, opening.resources, project=project)
+        wishes = await self.preferences.of(principal)
+        if options.model is None and wishes.model in self.loops.models.choices:
+            options = msgspec.structs.replace(options, model=wishes.model)
         options = with_assistant(options, self.loops.models.assistants)
         if not self.loops.memory:
             options = msgspec.structs.replace(options, memory=False)
         if reader_filter is not None and options.system:
             options = msgspec.structs.replace(options, system=reader_filter.text(options.system))
-        loop = self.loops.of(options, opening.resources, await self.visibility.instructions_for(reader))
+        loop = self.loops.of(
+            options,
+            opening.resources,
+            await self.visibility.instructions_for(reader),
+            wishes=_as_told(wishes.told, reader_filter),
+        )
         barrier = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
         held = await self.stored.settle(principal, conversation, rejecting=True)
         if opening.fork is not None:
@@ -339,7 +349,12 @@ class RunStarter:
         reader, reader_filter = await self._reader(
             replace(principal, audience=record.audience or principal.audience)
         )
-        loop = self.loops.of(options, resources, await self.visibility.instructions_for(reader))
+        loop = self.loops.of(
+            options,
+            resources,
+            await self.visibility.instructions_for(reader),
+            wishes=_as_told((await self.preferences.of(principal)).told, reader_filter),
+        )
         history = await self._history(principal, held, loop, reader_filter=reader_filter)
         events = await self.stored.events(principal, record.id, Place(0))
         recorder = Recorder(
@@ -438,6 +453,11 @@ def _options_in(
     return msgspec.structs.replace(options, model=model, system=system, memory=memory)
 
 
+def _as_told(wishes: str, reader_filter: ReaderFilter | None) -> str:
+    """An owner's wishes without what the reader may not know."""
+    return wishes if reader_filter is None or not wishes else reader_filter.text(wishes)
+
+
 def _is_toolless(earlier: Sequence[Message]) -> bool:
     """Whether the last answer in a conversation is of a model that its server refuses tools."""
     origins = [
@@ -459,8 +479,17 @@ class LoopFactory:
     memory: bool = True
     """Whether any run uses memory."""
 
-    def of(self, options: RunOptions, resources: RunResources, kept_back: Sequence[str] = ()) -> Loop | None:
+    def of(
+        self,
+        options: RunOptions,
+        resources: RunResources,
+        kept_back: Sequence[str] = (),
+        *,
+        wishes: str = "",
+    ) -> Loop | None:
         """The loop of a run; None if no model is set. `kept_back` is what its model is asked not to tell.
+
+        `wishes` are its owner's own instructions.
 
         Raises:
             UnknownId: the model is not offered.
@@ -473,7 +502,7 @@ class LoopFactory:
         if llm is None:
             return None
         policy = replace(self.policy, toolbox=toolbox)
-        context = self.context.with_options(options).keeping_back(kept_back)
+        context = self.context.with_options(options).wishing(wishes).keeping_back(kept_back)
         return Loop(
             llm,
             toolbox,

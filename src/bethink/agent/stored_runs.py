@@ -20,6 +20,7 @@ from bethink.agent.recorder import Recorder
 from bethink.agent.records import JOURNAL, RUNS, THREADS, Journal, NumberedEvent, Run, behind
 from bethink.agent.request import NO_RESOURCES, DecidedCall, Earlier, MessagePlace
 from bethink.agent.toolbox import REFUSALS, refused
+from bethink.artifacts import artifacts_removal
 from bethink.conversations import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import BadInput, BethinkError, Busy, Conflict, UnknownId
 from bethink.events import Place, RunDone, RunFailed, StopReason, Usage
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversation, Conversations, StoredMessage
     from bethink.forgetting.announcements import Announcements
     from bethink.redaction import Redaction
+    from bethink.settings import Settings
     from bethink.store import Change, Versioned
 
 
@@ -200,14 +202,14 @@ _PURGED_AT_ONCE = 20
 class StoredRuns:
     """The stored runs of all owners. `is_live` says whether this process runs one now.
 
-    A call may wait `max_wait_s` seconds for a decision.
+    A call may wait `approval_timeout_s` for a decision.
     """
 
     conversations: Conversations
     announcements: Announcements
     bus: Bus
     is_live: Callable[[str], bool]
-    max_wait_s: float
+    settings: Settings
     ending: anyio.Lock = field(default_factory=anyio.Lock, repr=False)
 
     async def get(self, principal: Principal, run: str) -> Run:
@@ -414,6 +416,7 @@ class StoredRuns:
             *removal(conversation),
             files_removal(conversation),
             *shares_removal(conversation),
+            *artifacts_removal(conversation),
         ]
         await self.conversations.store.commit(principal.owner, dropped)
         await self.conversations.announce(principal.owner, conversation)
@@ -426,7 +429,11 @@ class StoredRuns:
 
     def _is_late(self, run: Run) -> bool:
         waited_us = self.conversations.clock.now_us() - (run.waits_since or run.started_at)
-        return run.state == "waiting" and not run.is_decided and waited_us > self.max_wait_s * _SECOND_US
+        return (
+            run.state == "waiting"
+            and not run.is_decided
+            and waited_us > self.settings.approval_timeout_s * _SECOND_US
+        )
 
     async def _finish(
         self,

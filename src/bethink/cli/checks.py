@@ -468,13 +468,14 @@ def server(settings: Settings) -> Check:
     """Whether `serve` runs, or could."""
     place = f"{settings.host}:{settings.port}"
     try:
-        asyncio.run(check_bind(settings))
+        is_first = asyncio.run(check_bind(settings))
     except (NotAllowed, StorageError) as error:
         return broken("server", error.message)
     try:
         version = _answering(settings.host, settings.port)
     except ConnectionRefusedError:
-        return ok("server", f"not running; {place} is free")
+        first = "; it will print a set-up key, which makes the first user" if is_first else ""
+        return ok("server", f"not running; {place} is free{first}")
     except (OSError, http.client.HTTPException, msgspec.MsgspecError):
         return broken(
             "server", f"{place} is taken by another program: stop it, or choose another with BETHINK_PORT."

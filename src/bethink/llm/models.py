@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from bethink.llm import Llm
     from bethink.messages import Message
     from bethink.settings import Assistant, Settings
+    from bethink.settings.live import Switch
 
 
 SHORT_CHARACTERS: Final = 4_000
@@ -544,9 +545,7 @@ class OfferedModels:
         self._connected: dict[tuple[str, str | None, ToolProtocol], Llm] = {}
         self._names = _offered(settings, usual)
 
-    async def remade(
-        self, wanted: Settings, changed: AbstractSet[str]
-    ) -> Callable[[], Awaitable[None]] | None:
+    async def remade(self, wanted: Settings, changed: AbstractSet[str]) -> Switch | None:
         """What puts the models of other settings in place; what is being answered goes on with those before.
 
         Raises:
@@ -569,6 +568,11 @@ class OfferedModels:
                     await model.retire()
 
         return switch
+
+    @property
+    def choices(self) -> frozenset[str]:
+        """What a conversation may have as its model: assistants and models."""
+        return frozenset((*self.assistants, *self._names))
 
     def names(self) -> Sequence[str]:
         """`provider:name` of each, the usual one first."""

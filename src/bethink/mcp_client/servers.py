@@ -19,16 +19,25 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
-from bethink.errors import BethinkError, Conflict, McpUnreachable, UnknownId
-from bethink.mcp_client import Pinned, ServerStatus, Waiting
+from bethink.errors import BethinkError, Conflict, McpError, McpUnreachable, UnknownId
+from bethink.mcp_client import Hooks, Pinned, ServerStatus, Waiting
 from bethink.mcp_client.connection import Connection
+from bethink.mcp_client.masking import SecretMask
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from bethink.clock import Clock
-    from bethink.mcp_client import CallResult, Connector, Keeping, Progress, RemoteTool, ServerConfig
+    from bethink.mcp_client import (
+        CallResult,
+        Connector,
+        Keeping,
+        Progress,
+        RemoteTool,
+        ServerConfig,
+        ServerInfo,
+    )
     from bethink.telemetry import Supervise
 
 _CLOSE_S = 10
@@ -97,6 +106,7 @@ class Servers:
         self._clock = clock
         self._servers: dict[str, _Server] = {}
         self._off: tuple[tuple[ServerConfig, str], ...] = ()
+        self._supervise: Supervise | None = None
         self.version = 0
         self.prepare: Callable[[ServerConfig, tuple[RemoteTool, ...]], None] = lambda _config, _tools: None
 
@@ -109,26 +119,71 @@ class Servers:
         supervise: Supervise,
     ) -> AsyncGenerator[None]:
         """Keep the servers while the block lasts; none is waited for. Those `off` are shown, with why."""
-        self._off = tuple(off)
-        for config in configs:
-            connection = Connection(config, self._connector, clock=self._clock, on_tools=self._learn)
-            server = self._servers[config.name] = _Server(config, connection)
-            await self._read_pins(server)
-            if not server.is_known:
-                # What it offers is not known yet: the first time, it is asked.
-                connection.want()
-            server.task = asyncio.create_task(
-                supervise(f"the MCP server {config.name}", connection.run), name=f"mcp-owner:{config.name}"
-            )
+        self._supervise = supervise
+        await self.reconfigure(configs, off)
         try:
             yield
         finally:
-            tasks = [server.task for server in self._servers.values() if server.task is not None]
-            for task in tasks:
-                task.cancel()
-            if tasks:
-                await asyncio.wait(tasks, timeout=_CLOSE_S)
+            await self._end(list(self._servers.values()))
             await self._connector.close()
+
+    async def reconfigure(
+        self, configs: Sequence[ServerConfig], off: Sequence[tuple[ServerConfig, str]] = ()
+    ) -> None:
+        """Keep these servers from now on: those that are configured as before stay connected."""
+        before, self._servers, self._off = self._servers, {}, tuple(off)
+        fresh: list[_Server] = []
+        for config in configs:
+            server = before.get(config.name)
+            if server is not None and server.config == config:
+                del before[config.name]
+            else:
+                connection = Connection(config, self._connector, clock=self._clock, on_tools=self._learn)
+                server = _Server(config, connection)
+                fresh.append(server)
+            self._servers[config.name] = server
+        self.version += 1
+        await self._end(list(before.values()))
+        for server in fresh:
+            await self._begin(server)
+
+    async def try_out(self, config: ServerConfig) -> tuple[ServerInfo, list[RemoteTool]]:
+        """Connect to a server that is not kept, once: who answers, and the tools that it offers.
+
+        Raises:
+            McpError: it cannot be started or reached, or answers otherwise than it should.
+        """
+        lost: list[str] = []
+        hidden = SecretMask(config)
+        hooks = Hooks(lambda: None, lost.append, lambda _sign_in: None)
+        try:
+            async with asyncio.timeout(config.connect_timeout_s):
+                async with self._connector.open(config, hooks) as session:
+                    return session.info, await session.tools()
+        except TimeoutError as error:
+            told = lost[0] if lost else f"no answer within {config.connect_timeout_s:g} s."
+            raise McpUnreachable(f"{config.name} did not connect: {hidden(told)}") from error
+        except McpError as error:
+            raise McpUnreachable(hidden(error.message)) from error
+
+    async def _begin(self, server: _Server) -> None:
+        await self._read_pins(server)
+        if not server.is_known:
+            # What it offers is not known yet: the first time, it is asked.
+            server.connection.want()
+        if self._supervise is not None:
+            name = server.config.name
+            server.task = asyncio.create_task(
+                self._supervise(f"the MCP server {name}", server.connection.run), name=f"mcp-owner:{name}"
+            )
+
+    @staticmethod
+    async def _end(servers: Sequence[_Server]) -> None:
+        tasks = [server.task for server in servers if server.task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_CLOSE_S)
 
     # --- what is offered
 
@@ -164,7 +219,8 @@ class Servers:
         return await found.connection.call(tool, arguments, on_progress)
 
     async def _learn(self, name: str, tools: list[RemoteTool]) -> None:
-        server = self._servers[name]
+        if (server := self._servers.get(name)) is None:
+            return
         # The first of each name: a second one could only stand in for it.
         first: dict[str, RemoteTool] = {}
         for tool in tools:

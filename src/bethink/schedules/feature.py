@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,12 +17,10 @@ from bethink.feature import (
     OpenFeature,
     Recallable,
     RecallKind,
-    RecordCuts,
     RetentionRule,
 )
-from bethink.forgettable import Removal
 from bethink.internet.addresses import Gate, exceptions
-from bethink.record_texts import RecordTexts
+from bethink.record_texts import JointTexts, RecordTexts
 from bethink.schedules.channels import Mail
 from bethink.schedules.delivery import Outbox
 from bethink.schedules.firing import Firing
@@ -48,9 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from bethink.feature import Surroundings
-    from bethink.forgettable import Forgettable, Holding, TextPlace
     from bethink.principal import OnBehalfOf, Principal
-    from bethink.redaction import Redaction
     from bethink.store import Change, Store
 
 _DAY_US = 86_400_000_000
@@ -63,84 +59,52 @@ _IMPORTANCE = 0.5
 _PAGE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
+def _texts(store: Store) -> JointTexts:
     """What schedules say, what came of them, what their owners were told, and what watched pages said."""
-
-    parts: Sequence[RecordTexts[Any]]
-
-    @classmethod
-    def of(cls, store: Store) -> _Texts:
-        """Those of a store."""
-        schedules = RecordTexts(
-            store=store,
-            collection=SCHEDULES,
-            kind="schedules",
-            one="schedule",
-            name=lambda schedule: schedule.title,
-            fields=lambda schedule: {"title": schedule.title, "text": schedule.text, "url": schedule.url},
-            sentences=frozenset(("title", "text")),
-            rewrite=lambda schedule, left: msgspec.structs.replace(schedule, **left),
-            index=item_of,
-            others=[SCHEDULE_RUNS, NOTICES, DELIVERIES, WATCHED_PAGES],
-        )
-        runs = RecordTexts(
-            store=store,
-            collection=SCHEDULE_RUNS,
-            kind="schedules",
-            one="schedule",
-            name=lambda run: run.message[:_NAME_CHARS],
-            fields=lambda run: {"message": run.message, "error": run.error},
-            sentences=frozenset(("message", "error")),
-            rewrite=lambda run, left: msgspec.structs.replace(run, **left),
-        )
-        notices = RecordTexts(
-            store=store,
-            collection=NOTICES,
-            kind="schedules",
-            one="notice",
-            name=lambda notice: notice.title,
-            fields=lambda notice: {"title": notice.title, "text": notice.text},
-            sentences=frozenset(("title", "text")),
-            rewrite=lambda notice, left: msgspec.structs.replace(notice, **left),
-        )
-        # What a page said goes as a whole: the next look keeps it anew, as the first did.
-        pages = RecordTexts(
-            store=store,
-            collection=WATCHED_PAGES,
-            kind="schedules",
-            one="watched page",
-            name=lambda page: page.title,
-            fields=lambda page: {"title": page.title, "text": page.text},
-            sentences=frozenset(),
-            rewrite=lambda page, _: msgspec.structs.replace(page, title="", text=""),
-        )
-        return cls((schedules, runs, notices, pages))
-
-    async def cut(self, owner: str, gone: Redaction) -> RecordCuts:
-        """All of them without what is forgotten."""
-        found = [await part.cut(owner, gone) for part in self.parts]
-        return RecordCuts(
-            [change for one in found for change in one.changes],
-            [excerpt for one in found for excerpt in one.excerpts],
-        )
-
-    @property
-    def forgettable(self) -> Forgettable:
-        """How all schedules go, and what of all this holds some words."""
-        each = [part.forgettable for part in self.parts]
-
-        async def find(owner: str, holding: Holding) -> list[TextPlace]:
-            return [place for one in each if one.find for place in await one.find(owner, holding)]
-
-        async def take(owner: str, places: Sequence[TextPlace]) -> Removal:
-            taken = [await one.take(owner, places) for one in each if one.take]
-            return Removal(
-                [change for one in taken for change in one.changes],
-                [gone for one in taken for gone in one.gone],
-            )
-
-        return replace(each[0], find=find, take=take)
+    schedules = RecordTexts(
+        store=store,
+        collection=SCHEDULES,
+        kind="schedules",
+        one="schedule",
+        name=lambda schedule: schedule.title,
+        fields=lambda schedule: {"title": schedule.title, "text": schedule.text, "url": schedule.url},
+        sentences=frozenset(("title", "text")),
+        rewrite=lambda schedule, left: msgspec.structs.replace(schedule, **left),
+        index=item_of,
+        others=[SCHEDULE_RUNS, NOTICES, DELIVERIES, WATCHED_PAGES],
+    )
+    runs = RecordTexts(
+        store=store,
+        collection=SCHEDULE_RUNS,
+        kind="schedules",
+        one="schedule",
+        name=lambda run: run.message[:_NAME_CHARS],
+        fields=lambda run: {"message": run.message, "error": run.error},
+        sentences=frozenset(("message", "error")),
+        rewrite=lambda run, left: msgspec.structs.replace(run, **left),
+    )
+    notices = RecordTexts(
+        store=store,
+        collection=NOTICES,
+        kind="schedules",
+        one="notice",
+        name=lambda notice: notice.title,
+        fields=lambda notice: {"title": notice.title, "text": notice.text},
+        sentences=frozenset(("title", "text")),
+        rewrite=lambda notice, left: msgspec.structs.replace(notice, **left),
+    )
+    # What a page said goes as a whole: the next look keeps it anew, as the first did.
+    pages = RecordTexts(
+        store=store,
+        collection=WATCHED_PAGES,
+        kind="schedules",
+        one="watched page",
+        name=lambda page: page.title,
+        fields=lambda page: {"title": page.title, "text": page.text},
+        sentences=frozenset(),
+        rewrite=lambda page, _: msgspec.structs.replace(page, title="", text=""),
+    )
+    return JointTexts((schedules, runs, notices, pages))
 
 
 def parsed(document: Mapping[str, Any]) -> Schedule:
@@ -285,7 +249,7 @@ def _open(at: Surroundings) -> OpenFeature:
         found = await at.store.get(SCHEDULES, principal.owner, ids)
         return [item and _recallable(item.record) for item in found]
 
-    texts = _Texts.of(at.store)
+    texts = _texts(at.store)
     return OpenFeature(
         service=schedules,
         recall=[RecallKind(name=KIND, resolve=resolve, on_request=True)],

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-UNKEPT: Final = frozenset({"data_dir", "master_key"})
-"""What cannot be kept in the data directory: where that is, and the key by which it is read."""
+UNKEPT: Final = frozenset({"data_dir", "master_key", "mcp_servers_file", "setup_key_file"})
+"""What is not kept in the data directory: where that is, its key, and files that decide who may do what."""
 HIDDEN: Final = "••••"
 """Stands for a text that is not shown; given back, it means the text that is there."""
 

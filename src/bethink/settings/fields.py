@@ -94,7 +94,6 @@ class Settings(BaseModel):
         "",
         "User of the command line",
         "User whose data the command line and `bethink mcp` use; by default the first one.",
-        restart=True,
     )
     public_urls: Origins = _network(
         [],
@@ -117,6 +116,12 @@ class Settings(BaseModel):
         restart=True,
     )
 
+    setup_key_file: _Directory | None = _access(
+        None,
+        "File of the set-up key",
+        "File with the key that makes the first user; by default `serve` makes one and prints it.",
+        restart=True,
+    )
     sign_in_days: int = _access(30, "Days signed in", "How long a browser stays signed in.", ge=1, le=365)
     requests_per_minute: int = _access(
         600,

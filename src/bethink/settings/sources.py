@@ -102,7 +102,7 @@ def settings_of(given: Given, kept: Mapping[str, Any], *, forgiving: bool = Fals
     values = nested(kept)
     for name, value in given.values.items():
         # Of what has parts, the stronger source has its own, and the weaker one the others.
-        below, above = values.get(name), _parts(value)
+        below, above = values.get(name), parts_of(value)
         values[name] = {**below, **above} if isinstance(below, dict) and above is not None else value
     try:
         return Settings.model_validate(values).of_given(given)
@@ -115,7 +115,8 @@ def settings_of(given: Given, kept: Mapping[str, Any], *, forgiving: bool = Fals
         raise BadInput(explained(error, list(Settings.model_fields))) from error
 
 
-def _parts(value: object) -> dict[str, Any] | None:
+def parts_of(value: object) -> dict[str, Any] | None:
+    """What a value of several parts has by name, as it was written; None for any other value."""
     if isinstance(value, BaseModel):
         return {name: getattr(value, name) for name in value.model_fields_set}
     try:
@@ -131,7 +132,7 @@ def origins(settings: Settings, kept: Collection[str]) -> dict[str, Origin]:
     found: dict[str, Origin] = {}
     for name in SETTINGS:
         head, _, leaf = name.partition(".")
-        parts = _parts(given.values[head]) if leaf and head in given.values else None
+        parts = parts_of(given.values[head]) if leaf and head in given.values else None
         if head in given.values and (parts is None or leaf in parts):
             found[name] = given.origins[head]
         else:

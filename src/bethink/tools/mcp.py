@@ -34,6 +34,7 @@ from bethink.tool import NewFile, ToolContext, ToolOutput, foreign_tool, leaves
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from bethink.bus import Bus
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from bethink.messages import Attachment
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
+    from bethink.settings.live import Switch
     from bethink.store import Store
     from bethink.telemetry import Supervise
     from bethink.tool import Effect, Handler, Tool
@@ -80,6 +82,23 @@ class McpTools:
 
     def __post_init__(self) -> None:
         self.servers.prepare = self._prepare
+
+    async def remade(self, wanted: Settings, changed: AbstractSet[str]) -> Switch | None:
+        """What puts the servers of other settings in place; those that stay as they are stay connected.
+
+        Raises:
+            BadInput: the file of servers cannot be read or is not valid.
+        """
+        if changed.isdisjoint({"mcp_servers", "mcp_servers_file"}):
+            return None
+        found = await anyio.to_thread.run_sync(configured_in, wanted)
+
+        async def switch() -> None:
+            self.rules = found.rules
+            self._ready.clear()
+            await self.servers.reconfigure(found.servers, found.off)
+
+        return switch
 
     def source(self) -> Sequence[Tool]:
         """All tools; the same tuple as long as nothing changes."""
@@ -289,6 +308,36 @@ def configured(
     return Configured(tuple(kept), tuple(off), rules)
 
 
+def configured_in(settings: Settings) -> Configured:
+    """The servers of the settings; reads their file.
+
+    Raises:
+        BadInput: the file cannot be read, or a server in it is not valid.
+    """
+    return configured(
+        settings.mcp_servers,
+        settings.mcp_servers_file,
+        variable=variable,
+        redirect_uri=_callback(settings),
+    )
+
+
+def config_to_try(settings: Settings, name: str, server: McpServer) -> ServerConfig:
+    """A server that is not kept, with the values of the variables that it names.
+
+    Raises:
+        BadInput: there is no such variable.
+    """
+    config, missing = _config(name, server, variable, redirect_uri=_callback(settings))
+    if missing:
+        raise BadInput(f"There is no environment variable {', '.join(missing)}: set it and start again.")
+    return config
+
+
+def _callback(settings: Settings) -> str:
+    return f"http://127.0.0.1:{settings.port}{CALLBACK}"
+
+
 def _config(
     name: str, server: McpServer, variable: Callable[[str], str | None], *, redirect_uri: str
 ) -> tuple[ServerConfig, list[str]]:
@@ -420,21 +469,10 @@ async def open_mcp(
     Raises:
         BadInput: the file of servers cannot be read or is not valid.
     """
-    found = await anyio.to_thread.run_sync(
-        partial(
-            configured,
-            settings.mcp_servers,
-            settings.mcp_servers_file,
-            variable=variable,
-            redirect_uri=f"http://127.0.0.1:{settings.port}{CALLBACK}",
-        )
-    )
+    found = await anyio.to_thread.run_sync(configured_in, settings)
     keeping = McpKeeping(store, secret_box)
     servers = Servers(SdkConnector(keeping), keeping, clock, on_accept=partial(bus.publish, _TOPIC))
     tools = McpTools(servers, found.rules)
-    if not (found.servers or found.off):
-        yield tools
-        return
 
     async def hear() -> None:
         async with bus.subscribe(_TOPIC) as notices:

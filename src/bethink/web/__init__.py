@@ -23,6 +23,7 @@ from bethink.features import FEATURES
 from bethink.importing import ImportJobs
 from bethink.web import audio, health, mcp_servers, offered_models, settings, today, tools, users
 from bethink.web import models as model_setup
+from bethink.web import setup as first_steps
 from bethink.web.endpoints import Endpoint, dial_routes, mcp_route, open_dial, open_mcp
 from bethink.web.health import ModelProbe
 from bethink.web.problems import Problem, documented, install
@@ -46,6 +47,7 @@ _FEATURES = (
     users,
     settings,
     model_setup,
+    first_steps,
     tools,
     mcp_servers,
     *(import_module(name) for feature in FEATURES for name in feature.routes),

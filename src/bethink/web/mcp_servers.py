@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
+from bethink.app import App
+from bethink.configuration import check_confirmed, command_line
+from bethink.errors import BadInput, McpError
+from bethink.mcp_client import ServerStatus
+from bethink.settings import McpServer
+from bethink.settings.catalogue import server_shown, unhidden
+from bethink.settings.values import Origin
+from bethink.tools.mcp import config_to_try
 from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/mcp-servers", tags=["mcp servers"])
+_DESCRIPTION: Final = 1_000
 
 
 class WaitingTool(ResponseModel):
@@ -45,10 +54,51 @@ class McpServerShown(ResponseModel):
     attempts: int
 
 
+class McpServerConfigured(McpServerShown):
+    """How a server is, how it is configured and where."""
+
+    source: Literal["environment", "file", "flag", "kept"]
+    source_name: str | None = Field(description="The variable or the file that sets it.")
+    editable: bool = Field(description="Whether it was added in the page, so that it can be changed here.")
+    config: dict[str, Any] = Field(
+        description="As in `mcpServers`; values of `env` and `headers` are hidden as `••••`."
+    )
+    command_line: str = Field(description="What it runs on this machine; empty if it runs nothing.")
+
+
+class McpServerBody(McpServer):
+    """A server in the shape of `mcpServers`; a value of `env` or `headers` that is `••••` stays as it was."""
+
+    confirm: str | None = Field(None, description="Exactly the command line, if it runs one on this machine.")
+
+
+class McpTrialBody(McpServerBody):
+    """A server that is only tried; its name finds hidden values of one that is kept."""
+
+    name: str = Field("test", min_length=1, max_length=64)
+
+
+class OfferedTool(BaseModel):
+    """A tool of a server that was tried."""
+
+    name: str
+    description: str
+
+
+class McpTrialShown(BaseModel):
+    """What a server offers, or why it does not answer, in its own words."""
+
+    ok: bool
+    server: str | None = None
+    protocol: str | None = None
+    tools: list[OfferedTool] = []
+    problem: str | None = None
+
+
 class McpServersShown(BaseModel):
     """All configured servers."""
 
-    servers: list[McpServerShown]
+    servers: list[McpServerConfigured]
 
 
 class AcceptBody(Body):
@@ -60,7 +110,45 @@ class AcceptBody(Body):
 @router.get("")
 async def list_mcp_servers(app: Served, _: Caller) -> McpServersShown:
     """The configured servers, in the order of the configuration."""
-    return McpServersShown(servers=[McpServerShown.of(status) for status in app.mcp_servers.statuses()])
+    return McpServersShown(servers=[_configured(app, status) for status in app.mcp_servers.statuses()])
+
+
+@router.post("/test", responses=documented(403))
+async def try_mcp_server(body: McpTrialBody, app: Served, _: Caller) -> McpTrialShown:
+    """Connect to a server once, without keeping it; the answer has its tools, or its own words of why not."""
+    held = app.shared.mcp.rules.get(body.name)
+    server = unhidden(body, held)
+    check_confirmed(server, held, body.confirm)
+    try:
+        info, tools = await app.mcp_servers.try_out(config_to_try(app.settings, body.name, server))
+    except (McpError, BadInput) as error:
+        return McpTrialShown(ok=False, problem=error.message)
+    offered = [OfferedTool(name=tool.name, description=tool.description[:_DESCRIPTION]) for tool in tools]
+    told = " ".join(filter(None, (info.name, info.version)))
+    return McpTrialShown(ok=True, server=told or None, protocol=info.protocol, tools=offered)
+
+
+@router.put("/{name}", responses=documented(403))
+async def set_mcp_server(
+    name: Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_. -]{0,63}$")],
+    body: McpServerBody,
+    app: Served,
+    caller: Caller,
+) -> McpServersShown:
+    """Add a server or change one that was added here; it is connected to from now on.
+
+    A server that runs a command needs `confirm`: exactly that command's line.
+    """
+    server = McpServer.model_validate(body.model_dump(exclude={"confirm"}, exclude_unset=True))
+    await app.configuration.set_server(caller, name, server, confirm=body.confirm)
+    return await list_mcp_servers(app, caller)
+
+
+@router.delete("/{name}", status_code=204, response_class=Response, responses=documented(403, 404))
+async def remove_mcp_server(name: str, app: Served, caller: Caller) -> Response:
+    """Remove a server that was added here."""
+    await app.configuration.set_server(caller, name, None)
+    return Response(status_code=204)
 
 
 @router.get("/callback", response_class=HTMLResponse, include_in_schema=False)
@@ -96,6 +184,21 @@ async def accept_mcp_server(
 async def sign_in_to_mcp_server(name: str, app: Served, _: Caller) -> McpServerShown:
     """Begin to sign in, where the server asks for it: `sign_in` is the page to open."""
     return McpServerShown.of(await app.mcp_servers.sign_in(name))
+
+
+def _configured(app: App, status: ServerStatus) -> McpServerConfigured:
+    server = app.shared.mcp.rules[status.name]
+    origin = app.configuration.server_origin(status.name) or Origin(
+        "file", str(app.settings.mcp_servers_file or "")
+    )
+    return McpServerConfigured.of(
+        status,
+        source=origin.source,
+        source_name=origin.name,
+        editable=origin.source == "kept",
+        config=server_shown(server),
+        command_line=command_line(server),
+    )
 
 
 def _page(text: str) -> str:

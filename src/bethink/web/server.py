@@ -16,6 +16,7 @@ import socket
 import sys
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 import anyio
@@ -23,6 +24,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bethink.accounts import Accounts, Register, is_loopback
+from bethink.accounts.setup_key import setup_key
 from bethink.app import open_app
 from bethink.clock import Ids, SystemClock
 from bethink.engines.memory import MemoryBus
@@ -71,13 +73,23 @@ def serve(
         BadInput: the address does not exist here, or its port is taken.
         StorageError: the data directory cannot be used.
     """
-    if not is_loopback(settings.host) or settings.needs_users:
-        asyncio.run(check_bind(settings))
+    key: str | None = None
+    if (not is_loopback(settings.host) or settings.needs_users) and asyncio.run(check_bind(settings)):
+        key = setup_key(settings.data_dir, settings.setup_key_file)
     with listening(settings.host, settings.port) as listener:
         # uvicorn's own choice of the loop: uvloop where it is installed, else asyncio's.
         loop_factory = uvicorn.Config("", log_config=None).get_loop_factory()
         with asyncio.Runner(loop_factory=loop_factory) as runner:
-            runner.run(_serve(listener, settings, on_ready or (lambda _url: None), make=make))
+            ready = partial(_ready, key, on_ready or (lambda _url: None))
+            runner.run(_serve(listener, settings, ready, make=make))
+
+
+def _ready(key: str | None, on_ready: Callable[[str], None], url: str) -> None:
+    """Say how the first user is made, if there is none yet, and go on."""
+    if key is not None:
+        sys.stdout.write(f"There is no user yet: open {url} and enter this set-up key: {key}\n")
+        sys.stdout.flush()
+    on_ready(url)
 
 
 class Server(uvicorn.Server):
@@ -198,19 +210,19 @@ def _bind_fault(host: str, port: int, error: OSError) -> str:
             return f"Cannot listen on {host}, port {port}: {error.strerror}."
 
 
-async def check_bind(settings: Settings) -> None:
-    """Look whether anybody could come in by right, where others than this machine are let in.
+async def check_bind(settings: Settings) -> bool:
+    """Whether the first user is to be made before anybody can come in; see `Accounts.check_bind`.
 
     Raises:
-        NotAllowed: nobody could, so that everybody would.
+        NotAllowed: there are users, and none of them has a way in.
         StorageError: the data directory cannot be used.
     """
     if is_loopback(settings.host) and not settings.needs_users:
-        return
+        return False
     clock = SystemClock()
     async with open_database(settings.data_dir) as database:
         register = Register(database.store, clock, MemoryBus(), Ids(clock))
-        await Accounts(register, needs_users=settings.needs_users).check_bind(settings.host)
+        return await Accounts(register, needs_users=settings.needs_users).check_bind(settings.host)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ router = APIRouter(tags=["shares"])
 SHARED_HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        "connect-src 'self'; frame-src 'self'; worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
+        "form-action 'none'"
     ),
     "x-robots-tag": "noindex, nofollow",
     "referrer-policy": "no-referrer",

@@ -22,6 +22,7 @@ from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
 
 from bethink.accounts.register import is_loopback
 from bethink.web.security.frames import FRAME_HEADERS
+from bethink.web.shares import SHARED_HEADERS
 
 if TYPE_CHECKING:
     import os
@@ -97,8 +98,14 @@ _PAGE = "index.html"
 _ASSETS = "/assets/"
 _FRAME = ".frame.html"
 """How the names of documents end that the page shows in a frame: their scripts are others'."""
-_SHARED = frozenset({"settings", "vault", "documents", "tasks", "calendar", "schedules", "today", "prompts"})
+_SHARED = frozenset(
+    {"settings", "vault", "documents", "tasks", "calendar", "schedules", "share", "today", "prompts"}
+)
 """First parts of addresses that are a room for a person's browser and data for a program."""
+
+_BY_LINK = "/share/"
+"""What is read by a link alone."""
+_SHARED_FILE: Final = re.compile(r"/share/[^/]+/files/")
 
 _MEDIA_TYPES = {
     ".css": "text/css",
@@ -136,7 +143,8 @@ class Interface:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with the page, or hand on to the API, which has other methods of `/`."""
-        if scope["type"] == "http" and _wants_page(scope) and scope["path"].split("/")[1] in _SHARED:
+        is_room = scope["type"] == "http" and scope["path"].split("/")[1] in _SHARED
+        if is_room and _wants_page(scope) and not _SHARED_FILE.match(scope["path"]):
             await (await self._page(scope))(scope, receive, send)
         elif scope["type"] == "http" and scope["path"] == "/" and scope["method"] in {"GET", "HEAD"}:
             await self.file(scope, receive, send)
@@ -176,6 +184,8 @@ class Interface:
         except HTTPException:
             return PlainTextResponse(NOT_BUILT, 200 if scope["path"] == "/" else 404)
         response.headers["cache-control"] = "no-cache"
+        if scope["path"].startswith(_BY_LINK):
+            response.headers.update(SHARED_HEADERS)
         response.headers.add_vary_header("Accept")
         return response
 

@@ -98,7 +98,7 @@ export type ListQuery = {
   project?: string;
 };
 type Position = number | null | undefined;
-type MessagePage = { before?: Position; after?: Position; at?: Position };
+type MessagePage = { before?: Position; after?: Position; at?: Position; limit?: number };
 type Query = Record<string, string | number | boolean | null | undefined>;
 
 export function withQuery(path: string, query: Query): string {

@@ -9,16 +9,18 @@ import { ToastList } from "../kit/ToastList";
 import { useApp } from "../services/context";
 import { useFirstRun } from "../services/firstRun";
 import { rooms } from "../services/rooms";
-import { type Route, routeOf } from "../services/router";
+import { parameterOf, type Route, routeOf } from "../services/router";
 import { useStore } from "../services/store";
 import { titleOf } from "../services/title";
 import { useKey } from "../services/useKey";
 import { Banner } from "./Banner";
 import { putAt } from "./focus";
 import { Missing } from "./Missing";
+import { Outgoing } from "./Outgoing";
 import { Palette } from "./Palette";
 import { Rail } from "./Rail";
 
+const Incoming = lazy(() => import("./Incoming"));
 const Shortcuts = lazy(() => import("./Shortcuts"));
 const MemoryRoom = lazy(() => import("../features/memory/MemoryRoom"));
 const SettingsRoom = lazy(() => import("../features/settings/SettingsRoom"));
@@ -129,7 +131,10 @@ export function App() {
       </a>
       <RoomKeys />
       <Rail current={route.room === "setup" ? "settings" : route.room} />
-      <Banner />
+      <div className="banners">
+        <Banner />
+        <Outgoing />
+      </div>
       <main id="main" className="room-main" tabIndex={-1}>
         <Missing key={route.room}>
           <Suspense fallback={null}>
@@ -141,6 +146,11 @@ export function App() {
       {open === "shortcuts" && (
         <Suspense fallback={null}>
           <Shortcuts onClose={close} />
+        </Suspense>
+      )}
+      {parameterOf(path, "shared") && (
+        <Suspense fallback={null}>
+          <Incoming />
         </Suspense>
       )}
       <ToastList />

@@ -16,6 +16,18 @@ export type ApprovalNeeded = { arguments: string; call: string; final?: boolean;
 
 export type ArchiveCounts = { contents: number; documents: number; originals: number; pages: number; passages: number; vectors: number };
 
+export type ArtifactEdit = { content?: string | null; restore?: number | null; title?: string | null; version?: number | null };
+
+export type ArtifactList = { cursor: string | null; items: readonly ArtifactShown[] };
+
+export type ArtifactOpen = { by: "assistant" | "owner"; content: string; conversation: string; created_at: string; format: "html" | "svg" | "markdown" | "mermaid" | "csv" | "code"; id: string; language: string; number: number; title: string; untrusted: boolean; updated_at: string; version: number };
+
+export type ArtifactShown = { conversation: string; created_at: string; format: "html" | "svg" | "markdown" | "mermaid" | "csv" | "code"; id: string; language: string; title: string; untrusted: boolean; updated_at: string; version: number };
+
+export type ArtifactVersionShown = { at: string; by: "assistant" | "owner"; chars: number; number: number };
+
+export type ArtifactVersions = { items: readonly ArtifactVersionShown[] };
+
 export type Asking = { background?: boolean | null; conversation?: string | Named | null; input: string | readonly Item[]; instructions?: string | null; max_output_tokens?: number | null; metadata?: Metadata | null; model?: string; parallel_tool_calls?: boolean | null; previous_response_id?: string | null; reasoning?: Reasoning | null; store?: boolean | null; stream?: boolean | null; temperature?: number | null; text?: TextConfig | null; tool_choice?: unknown; tools?: readonly Offered[] | null; top_p?: number | null };
 
 export type Attachment = { media_type: string; name: string; url: string };
@@ -31,6 +43,8 @@ export type BadImportLine = { line: number; reason: string };
 export type BatchBody = { category?: string | null; ids: readonly string[]; pinned?: boolean | null; retract?: boolean };
 
 export type Body_create_transcription = { file: string; language?: string | null; model?: string | null; prompt?: string; response_format?: "json" | "text" };
+
+export type Body_preview_artifact = { content: string; format: "html" | "svg" };
 
 export type Body_transcribe_audio = { file: string; language?: string | null; prompt?: string };
 
@@ -182,6 +196,8 @@ export type FeedShown = { created_at: string; forms: readonly ("VEVENT" | "VTODO
 
 export type FileList = { items: readonly ConversationFile[] };
 
+export type FirstUserBody = { key?: string; name: string; password: string };
+
 export type FolderBody = { path: string };
 
 export type FolderDraft = { collection?: string | null; extensions?: readonly string[]; path: string };
@@ -286,9 +302,19 @@ export type LocalServersShown = { servers: readonly LocalServerShown[] };
 
 export type Mark = { after: number; id: string };
 
+export type McpOAuth = { client_id?: string | null; client_secret?: string | null; redirect_uri?: string | null; scope?: string | null };
+
+export type McpServerBody = { args?: readonly string[]; call_timeout_s?: number; command?: string | null; confirm?: string | null; connect_timeout_s?: number; cwd?: string | null; disabled?: boolean; effect?: "read" | "write" | "destructive" | "egress"; enabled?: boolean; env?: Record<string, string>; headers?: Record<string, string>; idle_timeout_s?: number | null; oauth?: boolean | McpOAuth; pin?: boolean; ping_every_s?: number; start?: "lazy" | "eager"; tools?: Record<string, ToolRule>; trust?: "owner" | "untrusted"; type?: "stdio" | "http" | "streamable-http" | "streamable_http" | "sse" | null; url?: string | null };
+
+export type McpServerConfigured = { attempts: number; command_line: string; config: Record<string, unknown>; digest: string | null; editable: boolean; last_error: string | null; name: string; protocol: string | null; reason: string | null; server: string | null; sign_in: string | null; since: string; source: "environment" | "file" | "flag" | "kept"; source_name: string | null; start: "lazy" | "eager"; state: "off" | "idle" | "connecting" | "ready" | "retrying" | "sign_in"; tools: readonly string[]; transport: "stdio" | "http" | "sse"; unreviewed: readonly WaitingTool[]; waiting: readonly WaitingTool[] };
+
 export type McpServerShown = { attempts: number; digest: string | null; last_error: string | null; name: string; protocol: string | null; reason: string | null; server: string | null; sign_in: string | null; since: string; start: "lazy" | "eager"; state: "off" | "idle" | "connecting" | "ready" | "retrying" | "sign_in"; tools: readonly string[]; transport: "stdio" | "http" | "sse"; unreviewed: readonly WaitingTool[]; waiting: readonly WaitingTool[] };
 
-export type McpServersShown = { servers: readonly McpServerShown[] };
+export type McpServersShown = { servers: readonly McpServerConfigured[] };
+
+export type McpTrialBody = { args?: readonly string[]; call_timeout_s?: number; command?: string | null; confirm?: string | null; connect_timeout_s?: number; cwd?: string | null; disabled?: boolean; effect?: "read" | "write" | "destructive" | "egress"; enabled?: boolean; env?: Record<string, string>; headers?: Record<string, string>; idle_timeout_s?: number | null; name?: string; oauth?: boolean | McpOAuth; pin?: boolean; ping_every_s?: number; start?: "lazy" | "eager"; tools?: Record<string, ToolRule>; trust?: "owner" | "untrusted"; type?: "stdio" | "http" | "streamable-http" | "streamable_http" | "sse" | null; url?: string | null };
+
+export type McpTrialShown = { ok: boolean; problem?: string | null; protocol?: string | null; server?: string | null; tools?: readonly OfferedTool[] };
 
 export type Memory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
@@ -368,6 +394,8 @@ export type Named = { id: string };
 
 export type NeededTask = { done: boolean; id: string; title: string };
 
+export type NewArtifact = { content: string; conversation: string; format: "html" | "svg" | "markdown" | "mermaid" | "csv" | "code"; language?: string; title: string };
+
 export type NewConversation = { model?: string | null; project?: string | null; system?: string; temporary?: boolean; title?: string | null };
 
 export type NewPushSubscription = { endpoint: string; keys: PushKeys };
@@ -385,6 +413,8 @@ export type Offered = { description?: string | null; function?: Function | null;
 export type OfferedModel = { about?: string; context_tokens?: number | null; input_usd?: number | null; kind: "model" | "assistant"; memory?: boolean; model: string | null; name: string; output_usd?: number | null; pictures?: boolean; tools?: boolean; usual?: boolean };
 
 export type OfferedModels = { items: readonly OfferedModel[] };
+
+export type OfferedTool = { description: string; name: string };
 
 export type OwnPerson = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string; untrusted: boolean };
 
@@ -415,6 +445,10 @@ export type PersonDraft = { about_me: string; address?: AddressParts | null; com
 export type PersonPage = { cursor: string | null; items: readonly OwnPerson[] };
 
 export type PersonPatch = { about_me?: string | null; address?: AddressParts | null; company?: string | null; credit_card?: CardParts | null; date_of_birth?: string | null; email?: string | null; gender?: string | null; name?: string | null; phone?: string | null; salary?: number | null; surname?: string | null };
+
+export type PreferencesPatch = { instructions?: string | null; language?: string | null; model?: string | null; time_zone?: string | null; tone?: string | null };
+
+export type PreferencesShown = { instructions: string; language: string; model: string | null; time_zone: string | null; tone: string };
 
 export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
 
@@ -498,6 +532,10 @@ export type SettingsBody = Record<string, unknown>;
 
 export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; groups: readonly GroupShown[]; memory_agent: string; model: string | null; model_help: string; models: readonly string[]; pending_restart: readonly string[]; recall_limit: number; settings: readonly SettingShown[]; time_zone: string; tools_enabled: boolean; version: string };
 
+export type SetupBody = { dismissed: true };
+
+export type SetupShown = { about: boolean; by_key: boolean; dismissed: boolean; first_user: boolean; history: boolean; model: boolean };
+
 export type ShareDraft = { writes?: boolean };
 
 export type ShareList = { items: readonly ShareShown[] };
@@ -563,6 +601,8 @@ export type ToolProgress = { call: string; fraction?: number | null; kind: "tool
 export type ToolRequested = { arguments: string; call: string; kind: "tool_requested"; label: string; name: string };
 
 export type ToolResult = { at: string; attachments: readonly MessageAttachment[]; branch: number; call: string; content: string; duration_ms: number; error: string | null; id: string; name: string; position: number; role?: "tool"; run: string; siblings: MessageSiblings | null; untrusted: boolean };
+
+export type ToolRule = { decisive?: readonly string[] | null; effect?: "read" | "write" | "destructive" | "egress" | null; enabled?: boolean; lists?: readonly string[]; trust?: "owner" | "untrusted" | null };
 
 export type ToolRun = { arguments: string; attachments: readonly MessageAttachment[]; call: string; duration_ms: number; error: string | null; name: string; text: string; untrusted: boolean };
 

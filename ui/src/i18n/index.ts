@@ -48,7 +48,8 @@ export const locale = (): string | undefined => (i18n.locale === "en" ? undefine
 
 /**
  * A sentence in the reader's language: `t("{count, plural, one {# memory} other {# memories}}", { count })`.
- * Not at the top of a module, where the language is not known yet.
+ * At the top of a module only in parts that come with their room: what is loaded at first does not know the
+ * language yet.
  */
 export const t = (sentence: string, values?: Record<string, unknown>): string =>
   i18n._(sentence, values);

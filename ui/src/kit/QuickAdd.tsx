@@ -2,6 +2,9 @@
 import { CircleHelp, Plus } from "lucide-react";
 import { type FormEvent, type ReactNode, type Ref, useEffect, useId, useState } from "react";
 import { asProblem } from "../api/client";
+import { t } from "../i18n";
+import { useApp } from "../services/context";
+import type { Writing } from "../services/outbox";
 import { Button } from "./Button";
 
 export type Understood = {
@@ -21,6 +24,8 @@ type QuickAddProps = {
   understand: (text: string, signal: AbortSignal) => Promise<Understood>;
   /** Makes it; what it throws is told below the field, and the words stay. */
   onAdd: (text: string) => Promise<void>;
+  /** What is sent later if the server cannot be reached now. */
+  later?: (text: string) => Omit<Writing, "words">;
   field?: Ref<HTMLInputElement>;
   children?: ReactNode;
 };
@@ -28,7 +33,7 @@ type QuickAddProps = {
 const TYPING_PAUSE_MS = 150;
 const nothing: Understood = { chips: [], choices: [] };
 
-function useUnderstood(text: string, understand: QuickAddProps["understand"]) {
+function useUnderstood(text: string, understand: QuickAddProps["understand"], isKeptAway: boolean) {
   const [understood, setUnderstood] = useState(nothing);
   const [why, setWhy] = useState("");
   useEffect(() => {
@@ -44,7 +49,8 @@ function useUnderstood(text: string, understand: QuickAddProps["understand"]) {
         if (abort.signal.aborted) return;
         const problem = asProblem(error);
         setUnderstood(nothing);
-        setWhy(problem.detail || problem.title);
+        // Without the server it is kept as it is.
+        if (problem.code !== "unreachable" || !isKeptAway) setWhy(problem.detail || problem.title);
       }
     };
     const timer = setTimeout(() => void read(), TYPING_PAUSE_MS);
@@ -52,17 +58,18 @@ function useUnderstood(text: string, understand: QuickAddProps["understand"]) {
       clearTimeout(timer);
       abort.abort();
     };
-  }, [text, understand]);
+  }, [text, understand, isKeptAway]);
   return { understood, why, setWhy };
 }
 
 export function QuickAdd(props: QuickAddProps) {
-  const { label, placeholder, hint, onAdd, field, children } = props;
+  const { label, placeholder, hint, onAdd, later, field, children } = props;
+  const { outbox, toasts } = useApp();
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
   const note = useId();
   const words = text.trim();
-  const { understood, why, setWhy } = useUnderstood(words, props.understand);
+  const { understood, why, setWhy } = useUnderstood(words, props.understand, Boolean(later));
   // What is ambiguous is asked, below.
   const fault = why || (understood.choices.length ? "" : (understood.problem ?? ""));
   const add = async (event: FormEvent) => {
@@ -74,7 +81,11 @@ export function QuickAdd(props: QuickAddProps) {
       setText("");
     } catch (error) {
       const problem = asProblem(error);
-      setWhy(problem.detail || problem.title);
+      const isAway = problem.code === "unreachable" && later;
+      if (isAway && (await outbox.add({ ...later(words), words }))) {
+        setText("");
+        toasts.show(t("Kept here. It is sent when Bethink is back."));
+      } else setWhy(problem.detail || problem.title);
     }
     setBusy(false);
   };
@@ -100,14 +111,14 @@ export function QuickAdd(props: QuickAddProps) {
         {children}
         {words && (
           <Button look="primary" type="submit" disabled={busy}>
-            Add
+            {t("Add")}
           </Button>
         )}
       </div>
       <div id={note} className="quick-note" role="status">
         {fault && <p className="why">{fault}</p>}
         {words && !fault && understood.choices.length === 0 && (
-          <ul aria-label="Understood">
+          <ul aria-label={t("Understood")}>
             {understood.chips.map((chip) => (
               <li key={chip} className="chip">
                 {chip}
@@ -118,7 +129,7 @@ export function QuickAdd(props: QuickAddProps) {
         {words && understood.choices.length > 0 && (
           <>
             <p>
-              <CircleHelp size={14} aria-hidden /> Which one is meant?
+              <CircleHelp size={14} aria-hidden /> {t("Which one is meant?")}
             </p>
             {understood.choices.map((choice) => (
               <button

@@ -2,6 +2,7 @@
 import { type FormEvent, useState } from "react";
 import { asProblem } from "../api/client";
 import { type Delivery, type DeliveryPatch, deliveryApi } from "../api/schedules";
+import { t } from "../i18n";
 import { Button } from "../kit/Button";
 import { Dialog } from "../kit/Dialog";
 import { Notice, ProblemNotice, Skeleton } from "../kit/pieces";
@@ -12,12 +13,12 @@ import { PushSwitch } from "./PushSwitch";
 export function DeliveryDialog({ onClose }: { onClose: () => void }) {
   const { value, problem, read } = useRead(deliveryApi.read, undefined, true);
   return (
-    <Dialog title="Where you are told" className="wide" onClose={onClose}>
+    <Dialog title={t("Where you are told")} className="wide" onClose={onClose}>
       <div className="body scroll">
-        <p>Notices always show on this page. They can reach you elsewhere, too.</p>
+        <p>{t("Notices always show on this page. They can reach you elsewhere, too.")}</p>
         <PushSwitch />
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!value && !problem && <Skeleton lines={4} label="Loading the delivery" />}
+        {!value && !problem && <Skeleton lines={4} label={t("Loading the delivery")} />}
         {value && <DeliveryForm delivery={value} onClose={onClose} />}
       </div>
     </Dialog>
@@ -55,7 +56,7 @@ function DeliveryForm({ delivery, onClose }: { delivery: Delivery; onClose: () =
     const typed = { email: email.trim(), webhook: webhook.trim(), quiet: quiet.trim() };
     void attempt(async () => {
       const { webhook_secret: made } = await deliveryApi.change(patchOf(delivery, typed));
-      toasts.show("Saved where you are told");
+      toasts.show(t("Saved where you are told"));
       if (made) setSecret(made);
       else onClose();
     });
@@ -67,7 +68,7 @@ function DeliveryForm({ delivery, onClose }: { delivery: Delivery; onClose: () =
   return (
     <form className="body inner" onSubmit={save}>
       <label className="field">
-        E-mail address
+        {t("E-mail address")}
         <input
           type="email"
           className="input"
@@ -76,10 +77,10 @@ function DeliveryForm({ delivery, onClose }: { delivery: Delivery; onClose: () =
         />
       </label>
       {!delivery.has_mail_server && (
-        <p className="small">E-mail needs BETHINK_SMTP_URL, which is not set.</p>
+        <p className="small">{t("E-mail needs BETHINK_SMTP_URL, which is not set.")}</p>
       )}
       <label className="field">
-        Webhook address
+        {t("Webhook address")}
         <input
           type="url"
           className="input"
@@ -88,20 +89,22 @@ function DeliveryForm({ delivery, onClose }: { delivery: Delivery; onClose: () =
         />
       </label>
       <label className="field">
-        Quiet hours
+        {t("Quiet hours")}
         <input
           className="input"
-          placeholder="22:00-07:00, or empty for none"
+          placeholder={t("22:00-07:00, or empty for none")}
           value={quiet}
           onChange={({ target }) => setQuiet(target.value)}
         />
       </label>
       {delivery.failing > 0 && (
-        <Notice tone="fault">{delivery.failing} deliveries failed within the last day.</Notice>
+        <Notice tone="fault">
+          {t("{failing} deliveries failed within the last day.", { failing: delivery.failing })}
+        </Notice>
       )}
       {secret && (
         <Notice tone="ask">
-          The webhook’s secret, shown this once: <code>{secret}</code>
+          {t("The webhook’s secret, shown this once:")} <code>{secret}</code>
         </Notice>
       )}
       {why && (
@@ -111,12 +114,12 @@ function DeliveryForm({ delivery, onClose }: { delivery: Delivery; onClose: () =
       )}
       <div className="actions">
         <Button className="aside" onClick={tryIt}>
-          Send a test
+          {t("Send a test")}
         </Button>
-        <Button onClick={onClose}>{secret ? "Close" : "Cancel"}</Button>
+        <Button onClick={onClose}>{secret ? t("Close") : t("Cancel")}</Button>
         {!secret && (
           <Button look="primary" type="submit">
-            Save
+            {t("Save")}
           </Button>
         )}
       </div>

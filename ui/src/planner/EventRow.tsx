@@ -1,6 +1,6 @@
 import { MapPin, Repeat, TriangleAlert, Users } from "lucide-react";
+import { t } from "../i18n";
 import { type Day, timeWords } from "../services/days";
-import { count } from "../services/words";
 import { elsewhere } from "./eventWords";
 import type { Shown } from "./shown";
 
@@ -8,7 +8,7 @@ type RowProps = { one: Shown; day: Day; onOpen: (one: Shown) => void };
 
 /** The time of an event on one of its days. */
 function timeOn({ event, begin, end, first, last }: Shown, day: Day): string {
-  if (event.all_day || (first < day && day < last)) return "All day";
+  if (event.all_day || (first < day && day < last)) return t("All day");
   if (first < day) return `until ${timeWords(end)}`;
   return last > day ? `from ${timeWords(begin)}` : `${timeWords(begin)} – ${timeWords(end)}`;
 }
@@ -29,7 +29,7 @@ export function EventRow({ one, day, onOpen }: RowProps) {
       <span className="facts">
         {event.conflicts.length > 0 && (
           <span className="clash">
-            <TriangleAlert size={12} aria-hidden /> overlaps
+            <TriangleAlert size={12} aria-hidden /> {t("overlaps")}
           </span>
         )}
         {there && <span>{there}</span>}
@@ -45,7 +45,10 @@ export function EventRow({ one, day, onOpen }: RowProps) {
         )}
         {event.attendees.length > 0 && (
           <span>
-            <Users size={12} aria-hidden /> {count(event.attendees.length, "person", "people")}
+            <Users size={12} aria-hidden />{" "}
+            {t("{count, plural, one {# person} other {# people}}", {
+              count: event.attendees.length,
+            })}
           </span>
         )}
       </span>

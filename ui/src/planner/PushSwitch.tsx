@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { t } from "../i18n";
 import { useApp } from "../services/context";
 import { type PushState, pushState, turnPushOff, turnPushOn } from "../services/push";
 
@@ -26,14 +27,14 @@ export function PushSwitch() {
   if (state === "unknown") return null;
   if (state === "impossible" || state === "refused") {
     const why = {
-      impossible: "This browser takes no notifications here: they need HTTPS, or this machine.",
-      refused: "This browser was told to refuse notifications of this page.",
+      impossible: t("This browser takes no notifications here: they need HTTPS, or this machine."),
+      refused: t("This browser was told to refuse notifications of this page."),
     };
     return <p className="small">{why[state]}</p>;
   }
   return (
     <label className="setting">
-      <span>Notify this browser while no page is open</span>
+      <span>{t("Notify this browser while no page is open")}</span>
       <input
         type="checkbox"
         role="switch"

@@ -1,5 +1,6 @@
 import { CalendarClock, Flag, Hourglass, ListChecks, Repeat } from "lucide-react";
 import type { Task } from "../api/tasks";
+import { t } from "../i18n";
 import { dueWords, isOpen, priorityName } from "./taskWords";
 
 /** What is known of a task, beside its title. */
@@ -11,7 +12,7 @@ export function TaskFacts({ task }: { task: Task }) {
       {due && (
         <span className={task.overdue && isOpen(task) ? "overdue" : ""}>
           <CalendarClock size={12} aria-hidden />
-          {task.overdue && isOpen(task) && <span>Overdue:</span>} {due}
+          {task.overdue && isOpen(task) && <span>{t("Overdue:")}</span>} {due}
         </span>
       )}
       {priority !== "medium" && (
@@ -20,13 +21,13 @@ export function TaskFacts({ task }: { task: Task }) {
         </span>
       )}
       {children > 0 && (
-        <span title="Sub-tasks done">
-          <ListChecks size={12} aria-hidden /> {done} of {children}
+        <span title={t("Sub-tasks done")}>
+          <ListChecks size={12} aria-hidden /> {t("{done} of {children}", { done, children })}
         </span>
       )}
       {waits > 0 && isOpen(task) && (
         <span title={task.depends_on.map(({ title }) => title).join(", ")}>
-          <Hourglass size={12} aria-hidden /> waits for {waits}
+          <Hourglass size={12} aria-hidden /> {t("waits for {waits}", { waits })}
         </span>
       )}
       {task.recurrence && (

@@ -1,5 +1,6 @@
 import { Circle, CircleCheck } from "lucide-react";
 import type { Task } from "../api/tasks";
+import { t } from "../i18n";
 import { TaskFacts } from "./TaskFacts";
 import { isOpen } from "./taskWords";
 import type { TaskChanges } from "./useTaskChanges";
@@ -22,7 +23,7 @@ export function DoneButton({ task, changes }: Pick<RowProps, "task" | "changes">
       type="button"
       className="done-button"
       aria-pressed={!open}
-      aria-label={`Done: ${task.title}`}
+      aria-label={t("Done: {title}", { title: task.title })}
       onClick={() => void changes.toggle(task)}
     >
       <Icon size={18} strokeWidth={1.75} aria-hidden />
@@ -42,7 +43,7 @@ export function TaskRow({ task, changes, selection, isCurrent, onOpen }: RowProp
           <input
             type="checkbox"
             checked={chosen}
-            aria-label={`Select ${task.title}`}
+            aria-label={t("Select {title}", { title: task.title })}
             onChange={() => selection.toggle(task.id)}
           />
         </label>

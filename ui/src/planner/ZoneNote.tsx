@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
+import { t } from "../i18n";
 import { browserZone, inZone } from "../services/days";
 
 /** Says so if times in words are read by another clock than this browser's. */
@@ -19,8 +20,10 @@ export function ZoneNote() {
   if (!zone || inZone(now, zone) === inZone(now, browserZone())) return null;
   return (
     <p className="zone-note">
-      Times in words are read by the clock in {zone}; this browser is in {browserZone()}. Start
-      Bethink with BETHINK_TIME_ZONE={browserZone()} to make them one.
+      {t(
+        "Times in words are read by the clock in {zone}; this browser is in {browserzone}. Start Bethink with BETHINK_TIME_ZONE={browserzone} to make them one.",
+        { zone, browserzone: browserZone() },
+      )}
     </p>
   );
 }

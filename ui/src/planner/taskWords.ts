@@ -1,5 +1,6 @@
 // Tasks in words, and how they are grouped. Pure.
 import type { Priority, Status, Task } from "../api/tasks";
+import { t } from "../i18n";
 import {
   addDays,
   type Day,
@@ -12,22 +13,22 @@ import {
 
 /** The columns of the board; archived ones are not shown there. */
 export const columns: readonly { status: Status; label: string }[] = [
-  { status: "backlog", label: "Backlog" },
-  { status: "todo", label: "To do" },
-  { status: "in_progress", label: "In progress" },
-  { status: "blocked", label: "Blocked" },
+  { status: "backlog", label: t("Backlog") },
+  { status: "todo", label: t("To do") },
+  { status: "in_progress", label: t("In progress") },
+  { status: "blocked", label: t("Blocked") },
   { status: "done", label: "Done" },
 ];
 
-export const statuses = [...columns, { status: "archived", label: "Archived" }] as const;
+export const statuses = [...columns, { status: "archived", label: t("Archived") }] as const;
 export const statusName = (status: Status): string =>
   statuses.find((each) => each.status === status)?.label ?? status;
 
 export const priorities: readonly { value: Priority; label: string }[] = [
-  { value: "urgent", label: "Urgent" },
-  { value: "high", label: "High" },
-  { value: "medium", label: "Medium" },
-  { value: "low", label: "Low" },
+  { value: "urgent", label: t("Urgent") },
+  { value: "high", label: t("High") },
+  { value: "medium", label: t("Medium") },
+  { value: "low", label: t("Low") },
 ];
 export const priorityName = (priority: Priority): string =>
   priorities.find(({ value }) => value === priority)?.label ?? priority;
@@ -42,7 +43,7 @@ export function dueWords(task: Task, today: Day = dayOf(new Date())): string {
   const day = dueDay(task);
   if (!day) return "";
   const days = daysBetween(today, day);
-  const near: Record<number, string> = { [-1]: "Yesterday", 0: "Today", 1: "Tomorrow" };
+  const near: Record<number, string> = { [-1]: t("Yesterday"), 0: t("Today"), 1: t("Tomorrow") };
   const at = dateOf(day);
   const year = day.slice(0, 4) === today.slice(0, 4) ? "" : ` ${day.slice(0, 4)}`;
   const words = near[days] ?? `${shortDay(at)}${year}`;
@@ -83,10 +84,12 @@ export function spoken(task: Task): string {
   const due = dueWords(task);
   const parts = [
     task.title,
-    isOpen(task) ? "" : "done",
-    due && `${task.overdue ? "overdue since" : "due"} ${due}`,
-    task.priority === "medium" ? "" : `${priorityName(task.priority).toLowerCase()} priority`,
-    task.blocked_by ? `waits for ${task.blocked_by}` : "",
+    isOpen(task) ? "" : t("done"),
+    due && (task.overdue ? t("overdue since {due}", { due }) : t("due {due}", { due })),
+    task.priority === "medium"
+      ? ""
+      : t("priority {priority}", { priority: priorityName(task.priority) }),
+    task.blocked_by ? t("waits for {count}", { count: task.blocked_by }) : "",
   ];
   return parts.filter(Boolean).join(", ");
 }

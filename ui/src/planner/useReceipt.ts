@@ -1,4 +1,5 @@
 import { useCallback, useRef } from "react";
+import { t } from "../i18n";
 import { useApp } from "../services/context";
 
 /** Says what was done, with its undo. Undos run one after the other, the newest change first. */
@@ -20,7 +21,7 @@ export function useReceipt(undo: (token: string) => Promise<unknown>) {
       const run = () => {
         last.current = last.current.then(takeBack);
       };
-      toasts.show(text, { label: "Undo", run });
+      toasts.show(text, { label: t("Undo"), run });
     },
     [toasts, plannerNews, undo],
   );

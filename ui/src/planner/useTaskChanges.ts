@@ -1,7 +1,7 @@
 // Changes of tasks, each with a receipt and its undo.
 import { type Task, type TaskPatch, tasksApi } from "../api/tasks";
+import { t } from "../i18n";
 import { useApp } from "../services/context";
-import { count } from "../services/words";
 import { isOpen, statusName } from "./taskWords";
 import { useReceipt } from "./useReceipt";
 
@@ -32,8 +32,11 @@ export function useTaskChanges() {
         for (const task of tasks) written.push(await tasksApi.change(task.id, { status }));
       } finally {
         const [only] = tasks;
-        const said = tasks.length === 1 ? `“${only?.title}”` : count(written.length, "task");
-        const next = written.some((each) => each.next) ? "; the next one is there" : "";
+        const said =
+          tasks.length === 1
+            ? `“${only?.title}”`
+            : t("{count, plural, one {# task} other {# tasks}}", { count: written.length });
+        const next = written.some((each) => each.next) ? `; ${t("the next one is there")}` : "";
         const tokens = written.map(({ undo }) => undo ?? null);
         if (written.length) receipt(`${said}: ${statusName(status).toLowerCase()}${next}`, tokens);
       }
@@ -55,11 +58,16 @@ export function useTaskChanges() {
       attempt(async () => {
         const gone = [];
         for (const task of tasks) gone.push(await tasksApi.remove(task.id));
-        const said = tasks.length === 1 ? `“${tasks[0]?.title}” was` : `${tasks.length} tasks were`;
+        const said =
+          tasks.length === 1
+            ? `“${tasks[0]?.title}” was`
+            : t("{count} tasks were", { count: tasks.length });
         const parts = gone.reduce((sum, { deleted }) => sum + deleted, 0) - tasks.length;
-        const more = parts ? `, with ${count(parts, "sub-task")}` : "";
+        const more = parts
+          ? `, with ${t("{count, plural, one {# sub-task} other {# sub-tasks}}", { count: parts })}`
+          : "";
         receipt(
-          `${said} deleted${more}`,
+          t("{said} deleted{more}", { said, more }),
           gone.map(({ undo }) => undo),
         );
       }),

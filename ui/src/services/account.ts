@@ -3,9 +3,11 @@ import { api, asProblem } from "../api/client";
 import type { Session } from "../api/types";
 import type { Vitals } from "./health";
 import { News } from "./news";
-import { Store } from "./store";
+import { remember, remembered, Store } from "./store";
 
 const SIGNED_IN = "signed in";
+/** Who was signed in here at last: what they write without the server is theirs. */
+const OWNER = "bethink.owner";
 
 export class AccountService {
   readonly session = new Store<Session | null>(null);
@@ -36,11 +38,19 @@ export class AccountService {
     const mine = this.#asked;
     try {
       const session = await api.session();
-      if (mine === this.#asked) this.session.set(session);
+      if (mine !== this.#asked) return;
+      this.session.set(session);
+      remember(OWNER, { id: session.user?.id ?? "" });
     } catch {
       // A server that does not answer is told of elsewhere, and asked again when it does.
     }
   };
+
+  /** Whose page this is; while the server does not say, whose it was at last. */
+  get owner(): string {
+    const session = this.session.get();
+    return session ? (session.user?.id ?? "") : remembered(OWNER, { id: "" }).id;
+  }
 
   /** Sign in, and begin anew at the same address: nothing of somebody else's is left in the page. */
   signIn = async (shown: { key: string } | { name: string; password: string }): Promise<void> => {
@@ -62,6 +72,7 @@ export class AccountService {
       if (asProblem(error).status !== 401) throw error;
     });
     await this.leaving.tell();
+    remember(OWNER, { id: "" });
     location.assign("/");
   };
 }

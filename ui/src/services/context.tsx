@@ -9,6 +9,7 @@ import type { HealthService } from "./health";
 import type { LookService } from "./look";
 import type { News } from "./news";
 import type { Notices } from "./notices";
+import type { Outbox } from "./outbox";
 import type { Router } from "./router";
 import type { SessionsService } from "./sessions";
 import type { Title } from "./title";
@@ -29,6 +30,8 @@ export type Services = {
   /** Tasks, events or schedules have changed. */
   plannerNews: News;
   notices: Notices;
+  /** What is written without the server. */
+  outbox: Outbox;
   toasts: Toasts;
   title: Title;
   keys: KeysService;

@@ -21,7 +21,7 @@ export async function pushState(): Promise<PushState> {
 /** Asks the person, subscribes at the browser's push service, and tells the server. */
 export async function turnPushOn(): Promise<PushState> {
   if ((await Notification.requestPermission()) !== "granted") return pushState();
-  await navigator.serviceWorker.register("/push.js");
+  await navigator.serviceWorker.register("/worker.js");
   const worker = await navigator.serviceWorker.ready;
   const { public_key: key } = await pushApi.read();
   const subscription = await worker.pushManager.subscribe({

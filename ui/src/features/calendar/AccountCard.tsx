@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { type Account, calendarsApi, type Synced } from "../../api/calendars";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Confirm } from "../../kit/Dialog";
 import { Notice } from "../../kit/pieces";
@@ -10,10 +11,10 @@ import { useAttempt } from "./useAttempt";
 type CardProps = { account: Account; onChange: () => Promise<unknown> };
 
 function syncedWords({ received, sent, conflicts }: Synced): string {
-  const clash = conflicts ? `, ${conflicts} in conflict` : "";
+  const clash = conflicts ? `, ${t("{conflicts} in conflict", { conflicts })}` : "";
   return received + sent + conflicts
-    ? `${received} came, ${sent} went${clash}`
-    : "Both sides are the same";
+    ? t("{received} came, {sent} went{clash}", { received, sent, clash })
+    : t("Both sides are the same");
 }
 
 /** An account: how it is, its calendars, what does not work. */
@@ -31,26 +32,30 @@ export function AccountCard({ account, onChange }: CardProps) {
       return null;
     });
   };
-  const synced = account.synced_at ? shortDate(Date.parse(account.synced_at)) : "never";
+  const synced = account.synced_at
+    ? t("Synchronised {date}", { date: shortDate(Date.parse(account.synced_at)) })
+    : t("Never synchronised");
   return (
     <article className="account" aria-label={name}>
       <h3>{name}</h3>
       <p className="small">
-        {user} at {url}. {paused ? "Paused" : `Synchronised ${synced}`}. Goes there:{" "}
-        {sendsWords[account.sends].toLowerCase()}.
+        {t("{user} at {url}", { user, url })}. {paused ? t("Paused") : synced}.{" "}
+        {t("Goes there: {what}", { what: sendsWords[account.sends] })}.
       </p>
       {error && <Notice tone="fault">{error}</Notice>}
       {pending > 0 && (
         <Notice tone="ask">
-          {pending} entries are gone on one side, more than are believed unasked.
+          {t("{pending} entries are gone on one side, more than are believed unasked.", {
+            pending,
+          })}
           <span>
             <Button disabled={busy} onClick={() => sync(true)}>
-              Delete them here, too
+              {t("Delete them here, too")}
             </Button>
           </span>
         </Notice>
       )}
-      <fieldset className="choices inline" aria-label={`Calendars of ${name}`}>
+      <fieldset className="choices inline" aria-label={t("Calendars of {name}", { name })}>
         {calendars.map(({ href, name: calendar, on, read_only: readOnly }) => (
           <label key={href}>
             <input
@@ -60,12 +65,12 @@ export function AccountCard({ account, onChange }: CardProps) {
               onChange={({ target }) => turn(href, target.checked)}
             />
             {calendar}
-            {readOnly && " (read only)"}
+            {readOnly && ` (${t("read only")})`}
           </label>
         ))}
       </fieldset>
       {refused.length > 0 && (
-        <ul className="bad-lines" aria-label="Not taken">
+        <ul className="bad-lines" aria-label={t("Not taken")}>
           {refused.map(({ title, why }) => (
             <li key={`${title} ${why}`}>
               {title}: {why}
@@ -75,7 +80,7 @@ export function AccountCard({ account, onChange }: CardProps) {
       )}
       <div className="actions">
         <Button look="quiet" onClick={() => setAsking(true)}>
-          Remove
+          {t("Remove")}
         </Button>
         <Button
           disabled={busy}
@@ -86,25 +91,25 @@ export function AccountCard({ account, onChange }: CardProps) {
             })
           }
         >
-          {paused ? "Resume" : "Pause"}
+          {paused ? t("Resume") : t("Pause")}
         </Button>
         <Button disabled={busy} onClick={() => sync()}>
-          {busy ? "Synchronising" : "Synchronise now"}
+          {busy ? t("Synchronising") : t("Synchronise now")}
         </Button>
       </div>
       {asking && (
         <Confirm
-          title={`Remove the account “${name}”?`}
-          action="Remove"
+          title={t("Remove the account “{name}”?", { name })}
+          action={t("Remove")}
           onConfirm={() =>
             void attempt(async () => {
               await calendarsApi.removeAccount(id);
-              return `The account “${name}” is removed`;
+              return t("The account “{name}” is removed", { name });
             })
           }
           onClose={() => setAsking(false)}
         >
-          <p>What came from it goes from here; on the server everything stays.</p>
+          <p>{t("What came from it goes from here; on the server everything stays.")}</p>
         </Confirm>
       )}
     </article>

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { calendarsApi, type Sends } from "../../api/calendars";
 import { asProblem } from "../../api/client";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 
@@ -9,9 +10,9 @@ type FormProps = { onDone: () => Promise<unknown>; onClose: () => void };
 const nothing = { url: "", user: "", password: "", sends: "all" as Sends };
 
 export const sendsWords: Record<Sends, string> = {
-  all: "All that is planned here",
-  changes: "Only changes of what came from there",
-  nothing: "Nothing",
+  all: t("All that is planned here"),
+  changes: t("Only changes of what came from there"),
+  nothing: t("Nothing"),
 };
 
 /** Signs in to a calendar server. What fails is told here, and what was typed stays. */
@@ -43,22 +44,22 @@ export function AccountForm({ onDone, onClose }: FormProps) {
     },
   });
   return (
-    <Dialog title="Add an account" onClose={onClose}>
+    <Dialog title={t("Add an account")} onClose={onClose}>
       <form className="body" onSubmit={(event) => void save(event)}>
         <label className="field">
-          Address of the server
+          {t("Address of the server")}
           <input {...field("url")} data-first placeholder="https://" autoComplete="off" />
         </label>
         <label className="field">
-          User
+          {t("User")}
           <input {...field("user")} autoComplete="off" />
         </label>
         <label className="field">
-          Password, many servers want one made for programs
+          {t("Password, many servers want one made for programs")}
           <input {...field("password")} type="password" autoComplete="off" />
         </label>
         <label className="field">
-          What goes there
+          {t("What goes there")}
           <select
             className="input"
             value={form.sends}
@@ -77,9 +78,9 @@ export function AccountForm({ onDone, onClose }: FormProps) {
           </p>
         )}
         <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button look="primary" type="submit" disabled={busy}>
-            {busy ? "Signing in" : "Add"}
+            {busy ? t("Signing in") : t("Add")}
           </Button>
         </div>
       </form>

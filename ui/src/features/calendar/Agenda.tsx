@@ -1,6 +1,7 @@
 // What comes, day by day.
 import { CalendarPlus } from "lucide-react";
 import { type KeyboardEvent, useRef } from "react";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Empty } from "../../kit/pieces";
 import { useListKeys } from "../../kit/useListKeys";
@@ -29,15 +30,19 @@ export function Agenda({ all, day, onOpen, onDay, changes }: ViewProps) {
         <AgendaDay key={each.day} {...each} onOpen={onOpen} />
       ))}
       {days.length === 0 && (
-        <Empty icon={CalendarPlus} title={`Nothing in the next ${AGENDA_DAYS} days`}>
+        <Empty
+          icon={CalendarPlus}
+          title={t("Nothing in the next {AGENDA_DAYS} days", { AGENDA_DAYS })}
+        >
           <p>
-            Write what comes into the field above, for example “Lunch with Ana on Friday at 12:30”
-            or “Choir every Tuesday at 19:00”. You can also tell it in a chat, or import a calendar.
+            {t(
+              "Write what comes into the field above, for example “Lunch with Ana on Friday at 12:30” or “Choir every Tuesday at 19:00”. You can also tell it in a chat, or import a calendar.",
+            )}
           </p>
         </Empty>
       )}
       <Button look="quiet" onClick={() => onDay(addDays(day, AGENDA_DAYS))}>
-        The {AGENDA_DAYS} days after
+        {t("The {AGENDA_DAYS} days after", { AGENDA_DAYS })}
       </Button>
     </div>
   );
@@ -50,7 +55,7 @@ function AgendaDay({ day, events, onOpen }: DayProps) {
   return (
     <section aria-label={plainDay(dateOf(day))}>
       <h2 aria-current={isToday ? "date" : undefined}>
-        {isToday && "Today, "}
+        {isToday && t("Today, ")}
         {plainDay(dateOf(day))}
       </h2>
       <ul>

@@ -1,4 +1,5 @@
 import { CalendarPlus, ChevronLeft, ChevronRight, Settings2 } from "lucide-react";
+import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { Link, Segmented } from "../../kit/pieces";
 import type { Shown } from "../../planner/shown";
@@ -24,10 +25,10 @@ type HeadProps = {
 };
 
 const views: readonly { value: CalendarView; label: string }[] = [
-  { value: "month", label: "Month" },
-  { value: "week", label: "Week" },
-  { value: "day", label: "Day" },
-  { value: "agenda", label: "Agenda" },
+  { value: "month", label: t("Month") },
+  { value: "week", label: t("Week") },
+  { value: "day", label: t("Day") },
+  { value: "agenda", label: t("Agenda") },
 ];
 
 /** What is shown, in words. */
@@ -49,21 +50,26 @@ export function CalendarHead({ view, day, days, onShow, onTurn, onNew }: HeadPro
   return (
     <header className="calendar-head">
       <h1>
-        <span className="visually-hidden">Calendar, </span>
+        <span className="visually-hidden">{t("Calendar,")} </span>
         <span aria-live="polite">{title(view, day, days)}</span>
       </h1>
-      <small className="zone" title="Times are shown by this clock">
+      <small className="zone" title={t("Times are shown by this clock")}>
         {browserZone().replaceAll("_", " ")}
       </small>
       <div className="actions">
-        <Button onClick={() => onShow(view, dayOf(new Date()))}>Today</Button>
-        <IconButton icon={ChevronLeft} label="Earlier" onClick={() => onTurn(-1)} />
-        <IconButton icon={ChevronRight} label="Later" onClick={() => onTurn(1)} />
-        <Segmented label="View" value={view} options={views} onChange={(next) => onShow(next)} />
+        <Button onClick={() => onShow(view, dayOf(new Date()))}>{t("Today")}</Button>
+        <IconButton icon={ChevronLeft} label={t("Earlier")} onClick={() => onTurn(-1)} />
+        <IconButton icon={ChevronRight} label={t("Later")} onClick={() => onTurn(1)} />
+        <Segmented
+          label={t("View")}
+          value={view}
+          options={views}
+          onChange={(next) => onShow(next)}
+        />
         <Button icon={CalendarPlus} className="new-event" onClick={() => onNew(nextHour(day))}>
-          <span>New event</span>
+          <span>{t("New event")}</span>
         </Button>
-        <Link className="icon-button" to="/calendar/settings" aria-label="Other calendars">
+        <Link className="icon-button" to="/calendar/settings" aria-label={t("Other calendars")}>
           <Settings2 size={18} strokeWidth={1.75} aria-hidden />
         </Link>
       </div>

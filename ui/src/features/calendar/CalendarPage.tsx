@@ -1,4 +1,5 @@
 import { useCallback, useState } from "react";
+import { t } from "../../i18n";
 import { PHONE, ProblemNotice, useMedia } from "../../kit/pieces";
 import type { Shown } from "../../planner/shown";
 import { ZoneNote } from "../../planner/ZoneNote";
@@ -84,7 +85,9 @@ export function CalendarPage({ place }: { place: Place }) {
       {events.problem && (
         <ProblemNotice problem={events.problem} onRetry={() => void events.read()} />
       )}
-      {events.more && <p className="quick-note">There are more events than can be shown here.</p>}
+      {events.more && (
+        <p className="quick-note">{t("There are more events than can be shown here.")}</p>
+      )}
       {view === "month" && <MonthView {...given} />}
       {(view === "week" || view === "day") && <HoursView key={view} view={view} {...given} />}
       {view === "agenda" && events.isKnown && <Agenda {...given} />}

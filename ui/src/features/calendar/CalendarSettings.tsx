@@ -1,6 +1,7 @@
 // Other calendars: accounts that are synchronised, files, and feeds that others subscribe to.
 import { ArrowLeft, Download } from "lucide-react";
 import { calendarsApi } from "../../api/calendars";
+import { t } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { Accounts } from "./Accounts";
 import { Feeds } from "./Feeds";
@@ -12,21 +13,23 @@ export function CalendarSettings() {
     <div className="page scroll">
       <div className="page-inner calendars">
         <header className="page-head">
-          <Link className="icon-button" to="/calendar" aria-label="Back to the calendar">
+          <Link className="icon-button" to="/calendar" aria-label={t("Back to the calendar")}>
             <ArrowLeft size={18} aria-hidden />
           </Link>
-          <h1>Other calendars</h1>
+          <h1>{t("Other calendars")}</h1>
         </header>
         <SyncConflicts />
         <Accounts />
         <section>
-          <h2>Files</h2>
-          <p>Events and tasks of a calendar file (.ics) come in; all of yours go out as one.</p>
+          <h2>{t("Files")}</h2>
+          <p>
+            {t("Events and tasks of a calendar file (.ics) come in; all of yours go out as one.")}
+          </p>
           <div className="line">
             <ImportFile />
             <a className="button" href={calendarsApi.exportAddress} download="bethink.ics">
               <Download size={16} aria-hidden />
-              Export all
+              {t("Export all")}
             </a>
           </div>
         </section>

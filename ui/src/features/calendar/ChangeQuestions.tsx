@@ -1,6 +1,7 @@
 // What is asked while an event changes: how much of a series, and what to do about a conflict.
 import { useState } from "react";
 import type { Scope } from "../../api/calendar";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Notice } from "../../kit/pieces";
@@ -10,9 +11,9 @@ import { plainDay, timeWords } from "../../services/days";
 import type { Clash, EventChanges } from "./useEventChanges";
 
 const scopes: readonly { value: Scope; label: string }[] = [
-  { value: "this", label: "This event" },
-  { value: "following", label: "This and following events" },
-  { value: "all", label: "All events" },
+  { value: "this", label: t("This event") },
+  { value: "following", label: t("This and following events") },
+  { value: "all", label: t("All events") },
 ];
 
 export function ChangeQuestions({ changes }: { changes: EventChanges }) {
@@ -42,7 +43,11 @@ function ScopeDialog(props: {
   const [much, setMuch] = useState<Scope>(offered[0]?.value ?? "all");
   return (
     <Dialog
-      title={`${isDelete ? "Delete" : "Change"} the series “${title}”`}
+      title={
+        isDelete
+          ? t("Delete the series “{title}”", { title })
+          : t("Change the series “{title}”", { title })
+      }
       onClose={() => onAnswer(null)}
     >
       <form
@@ -52,7 +57,7 @@ function ScopeDialog(props: {
           onAnswer(much);
         }}
       >
-        <fieldset className="choices" aria-label="How much of it">
+        <fieldset className="choices" aria-label={t("How much of it")}>
           {offered.map(({ value, label }, i) => (
             <label key={value}>
               <input
@@ -67,9 +72,9 @@ function ScopeDialog(props: {
           ))}
         </fieldset>
         <div className="actions">
-          <Button onClick={() => onAnswer(null)}>Cancel</Button>
+          <Button onClick={() => onAnswer(null)}>{t("Cancel")}</Button>
           <Button look={isDelete ? "fault" : "primary"} type="submit">
-            {isDelete ? "Delete" : "Change"}
+            {isDelete ? t("Delete") : t("Change")}
           </Button>
         </div>
       </form>
@@ -85,10 +90,10 @@ type ClashProps = {
 function ClashDialog({ clash, onAnswer }: ClashProps) {
   const { title, conflicts, free } = clash;
   return (
-    <Dialog title="This time is taken" onClose={() => onAnswer(null)}>
+    <Dialog title={t("This time is taken")} onClose={() => onAnswer(null)}>
       <div className="body">
         <Notice tone="ask">
-          <p>“{title}” overlaps:</p>
+          <p>{t("“{title}” overlaps:", { title })}</p>
           <ul className="plain-list">
             {conflicts.map((each) => (
               <li key={each.id}>
@@ -99,7 +104,7 @@ function ClashDialog({ clash, onAnswer }: ClashProps) {
         </Notice>
         {free.length > 0 && (
           <div className="free-times">
-            <p>Free instead:</p>
+            <p>{t("Free instead:")}</p>
             {free.slice(0, 5).map((time) => {
               const begin = new Date(time.start);
               return (
@@ -112,9 +117,9 @@ function ClashDialog({ clash, onAnswer }: ClashProps) {
         )}
         <div className="actions">
           <Button data-first onClick={() => onAnswer(null)}>
-            Cancel
+            {t("Cancel")}
           </Button>
-          <Button onClick={() => onAnswer({ begin: null })}>Keep both</Button>
+          <Button onClick={() => onAnswer({ begin: null })}>{t("Keep both")}</Button>
         </div>
       </div>
     </Dialog>

@@ -1,5 +1,6 @@
 // The place in the hours that the arrows move: a new event begins there.
 import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from "react";
+import { t } from "../../i18n";
 import {
   addDays,
   type Day,
@@ -60,7 +61,10 @@ export function Cursor({ days, cursor, onNew }: CursorProps) {
       style={
         { "--column": column, top: `calc(var(--hour) * ${minutes / 60})` } as React.CSSProperties
       }
-      aria-label={`New event on ${plainDay(at)}, ${timeWords(at)}`}
+      aria-label={t("New event on {plainday}, {timewords}", {
+        plainday: plainDay(at),
+        timewords: timeWords(at),
+      })}
       onClick={() => onNew({ day, minutes })}
     />
   );

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { calendarsApi } from "../../api/calendars";
 import { asProblem } from "../../api/client";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Notice } from "../../kit/pieces";
@@ -30,7 +31,9 @@ export function EventDialog({ given, changes, onClose }: DialogProps) {
     if (isMade) return Boolean(await changes.add(draftOf(form)));
     const patch = changedIn(before, form);
     if (!Object.keys(patch).length) return true;
-    return changes.change(event, patch, (now) => `“${now.title}” is on ${whenWords(shownOf(now))}`);
+    return changes.change(event, patch, (now) =>
+      t("“{title}” is on {when}", { title: now.title, when: whenWords(shownOf(now)) }),
+    );
   };
   const save = async (submitted: FormEvent) => {
     submitted.preventDefault();
@@ -48,10 +51,10 @@ export function EventDialog({ given, changes, onClose }: DialogProps) {
   };
   const there = elsewhere(given);
   return (
-    <Dialog title={isMade ? "New event" : "Event"} className="wide" onClose={onClose}>
+    <Dialog title={isMade ? t("New event") : t("Event")} className="wide" onClose={onClose}>
       <form className="body event-form scroll" onSubmit={(submitted) => void save(submitted)}>
         <label className="field">
-          Title
+          {t("Title")}
           <input
             className="input"
             data-first
@@ -66,7 +69,7 @@ export function EventDialog({ given, changes, onClose }: DialogProps) {
         <RepeatFields form={form} onChange={change} words={event.recurrence_words} />
         <EventFields form={form} onChange={change} />
         {event.conflicts.length > 0 && (
-          <Notice tone="ask">It overlaps another event of that time.</Notice>
+          <Notice tone="ask">{t("It overlaps another event of that time.")}</Notice>
         )}
         {!isMade && (
           <a
@@ -74,10 +77,12 @@ export function EventDialog({ given, changes, onClose }: DialogProps) {
             href={calendarsApi.invitationAddress(event.id)}
             download="invitation.ics"
           >
-            Save as an invitation file
+            {t("Save as an invitation file")}
           </a>
         )}
-        {event.account && <p className="small">Synchronised with {event.account.name}.</p>}
+        {event.account && (
+          <p className="small">{t("Synchronised with {name}.", { name: event.account.name })}</p>
+        )}
         {why && (
           <p className="why" role="alert">
             {why}
@@ -90,12 +95,12 @@ export function EventDialog({ given, changes, onClose }: DialogProps) {
               className="aside"
               onClick={async () => void ((await changes.remove(event)) && onClose())}
             >
-              Delete
+              {t("Delete")}
             </Button>
           )}
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button look="primary" type="submit" disabled={busy}>
-            {isMade ? "Add" : "Save"}
+            {isMade ? t("Add") : t("Save")}
           </Button>
         </div>
       </form>

@@ -1,18 +1,26 @@
+import { t } from "../../i18n";
 import { typeName, typeNames } from "../../planner/eventWords";
 import type { FieldsProps } from "./WhenFields";
 
 const reminderChoices: readonly { minutes: number; label: string }[] = [
-  { minutes: 0, label: "When it begins" },
-  { minutes: 10, label: "10 minutes before" },
-  { minutes: 60, label: "1 hour before" },
-  { minutes: 1440, label: "1 day before" },
+  { minutes: 0, label: t("When it begins") },
+  { minutes: 10, label: before(10) },
+  { minutes: 60, label: before(60) },
+  { minutes: 1440, label: before(1440) },
 ];
 
 function reminderWords(minutes: number): string {
   const known = reminderChoices.find((each) => each.minutes === minutes);
   if (known) return known.label;
-  if (minutes % 1440 === 0) return `${minutes / 1440} days before`;
-  return minutes % 60 === 0 ? `${minutes / 60} hours before` : `${minutes} minutes before`;
+  return before(minutes);
+}
+
+function before(minutes: number): string {
+  if (minutes % 1440 === 0)
+    return t("{count, plural, one {# day} other {# days}} before", { count: minutes / 1440 });
+  return minutes % 60 === 0
+    ? t("{count, plural, one {# hour} other {# hours}} before", { count: minutes / 60 })
+    : t("{count, plural, one {# minute} other {# minutes}} before", { count: minutes });
 }
 
 /** Where, with whom, what to be reminded of. */
@@ -26,7 +34,7 @@ export function EventFields({ form, onChange }: FieldsProps) {
     <>
       <div className="line">
         <label className="field wide">
-          Place
+          {t("Place")}
           <input
             className="input"
             value={location}
@@ -34,7 +42,7 @@ export function EventFields({ form, onChange }: FieldsProps) {
           />
         </label>
         <label className="field">
-          Kind
+          {t("Kind")}
           <select
             className="input"
             value={type}
@@ -49,7 +57,7 @@ export function EventFields({ form, onChange }: FieldsProps) {
         </label>
       </div>
       <label className="field">
-        With, names or addresses with commas between them
+        {t("With, names or addresses with commas between them")}
         <input
           className="input"
           value={attendees}
@@ -57,7 +65,7 @@ export function EventFields({ form, onChange }: FieldsProps) {
         />
       </label>
       <fieldset className="choices inline">
-        <legend>Remind me</legend>
+        <legend>{t("Remind me")}</legend>
         {offered.map((minutes) => (
           <label key={minutes}>
             <input
@@ -70,7 +78,7 @@ export function EventFields({ form, onChange }: FieldsProps) {
         ))}
       </fieldset>
       <label className="field">
-        Notes
+        {t("Notes")}
         <textarea
           className="input"
           rows={3}

@@ -1,6 +1,7 @@
 import { Copy, Plus } from "lucide-react";
 import { useState } from "react";
 import { calendarsApi } from "../../api/calendars";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Confirm } from "../../kit/Dialog";
 import { Notice, ProblemNotice } from "../../kit/pieces";
@@ -23,54 +24,60 @@ export function Feeds() {
       return null;
     });
   const copy = () =>
-    void navigator.clipboard.writeText(made).then(() => toasts.show("Copied"), toasts.fault);
+    void navigator.clipboard.writeText(made).then(() => toasts.show(t("Copied")), toasts.fault);
   return (
     <section>
-      <h2>Feeds</h2>
-      <p>A private address that other calendars subscribe to, to show what is planned here.</p>
+      <h2>{t("Feeds")}</h2>
+      <p>
+        {t("A private address that other calendars subscribe to, to show what is planned here.")}
+      </p>
       {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
       {made && (
         <Notice tone="ask">
-          <strong>The address, shown this once:</strong>
+          <strong>{t("The address, shown this once:")}</strong>
           <code className="feed">{made}</code>
           <span>
             <Button icon={Copy} onClick={copy}>
-              Copy
+              {t("Copy")}
             </Button>
           </span>
         </Notice>
       )}
-      <ul className="plain-list" aria-label="Feeds">
+      <ul className="plain-list" aria-label={t("Feeds")}>
         {value?.items.map((feed) => (
           <li key={feed.id} className="calendar-line">
             <span>{feed.name}</span>
             <small>
-              made {shortDate(Date.parse(feed.created_at))},{" "}
-              {feed.used_at ? `read ${shortDate(Date.parse(feed.used_at))}` : "never read"}
+              {t("made {date}", { date: shortDate(Date.parse(feed.created_at)) })},{" "}
+              {feed.used_at
+                ? t("read {date}", { date: shortDate(Date.parse(feed.used_at)) })
+                : t("never read")}
             </small>
             <Button look="quiet" onClick={() => setGone(feed.id)}>
-              Revoke
+              {t("Revoke")}
             </Button>
           </li>
         ))}
       </ul>
       <Button icon={Plus} disabled={busy} onClick={add}>
-        New feed
+        {t("New feed")}
       </Button>
       {gone && (
         <Confirm
-          title="Revoke the feed?"
-          action="Revoke"
+          title={t("Revoke the feed?")}
+          action={t("Revoke")}
           onConfirm={() =>
             void attempt(async () => {
               await calendarsApi.removeFeed(gone);
               setMade("");
-              return "The feed is revoked";
+              return t("The feed is revoked");
             })
           }
           onClose={() => setGone(null)}
         >
-          <p>Calendars that subscribe to it are told nothing any more. This cannot be undone.</p>
+          <p>
+            {t("Calendars that subscribe to it are told nothing any more. This cannot be undone.")}
+          </p>
         </Confirm>
       )}
     </section>

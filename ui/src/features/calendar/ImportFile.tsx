@@ -1,9 +1,9 @@
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { calendarsApi, type Imported } from "../../api/calendars";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
-import { count } from "../../services/words";
 import { useAttempt } from "./useAttempt";
 
 const nothing = async () => undefined;
@@ -23,14 +23,14 @@ export function ImportFile() {
   return (
     <>
       <Button icon={Upload} disabled={busy} onClick={() => field.current?.click()}>
-        {busy ? "Reading the file" : "Import a file"}
+        {busy ? t("Reading the file") : t("Import a file")}
       </Button>
       <input
         ref={field}
         type="file"
         hidden
         accept=".ics,text/calendar"
-        aria-label="Calendar file"
+        aria-label={t("Calendar file")}
         onChange={({ target }) => {
           const [chosen] = target.files ?? [];
           if (chosen) take(chosen, false);
@@ -38,17 +38,17 @@ export function ImportFile() {
         }}
       />
       {done && file && (
-        <Dialog title={`Imported ${file.name}`} onClose={() => setDone(null)}>
+        <Dialog title={t("Imported {name}", { name: file.name })} onClose={() => setDone(null)}>
           <div className="body scroll">
             <Report done={done} />
             <div className="actions">
               {done.kept > 0 && (
                 <Button disabled={busy} onClick={() => take(file, true)}>
-                  Replace those {done.kept}
+                  {t("Replace those {kept}", { kept: done.kept })}
                 </Button>
               )}
               <Button look="primary" onClick={() => setDone(null)}>
-                Close
+                {t("Close")}
               </Button>
             </div>
           </div>
@@ -62,13 +62,18 @@ function Report({ done }: { done: Imported }) {
   return (
     <>
       <p>
-        {count(done.new, "new entry", "new entries")}, {done.changed} changed, {done.known} here
-        already.
+        {t("{count}, {changed} changed, {known} here already.", {
+          count: t("{count, plural, one {# new entry} other {# new entries}}", { count: done.new }),
+          changed: done.changed,
+          known: done.known,
+        })}
       </p>
-      {done.kept > 0 && <p>{done.kept} are different here, and were left as they are.</p>}
+      {done.kept > 0 && (
+        <p>{t("{kept} are different here, and were left as they are.", { kept: done.kept })}</p>
+      )}
       {done.refused_count > 0 && (
         <>
-          <p>{done.refused_count} could not be taken:</p>
+          <p>{t("{refused_count} could not be taken:", { refused_count: done.refused_count })}</p>
           <ul className="bad-lines">
             {done.refused.map(({ title, why }) => (
               <li key={`${title} ${why}`}>
@@ -79,7 +84,7 @@ function Report({ done }: { done: Imported }) {
         </>
       )}
       {done.problems.length > 0 && (
-        <ul className="bad-lines" aria-label="Problems of the file">
+        <ul className="bad-lines" aria-label={t("Problems of the file")}>
           {done.problems.map((problem) => (
             <li key={problem}>{problem}</li>
           ))}

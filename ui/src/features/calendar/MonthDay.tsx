@@ -1,6 +1,6 @@
+import { t } from "../../i18n";
 import type { Shown } from "../../planner/shown";
 import { type Day, dateOf, dayOf, plainDay } from "../../services/days";
-import { count } from "../../services/words";
 import { EventButton } from "./EventButton";
 import { thought } from "./moves";
 
@@ -29,7 +29,9 @@ export function MonthDay(props: DayProps) {
   const fits = lanes.length <= room;
   const visible = fits ? lanes : lanes.slice(0, Math.max(0, room - 1));
   const hidden = events.length - visible.filter((one) => one !== null).length;
-  const many = events.length ? count(events.length, "event") : "no events";
+  const many = events.length
+    ? t("{count, plural, one {# event} other {# events}}", { count: events.length })
+    : t("no events");
   return (
     // biome-ignore lint/a11y/useSemanticElements: a table's cells do not take keys
     // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys
@@ -75,7 +77,10 @@ export function MonthDay(props: DayProps) {
           }}
         >
           +{hidden}
-          <span className="visually-hidden"> more on {plainDay(at)}</span>
+          <span className="visually-hidden">
+            {" "}
+            {t("more on {plainday}", { plainday: plainDay(at) })}
+          </span>
         </button>
       )}
     </div>

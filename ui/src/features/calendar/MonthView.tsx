@@ -1,5 +1,6 @@
 // A month in weeks. The arrows go from day to day; events are carried to other days.
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { t } from "../../i18n";
 import { useDrag } from "../../kit/useDrag";
 import type { Shown } from "../../planner/shown";
 import {
@@ -94,7 +95,7 @@ export function MonthView({ all, day, first, onDay, onOpen, onNew, onMore, chang
       ref={grid}
       className="month"
       role="grid"
-      aria-label="Month"
+      aria-label={t("Month")}
       tabIndex={-1}
       onKeyDown={press}
       {...drag}

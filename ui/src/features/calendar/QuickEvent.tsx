@@ -1,5 +1,6 @@
 import { useCallback, useRef } from "react";
 import { calendarApi } from "../../api/calendar";
+import { t } from "../../i18n";
 import { QuickAdd, type Understood } from "../../kit/QuickAdd";
 import { dayOf } from "../../services/days";
 import { useKey } from "../../services/useKey";
@@ -28,11 +29,14 @@ export function QuickEvent({ onAdd, onDay }: QuickProps) {
   };
   return (
     <QuickAdd
-      label="New event in words"
-      placeholder="New event, for example: Lunch with Ana on Friday at 12:30"
-      hint="The arrow keys go through the days, Enter begins an event there, Alt and the arrows move one."
+      label={t("New event in words")}
+      placeholder={t("New event, for example: Lunch with Ana on Friday at 12:30")}
+      hint={t(
+        "The arrow keys go through the days, Enter begins an event there, Alt and the arrows move one.",
+      )}
       understand={understand}
       onAdd={add}
+      later={(words) => ({ path: "/calendar/events", body: { words } })}
       field={field}
     />
   );

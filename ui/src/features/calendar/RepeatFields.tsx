@@ -1,3 +1,4 @@
+import { t } from "../../i18n";
 import { choicesFor, type Plain } from "./recurrence";
 import type { FieldsProps } from "./WhenFields";
 
@@ -14,7 +15,7 @@ export function RepeatFields({ form, onChange, words }: RepeatProps) {
   return (
     <div className="line">
       <label className="field">
-        Repeats
+        {t("Repeats")}
         <select
           className="input"
           value={repeat.every}
@@ -25,15 +26,15 @@ export function RepeatFields({ form, onChange, words }: RepeatProps) {
               {label}
             </option>
           ))}
-          <option value="own">{(repeat.own && words) || "In my own words"}</option>
+          <option value="own">{(repeat.own && words) || t("In my own words")}</option>
         </select>
       </label>
       {repeat.every === "own" && (
         <label className="field">
-          How it repeats
+          {t("How it repeats")}
           <input
             className="input"
-            placeholder="every last Thursday"
+            placeholder={t("every last Thursday")}
             value={repeat.own}
             onChange={({ target }) => change({ own: target.value })}
           />
@@ -41,21 +42,21 @@ export function RepeatFields({ form, onChange, words }: RepeatProps) {
       )}
       {isPlain && (
         <label className="field">
-          Until
+          {t("Until")}
           <select
             className="input"
             value={repeat.ends}
             onChange={({ target }) => change({ ends: target.value as typeof repeat.ends })}
           >
-            <option value="never">For ever</option>
-            <option value="until">A day</option>
-            <option value="count">So many times</option>
+            <option value="never">{t("For ever")}</option>
+            <option value="until">{t("A day")}</option>
+            <option value="count">{t("So many times")}</option>
           </select>
         </label>
       )}
       {isPlain && repeat.ends === "until" && (
         <label className="field">
-          Last day
+          {t("Last day")}
           <input
             type="date"
             className="input"
@@ -67,7 +68,7 @@ export function RepeatFields({ form, onChange, words }: RepeatProps) {
       )}
       {isPlain && repeat.ends === "count" && (
         <label className="field">
-          Times
+          {t("Times")}
           <input
             type="number"
             className="input"

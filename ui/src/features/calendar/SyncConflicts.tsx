@@ -1,4 +1,5 @@
 import { calendarsApi, type Keep, type SyncConflict } from "../../api/calendars";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { useRead } from "../../services/useRead";
 import { useAttempt } from "./useAttempt";
@@ -11,28 +12,32 @@ export function SyncConflicts() {
   const settle = (conflict: SyncConflict, keep: Keep) =>
     void attempt(async () => {
       await calendarsApi.settle(conflict.id, keep);
-      return `“${conflict.title}” is settled`;
+      return t("“{title}” is settled", { title: conflict.title });
     });
   return (
-    <section aria-label="Conflicts">
-      <h2>Changed on both sides</h2>
+    <section aria-label={t("Conflicts")}>
+      <h2>{t("Changed on both sides")}</h2>
       {value.items.map((conflict) => (
         <article key={conflict.id} className="account" aria-label={conflict.title}>
           <h3>{conflict.title}</h3>
-          <p className="small">Here and at {conflict.account_name}. Which one stays?</p>
+          <p className="small">
+            {t("Here and at {account_name}. Which one stays?", {
+              account_name: conflict.account_name,
+            })}
+          </p>
           <div className="versions">
-            <Version label="Here" text={conflict.here} />
+            <Version label={t("Here")} text={conflict.here} />
             <Version label={conflict.account_name} text={conflict.there} />
           </div>
           <div className="actions">
             <Button disabled={busy} onClick={() => settle(conflict, "here")}>
-              Keep this one
+              {t("Keep this one")}
             </Button>
             <Button disabled={busy} onClick={() => settle(conflict, "there")}>
-              Take theirs
+              {t("Take theirs")}
             </Button>
             <Button disabled={busy} onClick={() => settle(conflict, "both")}>
-              Keep both
+              {t("Keep both")}
             </Button>
           </div>
         </article>
@@ -42,14 +47,14 @@ export function SyncConflicts() {
 }
 
 const NAMES: Record<string, string> = {
-  SUMMARY: "Title",
-  DTSTART: "Begins",
-  DTEND: "Ends",
-  DUE: "Due",
-  LOCATION: "Place",
-  DESCRIPTION: "Notes",
-  RRULE: "Repeats",
-  STATUS: "State",
+  SUMMARY: t("Title"),
+  DTSTART: t("Begins"),
+  DTEND: t("Ends"),
+  DUE: t("Due"),
+  LOCATION: t("Place"),
+  DESCRIPTION: t("Notes"),
+  RRULE: t("Repeats"),
+  STATUS: t("State"),
 };
 
 /** The lines of a calendar file that people read. */
@@ -80,7 +85,7 @@ function Version({ label, text }: { label: string; text: string | null }) {
           ))}
         </dl>
       ) : (
-        <p className="small">Deleted</p>
+        <p className="small">{t("Deleted")}</p>
       )}
     </div>
   );

@@ -1,4 +1,5 @@
 import { useId, useState } from "react";
+import { t } from "../../i18n";
 import { browserZone } from "../../services/days";
 import { type EventForm, startsAt } from "./eventForm";
 
@@ -12,18 +13,18 @@ export function WhenFields({ form, onChange }: FieldsProps) {
   const { allDay, startDay, startTime, endDay, endTime, zone } = form;
   const [isZoned, setZoned] = useState(zone !== browserZone());
   return (
-    <fieldset className="when-fields" aria-label="When">
+    <fieldset className="when-fields" aria-label={t("When")}>
       <label className="check">
         <input
           type="checkbox"
           checked={allDay}
           onChange={({ target }) => onChange({ allDay: target.checked })}
         />
-        All day
+        {t("All day")}
       </label>
       <div className="line">
         <label className="field">
-          From
+          {t("From")}
           <input
             type="date"
             className="input"
@@ -34,7 +35,8 @@ export function WhenFields({ form, onChange }: FieldsProps) {
         </label>
         {!allDay && (
           <label className="field">
-            <span className="visually-hidden">Beginning, </span>time
+            <span className="visually-hidden">{t("Beginning,")} </span>
+            {t("time")}
             <input
               type="time"
               className="input"
@@ -45,7 +47,7 @@ export function WhenFields({ form, onChange }: FieldsProps) {
           </label>
         )}
         <label className="field">
-          {allDay ? "To, included" : "To"}
+          {allDay ? t("To, included") : t("To")}
           <input
             type="date"
             className="input"
@@ -56,7 +58,8 @@ export function WhenFields({ form, onChange }: FieldsProps) {
         </label>
         {!allDay && (
           <label className="field">
-            <span className="visually-hidden">End, </span>time
+            <span className="visually-hidden">{t("End,")} </span>
+            {t("time")}
             <input
               type="time"
               className="input"
@@ -72,7 +75,9 @@ export function WhenFields({ form, onChange }: FieldsProps) {
           <ZoneField zone={zone} onChange={(next) => onChange({ zone: next })} />
         ) : (
           <button type="button" className="link" onClick={() => setZoned(true)}>
-            Times by the clock in {zone.replaceAll("_", " ")}. Another time zone?
+            {t("Times by the clock in {zone}. Another time zone?", {
+              zone: zone.replaceAll("_", " "),
+            })}
           </button>
         ))}
     </fieldset>
@@ -83,7 +88,7 @@ function ZoneField({ zone, onChange }: { zone: string; onChange: (zone: string) 
   const list = useId();
   return (
     <label className="field">
-      Time zone
+      {t("Time zone")}
       <input
         className="input"
         list={list}

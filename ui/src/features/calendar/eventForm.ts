@@ -1,5 +1,6 @@
 // What the form of an event holds, and what is sent of it. Pure.
 import type { Attendee, Event, EventDraft } from "../../api/calendar";
+import { t } from "../../i18n";
 import type { Shown } from "../../planner/shown";
 import {
   addDays,
@@ -86,13 +87,13 @@ export function startsAt(form: EventForm, startDay: Day, startTime: string): Eve
 
 /** What is wrong with it, in a sentence; "" if nothing is. */
 export function faultIn(form: EventForm): string {
-  if (!form.title.trim()) return "Give it a title.";
-  if (!form.startDay || !form.endDay) return "Say on which days it is.";
-  if (form.allDay) return form.endDay < form.startDay ? "It ends before it begins." : "";
-  if (!form.startTime || !form.endTime) return "Say at what time it is.";
+  if (!form.title.trim()) return t("Give it a title.");
+  if (!form.startDay || !form.endDay) return t("Say on which days it is.");
+  if (form.allDay) return form.endDay < form.startDay ? t("It ends before it begins.") : "";
+  if (!form.startTime || !form.endTime) return t("Say at what time it is.");
   const lasts = minutesFrom(form.endDay, form.endTime) - minutesFrom(form.startDay, form.startTime);
-  if (lasts <= 0) return "It ends before it begins.";
-  return form.repeat.every === "own" && !form.repeat.own.trim() ? "Say how it repeats." : "";
+  if (lasts <= 0) return t("It ends before it begins.");
+  return form.repeat.every === "own" && !form.repeat.own.trim() ? t("Say how it repeats.") : "";
 }
 
 export function draftOf(form: EventForm): EventDraft {

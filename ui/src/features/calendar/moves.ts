@@ -1,5 +1,6 @@
 // An event at another time. Pure.
 import type { Event } from "../../api/calendar";
+import { t } from "../../i18n";
 import { type Shown, shownOf } from "../../planner/shown";
 import { dayOf, rfc3339, shifted } from "../../services/days";
 import { STEP_MINUTES } from "./layout";
@@ -67,7 +68,7 @@ export function thought(begin: Date, end: Date, allDay: boolean): Shown {
     ...timesOf(begin, end, allDay),
     id: "new",
     event: "new",
-    title: "New event",
+    title: t("New event"),
     all_day: allDay,
     description: "",
     location: "",

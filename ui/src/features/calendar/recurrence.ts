@@ -1,4 +1,5 @@
 // Rules of recurrence as plain choices. Pure; whatever is no plain choice stays as it is written.
+import { t } from "../../i18n";
 import { type Day, dateOf } from "../../services/days";
 
 export type Plain =
@@ -20,8 +21,15 @@ export type Repeat = {
 };
 
 const DAYS = ["SU", "MO", "TU", "WE", "TH", "FR", "SA"];
-const DAY_NAMES = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const NTH = ["first", "second", "third", "fourth"];
+const DAY_NAMES = [
+  t("Sunday"),
+  t("Monday"),
+  t("Tuesday"),
+  t("Wednesday"),
+  t("Thursday"),
+  t("Friday"),
+  t("Saturday"),
+];
 
 /** Which of its weekday in the month a day is: 1 to 4, or -1 for the last. */
 function nthOf(day: Day): number {
@@ -30,7 +38,7 @@ function nthOf(day: Day): number {
 }
 
 const code = (day: Day) => DAYS[dateOf(day).getDay()] ?? "MO";
-const name = (day: Day) => DAY_NAMES[dateOf(day).getDay()] ?? "Monday";
+const name = (day: Day) => DAY_NAMES[dateOf(day).getDay()] ?? t("Monday");
 
 const rules: Record<Exclude<Plain, "none">, (day: Day) => string> = {
   daily: () => "FREQ=DAILY",
@@ -46,14 +54,20 @@ const rules: Record<Exclude<Plain, "none">, (day: Day) => string> = {
 export function choicesFor(day: Day): readonly { value: Plain; label: string }[] {
   const nth = nthOf(day);
   return [
-    { value: "none", label: "Does not repeat" },
-    { value: "daily", label: "Every day" },
-    { value: "weekdays", label: "Every weekday" },
-    { value: "weekly", label: `Every ${name(day)}` },
-    { value: "fortnightly", label: `Every other ${name(day)}` },
-    { value: "monthly", label: `Every month on day ${Number(day.slice(8))}` },
-    { value: "nth", label: `Every ${nth < 0 ? "last" : NTH[nth - 1]} ${name(day)} of the month` },
-    { value: "yearly", label: "Every year" },
+    { value: "none", label: t("Does not repeat") },
+    { value: "daily", label: t("Every day") },
+    { value: "weekdays", label: t("Every weekday") },
+    { value: "weekly", label: t("Every {name}", { name: name(day) }) },
+    { value: "fortnightly", label: t("Every other {name}", { name: name(day) }) },
+    { value: "monthly", label: t("Every month on day {number}", { number: Number(day.slice(8)) }) },
+    {
+      value: "nth",
+      label: t(
+        "Every {nth, select, 1 {first} 2 {second} 3 {third} 4 {fourth} other {last}} {name} of the month",
+        { nth, name: name(day) },
+      ),
+    },
+    { value: "yearly", label: t("Every year") },
   ];
 }
 

@@ -8,6 +8,7 @@ import {
   type Scope,
 } from "../../api/calendar";
 import { asProblem } from "../../api/client";
+import { t } from "../../i18n";
 import { useQuestion } from "../../kit/useQuestion";
 import { whenWords } from "../../planner/eventWords";
 import { type Shown, shownOf } from "../../planner/shown";
@@ -107,7 +108,9 @@ export function useEventChanges(replace: Events["replace"]) {
   const place = async (from: Shown, to: Shown) => {
     try {
       const times = timesOf(to.begin, to.end, to.event.all_day);
-      await change(from.event, times, (now) => `“${now.title}” is on ${whenWords(shownOf(now))}`);
+      await change(from.event, times, (now) =>
+        t("“{title}” is on {when}", { title: now.title, when: whenWords(shownOf(now)) }),
+      );
     } catch (error) {
       toasts.fault(error);
     }

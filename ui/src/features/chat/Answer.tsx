@@ -1,5 +1,6 @@
 import { BlockView, Thinking } from "../../answer/BlockView";
 import { answerText, type Block, blocksOf, claimName, withMarks } from "../../answer/parts";
+import { t } from "../../i18n";
 import { Notice } from "../../kit/pieces";
 import type { Run } from "../../run/reduce";
 import type { Session } from "../../run/session";
@@ -28,7 +29,7 @@ function Unbacked({ claims }: { claims: Run["unbacked"] }) {
   if (!claims.length) return null;
   return (
     <Notice tone="ask">
-      <strong>The answer claims something that was not done</strong>
+      <strong>{t("The answer claims something that was not done")}</strong>
       {claims.map(({ text, claim }) => (
         <span key={text}>
           “{text}” {claimName(claim)}.
@@ -62,7 +63,7 @@ export function Answer(props: AnswerProps) {
       ))}
       {running && <Thinking run={run} />}
       {!running && <Unbacked claims={run.unbacked} />}
-      {!running && <Ending turn={turn} session={session} busy={busy} />}
+      {!running && <Ending turn={turn} session={session} busy={busy} last={props.last} />}
       {!running && <AnswerFoot {...props} text={text} />}
     </article>
   );

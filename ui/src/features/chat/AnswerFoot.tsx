@@ -1,5 +1,6 @@
 import { Copy, CornerDownRight, RefreshCw } from "lucide-react";
 import { useCopy } from "../../answer/useCopy";
+import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { messageOf } from "../../run/past";
 import { endingOf } from "../../run/sent";
@@ -42,7 +43,7 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
         <IconButton
           icon={CornerDownRight}
           size={15}
-          label="Continue from here"
+          label={t("Continue from here")}
           disabled={busy}
           onClick={() => {
             session.goOn(turn);
@@ -54,7 +55,7 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
         <IconButton
           icon={RefreshCw}
           size={15}
-          label="Regenerate answer"
+          label={t("Regenerate answer")}
           disabled={busy}
           onClick={() => {
             void session.regenerate(turn);
@@ -67,8 +68,8 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
         <IconButton
           icon={Copy}
           size={15}
-          label="Copy answer"
-          onClick={() => copy(text, "Answer copied")}
+          label={t("Copy answer")}
+          onClick={() => copy(text, t("Answer copied"))}
         />
       )}
     </footer>

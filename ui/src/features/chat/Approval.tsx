@@ -1,9 +1,11 @@
-import { CircleHelp } from "lucide-react";
-import { useId, useRef, useState } from "react";
+import { CircleHelp, TriangleAlert } from "lucide-react";
+import { useEffect, useId, useRef, useState } from "react";
 import { Arguments } from "../../answer/Arguments";
+import { LazyMarkdown } from "../../answer/LazyMarkdown";
 import { entriesOf, pretty, titleOfTool } from "../../answer/parts";
 import { api, asProblem } from "../../api/client";
 import type { Decision, Rule } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
@@ -45,8 +47,12 @@ function useDeciding({ tool, run, session }: ApprovalProps) {
       if (!decision.always) return;
       const never = decision.decision === "reject";
       const undo = () => void api.setRule(tool.name, before).catch(toasts.fault);
-      toasts.show(`${tool.name} ${never ? "is never used" : "runs without asking"} from now on.`, {
-        label: "Undo",
+      const { name } = tool;
+      const said = never
+        ? t("{name} is never used from now on.", { name })
+        : t("{name} runs without asking from now on.", { name });
+      toasts.show(said, {
+        label: t("Undo"),
         run: undo,
       });
     } catch (error) {
@@ -65,16 +71,29 @@ export function Approval(props: ApprovalProps) {
   const [editing, setEditing] = useState(false);
   const { card, busy, fault, decide } = useDeciding(props);
   const { server, label } = titleOfTool(tool);
+  useEffect(() => {
+    // What is opened below what is read stays in view, its buttons too.
+    if (editing) card.current?.querySelector(".actions")?.scrollIntoView({ block: "nearest" });
+  }, [editing, card]);
   const choose = (decision: Decision["decision"], always = false) =>
     void decide(always ? { decision, always } : { decision });
   return (
-    <section ref={card} className="approval" aria-labelledby={heading} aria-busy={busy}>
+    <section
+      ref={card}
+      className={`approval ${tool.final ? "final" : ""}`}
+      aria-labelledby={heading}
+      aria-busy={busy}
+    >
       <h2 id={heading} tabIndex={-1}>
-        <CircleHelp size={16} aria-hidden />
+        {tool.final ? (
+          <TriangleAlert size={16} aria-hidden />
+        ) : (
+          <CircleHelp size={16} aria-hidden />
+        )}
         {server && <span className="server">{server}</span>}
         <span>{label}</span>
       </h2>
-      {tool.reason && <p>{tool.reason}</p>}
+      {tool.reason && <LazyMarkdown text={tool.reason} />}
       {editing ? (
         <EditArguments
           text={tool.arguments}
@@ -91,33 +110,32 @@ export function Approval(props: ApprovalProps) {
           {!tool.final && (
             <span className="for-always">
               <Button disabled={busy} onClick={() => choose("approve", true)}>
-                Always allow this tool
+                {t("Always allow this tool")}
               </Button>
               <Button
                 look="quiet"
                 disabled={busy}
-                aria-label="Never allow this tool"
+                aria-label={t("Never allow this tool")}
                 onClick={() => choose("reject", true)}
               >
-                {" "}
-                Never allow{" "}
+                {t("Never allow")}
               </Button>
             </span>
           )}
           <Button disabled={busy} onClick={() => choose("reject")}>
-            Reject
+            {t("Reject")}
           </Button>
           {Boolean(entriesOf(tool.arguments)?.length) && (
             <Button disabled={busy} onClick={() => setEditing(true)}>
-              Edit
+              {t("Edit")}
             </Button>
           )}
           <Button
-            look={tool.final ? "fault" : "primary"}
+            look={tool.final ? "danger" : "primary"}
             disabled={busy}
             onClick={() => choose("approve")}
           >
-            Approve
+            {t("Approve")}
           </Button>
         </div>
       )}
@@ -132,7 +150,7 @@ function Exactly({ tool }: { tool: ToolPart }) {
     <div className="exactly">
       <Arguments text={tool.arguments} tool={tool.name} />
       <details className="raw">
-        <summary>As JSON</summary>
+        <summary>{t("As JSON")}</summary>
         <pre>{`${tool.name}\n${pretty(tool.arguments)}`}</pre>
       </details>
     </div>

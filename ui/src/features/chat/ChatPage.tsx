@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { prepareMarkdown } from "../../answer/LazyMarkdown";
 import { answerText } from "../../answer/parts";
 import { useCopy } from "../../answer/useCopy";
+import { t } from "../../i18n";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useFileDrop } from "../../kit/useFileDrop";
 import type { Session } from "../../run/session";
@@ -27,13 +28,13 @@ type ChatPageProps = {
 /** What somebody who does not see the page hears: stages, not every word. */
 function spoken({ running, link, turns }: SessionView): string {
   const run = turns.at(-1)?.run;
-  if (link === "reconnecting") return "Connection lost. Reconnecting.";
+  if (link === "reconnecting") return t("Connection lost. Reconnecting.");
   if (running) {
     const tool = run?.parts.findLast((part) => part.type === "tool" && part.state === "running");
-    return tool?.type === "tool" ? tool.label : "Answering";
+    return tool?.type === "tool" ? tool.label : t("Answering");
   }
-  if (run?.end === "awaiting_approval") return "Waiting for your decision.";
-  return run?.end ? "The answer is complete." : "";
+  if (run?.end === "awaiting_approval") return t("Waiting for your decision.");
+  return run?.end ? t("The answer is complete.") : "";
 }
 
 export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
@@ -49,7 +50,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
   useKey("stop", () => view.running && session.stop().catch(toasts.fault));
   useKey("copy-answer", () => {
     const last = view.turns.findLast((turn) => answerText(turn.run));
-    if (last) copy(answerText(last.run), "Answer copied");
+    if (last) copy(answerText(last.run), t("Answer copied"));
   });
   useEffect(prepareMarkdown, []);
   const frame = (content: ReactNode) => (
@@ -62,7 +63,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
       {over && (
         <p className="drop-here">
           <Paperclip size={20} aria-hidden />
-          Drop files here to attach them
+          {t("Drop files here to attach them")}
         </p>
       )}
     </div>
@@ -80,7 +81,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
     <>
       {view.status === "loading" && (
         <div className="column stream">
-          <Skeleton lines={7} label="Loading the conversation" />
+          <Skeleton lines={7} label={t("Loading the conversation")} />
         </div>
       )}
       {empty && <Welcome temporary={temporary} onChoose={(text) => composer.current?.put(text)} />}

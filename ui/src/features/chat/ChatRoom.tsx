@@ -1,5 +1,6 @@
 // The room of conversations: the list, the one that is open, and what its answers were made of.
 import { useEffect, useState } from "react";
+import { t } from "../../i18n";
 import { Dialog } from "../../kit/Dialog";
 import { NARROW, PHONE, useMedia } from "../../kit/pieces";
 import { useApp } from "../../services/context";
@@ -8,6 +9,8 @@ import { useReturn } from "../../services/useReturn";
 import { ChatPage } from "./ChatPage";
 import { ContextPanel } from "./ContextPanel";
 import { ConversationNav } from "./list/ConversationNav";
+import { useSeen } from "./useSeen";
+import { useTabTitle } from "./useTabTitle";
 
 type ChatRoomProps = {
   conversation: string | null;
@@ -25,13 +28,24 @@ export function ChatRoom({ conversation, temporary, at }: ChatRoomProps) {
   useReturn(session.look);
   useEffect(() => void session.look(), [session]);
   const { panel: wanted } = useStore(look.store);
-  const empty = useStore(session.store).turns.length === 0;
+  const view = useStore(session.store);
+  useSeen(view);
+  useTabTitle(view);
+  const empty = view.turns.length === 0;
+  const run = view.turns.at(-1)?.run;
+  const tells = Boolean(run?.recalled.length || run?.changed.length);
+  // Somebody who asks for it sees it, also where it has nothing to say.
+  const [asked, setAsked] = useState(false);
   const phone = useMedia(PHONE);
   const narrow = useMedia(NARROW);
   const [sheet, setSheet] = useState<"list" | "panel" | null>(null);
   const close = () => setSheet(null);
-  const panel = wanted && !narrow && !empty;
-  const togglePanel = () => (narrow ? setSheet("panel") : look.choose({ panel: !wanted }));
+  const panel = !narrow && !empty && (asked || (wanted && tells));
+  const togglePanel = () => {
+    if (narrow) return setSheet("panel");
+    setAsked(!panel);
+    if (panel === wanted) look.choose({ panel: !wanted });
+  };
   return (
     <>
       {!phone && <ConversationNav current={conversation} />}
@@ -45,7 +59,7 @@ export function ChatRoom({ conversation, temporary, at }: ChatRoomProps) {
       />
       {panel && <ContextPanel session={session} />}
       {phone && sheet === "list" && (
-        <Dialog title="Conversations" className="sheet-dialog" onClose={close}>
+        <Dialog title={t("Conversations")} className="sheet-dialog" onClose={close}>
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: follows the links inside, which take the keys */}
           {/* biome-ignore lint/a11y/noStaticElementInteractions: the same */}
           <div
@@ -57,7 +71,7 @@ export function ChatRoom({ conversation, temporary, at }: ChatRoomProps) {
         </Dialog>
       )}
       {sheet === "panel" && (
-        <Dialog title="This answer" className="sheet-dialog end" onClose={close}>
+        <Dialog title={t("This answer")} className="sheet-dialog end" onClose={close}>
           <ContextPanel session={session} />
         </Dialog>
       )}

@@ -1,8 +1,9 @@
 import { citedFirst } from "../../answer/parts";
+import { t } from "../../i18n";
 import type { Spent } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { useStore } from "../../services/store";
-import { count, duration, money } from "../../services/words";
+import { duration, money } from "../../services/words";
 import { ChangeLine, RecalledLine } from "./MemoryLines";
 
 function Figures({
@@ -17,29 +18,17 @@ function Figures({
   const sum = (of: (each: Spent) => number) => usage.reduce((total, each) => total + of(each), 0);
   const cost = sum((each) => each.cost_usd ?? 0);
   const priced = usage.some((each) => each.cost_usd != null);
-  const about = usage.some((each) => each.estimated) ? "about " : "";
+  const isEstimated = usage.some((each) => each.estimated);
+  const tokens = (count: number) =>
+    isEstimated
+      ? t("{count, plural, one {about # token} other {about # tokens}}", { count })
+      : t("{count, plural, one {# token} other {# tokens}}", { count });
   const rows: [string, string | null][] = [
-    ["Time", tookMs === null ? null : duration(tookMs)],
-    [
-      "Input",
-      usage.length
-        ? `${about}${count(
-            sum((each) => each.input_tokens),
-            "token",
-          )}`
-        : null,
-    ],
-    [
-      "Output",
-      usage.length
-        ? `${about}${count(
-            sum((each) => each.output_tokens),
-            "token",
-          )}`
-        : null,
-    ],
-    ["Cost", priced ? money(cost) : null],
-    ["Model", model ?? usage.find((each) => each.model)?.model ?? null],
+    [t("Time"), tookMs === null ? null : duration(tookMs)],
+    [t("Input"), usage.length ? tokens(sum((each) => each.input_tokens)) : null],
+    [t("Output"), usage.length ? tokens(sum((each) => each.output_tokens)) : null],
+    [t("Cost"), priced ? money(cost) : null],
+    [t("Model"), model ?? usage.find((each) => each.model)?.model ?? null],
   ];
   return (
     <dl className="figures">
@@ -62,9 +51,9 @@ export function ContextPanel({ session }: { session: Session }) {
   const run = view.turns.at(-1)?.run;
   const took = run?.startedAt && run.endedAt ? run.endedAt - run.startedAt : null;
   return (
-    <aside className="panel scroll" aria-label="This answer">
+    <aside className="panel scroll" aria-label={t("This answer")}>
       <section>
-        <h2>Used memories</h2>
+        <h2>{t("Used memories")}</h2>
         {run?.recalled.length ? (
           <ul className="memory-lines">
             {citedFirst(run).map(({ item, number }) => (
@@ -72,11 +61,11 @@ export function ContextPanel({ session }: { session: Session }) {
             ))}
           </ul>
         ) : (
-          <p>{run ? "No memories used." : "Memories that an answer uses are listed here."}</p>
+          <p>{run ? t("No memories used.") : t("Memories that an answer uses are listed here.")}</p>
         )}
       </section>
       <section>
-        <h2>Changes to memory</h2>
+        <h2>{t("Changes to memory")}</h2>
         {run?.changed.length ? (
           <ul className="memory-lines">
             {run.changed.map((change, i) => (
@@ -92,17 +81,17 @@ export function ContextPanel({ session }: { session: Session }) {
         ) : (
           <p>
             {run
-              ? "No changes."
-              : "Memories added or corrected are listed here, each with an undo button."}
+              ? t("No changes.")
+              : t("Memories added or corrected are listed here, each with an undo button.")}
           </p>
         )}
       </section>
       <section>
-        <h2>Time and cost</h2>
+        <h2>{t("Time and cost")}</h2>
         {run && (took !== null || run.usage.length > 0 || run.model) ? (
           <Figures usage={run.usage} tookMs={took} model={run.model} />
         ) : (
-          <p>{view.running ? "Working…" : "Time, tokens and cost."}</p>
+          <p>{view.running ? t("Working…") : t("Time, tokens and cost.")}</p>
         )}
       </section>
     </aside>

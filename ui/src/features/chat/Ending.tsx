@@ -1,4 +1,6 @@
+import { StepForward } from "lucide-react";
 import { NoModel } from "../../answer/NoModel";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
 import { messageOf } from "../../run/past";
@@ -6,21 +8,32 @@ import type { Session } from "../../run/session";
 import type { ShownTurn } from "../../run/view";
 import { ends } from "../../services/words";
 
+/** Ends after which the same answer can go on. */
+const GOES_ON: ReadonlySet<string> = new Set([
+  "cancelled",
+  "interrupted",
+  "length",
+  "max_tokens",
+  "max_steps",
+]);
+
 /** Why an answer ended, where it did not simply end. */
 export function Ending({
   turn,
   session,
   busy,
+  last,
 }: {
   turn: ShownTurn;
   session: Session;
   busy: boolean;
+  last: boolean;
 }) {
   const { run } = turn;
   const again = messageOf(turn) && (
     <span>
       <Button disabled={busy} onClick={() => void session.regenerate(turn)}>
-        Ask again
+        {t("Ask again")}
       </Button>
     </span>
   );
@@ -28,7 +41,7 @@ export function Ending({
   if (run.failure) {
     return (
       <Notice tone="fault">
-        <strong>The answer could not be finished</strong>
+        <strong>{t("The answer could not be finished")}</strong>
         <span>{run.failure.message}</span>
         {again}
       </Notice>
@@ -41,6 +54,17 @@ export function Ending({
     <Notice tone={tone}>
       <span>{words}</span>
       {run.end !== "cancelled" && again}
+      {last && GOES_ON.has(run.end ?? "") && (
+        <span>
+          <Button
+            icon={StepForward}
+            disabled={busy}
+            onClick={() => void session.send(t("Continue where you stopped."))}
+          >
+            {t("Continue")}
+          </Button>
+        </span>
+      )}
     </Notice>
   );
 }

@@ -1,9 +1,9 @@
 import { Brain, NotebookPen, Undo2 } from "lucide-react";
 import { citedFirst } from "../../answer/parts";
+import { t } from "../../i18n";
 import { Popover } from "../../kit/Popover";
 import type { Change, Run } from "../../run/reduce";
 import type { Session } from "../../run/session";
-import { count } from "../../services/words";
 import { ChangeLine, RecalledLine } from "./MemoryLines";
 import { useUndo } from "./useUndo";
 
@@ -13,14 +13,17 @@ export function UsedChip({ run }: { run: Run }) {
   if (!recalled.length) return null;
   return (
     <Popover
-      label="Memories this answer used"
+      label={t("Memories this answer used")}
       face={
         <>
           <Brain size={14} aria-hidden />
-          Used{" "}
           {recalled.every(({ kind }) => kind === "passage")
-            ? count(recalled.length, "passage")
-            : count(recalled.length, "memory", "memories")}
+            ? t("{count, plural, one {Used # passage} other {Used # passages}}", {
+                count: recalled.length,
+              })
+            : t("{count, plural, one {Used # memory} other {Used # memories}}", {
+                count: recalled.length,
+              })}
         </>
       }
     >
@@ -46,11 +49,11 @@ export function ChangedChip({ changes, undone, session }: ChangedProps) {
   return (
     <span className="chip-pair">
       <Popover
-        label="What changed in memory"
+        label={t("What changed in memory")}
         face={
           <>
             <NotebookPen size={14} aria-hidden />
-            {isUndone ? "Changes to memory undone" : "Memory updated"}
+            {isUndone ? t("Changes to memory undone") : t("Memory updated")}
           </>
         }
       >
@@ -71,7 +74,7 @@ export function ChangedChip({ changes, undone, session }: ChangedProps) {
       {token && !isUndone && (
         <button type="button" className="chip" onClick={() => void undo(token)}>
           <Undo2 size={14} aria-hidden />
-          Undo
+          {t("Undo")}
         </button>
       )}
     </span>

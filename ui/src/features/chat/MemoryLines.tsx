@@ -3,6 +3,7 @@ import { Undo2 } from "lucide-react";
 import { useEffect, useState } from "react";
 import { addressOf, changeName, kindName } from "../../answer/parts";
 import { api, asProblem } from "../../api/client";
+import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
 import type { Change, RecalledItem } from "../../run/reduce";
@@ -10,6 +11,7 @@ import type { Session } from "../../run/session";
 import { routeOf } from "../../services/router";
 import { shortDate, sourceName } from "../../services/words";
 import { useUndo } from "./useUndo";
+import { WrongMemory } from "./WrongMemory";
 
 /** A server that is away tells nothing of what it has. */
 const isGone = (error: unknown): boolean => asProblem(error).status === 404;
@@ -67,7 +69,7 @@ function useChangedText({ text, ids: [id] }: Change): string {
     let current = true;
     api.memory(id).then(
       (memory) => current && setRead(memory.content),
-      (error) => current && isGone(error) && setRead("No longer in memory"),
+      (error) => current && isGone(error) && setRead(t("No longer in memory")),
     );
     return () => {
       current = false;
@@ -88,28 +90,39 @@ type RecalledProps = { item: RecalledItem; number?: number };
 /** One memory that an answer was given; `number` is how the answer names it, 0 where it does not. */
 export function RecalledLine({ item, number = 0 }: RecalledProps) {
   const whole = useWhole(item);
+  const [mended, setMended] = useState<{ text: string | null } | null>(null);
   const { text, title, at, kind, score, source, gone, doubt, valid_until: until } = whole;
   const words =
     text ??
     (gone
       ? kind === "passage"
-        ? "No longer in the library"
-        : "No longer in memory"
+        ? t("No longer in the library")
+        : t("No longer in memory")
       : kindName(kind));
   const address = gone ? null : addressOf(whole);
+  const isGone = mended?.text === null;
   return (
-    <li>
+    <li className={isGone ? "undone" : ""}>
       <span>
         {number > 0 && <sup className="cite">{number} </sup>}
-        {address ? <Link to={address}>{words}</Link> : words}
+        {address ? <Link to={address}>{mended?.text ?? words}</Link> : (mended?.text ?? words)}
       </span>
       <small>
         {[title || kindName(kind), at && shortDate(at / 1000)].filter(Boolean).join(" · ")}
         {source && !title && <Source source={source} />}
-        {score > 0 ? ` · ${Math.round(score * 100)} % match` : " · always included"}
-        {until && ` · until ${shortDate(until / 1000)}`}
+        {` · ${score > 0 ? t("{percent} % match", { percent: Math.round(score * 100) }) : t("always included")}`}
+        {until && ` · ${t("until {date}", { date: shortDate(until / 1000) })}`}
         {doubt && ` · ${doubt}`}
+        {isGone && ` · ${t("no longer used")}`}
       </small>
+      {kind === "fact" && text && !gone && !isGone && (
+        <WrongMemory
+          key={mended?.text ?? text}
+          id={item.id}
+          text={mended?.text ?? text}
+          onChanged={(now) => setMended({ text: now })}
+        />
+      )}
     </li>
   );
 }
@@ -124,12 +137,12 @@ export function ChangeLine({ change, undone, session }: ChangeProps) {
   return (
     <li className={isUndone ? "undone" : ""}>
       <span>{text}</span>
-      <small>{isUndone ? "Undone" : changeName(change.change)}</small>
+      <small>{isUndone ? t("Undone") : changeName(change.change)}</small>
       {token && !isUndone && (
         <IconButton
           icon={Undo2}
           size={15}
-          label={`Undo: ${text}`}
+          label={t("Undo: {text}", { text })}
           onClick={() => void undo(token)}
         />
       )}

@@ -1,6 +1,7 @@
 import { Copy, Pencil } from "lucide-react";
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useCopy } from "../../answer/useCopy";
+import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { messageOf } from "../../run/past";
 import type { Session } from "../../run/session";
@@ -57,16 +58,16 @@ function EditQuestion({ turn, session, busy }: Pick<QuestionProps, "turn" | "ses
       <textarea
         ref={field}
         className="input"
-        aria-label="Your message, edited"
+        aria-label={t("Your message, edited")}
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={press}
       />
       <div className="actions">
-        <span className="hint">The earlier version is kept.</span>
-        <Button onClick={close}>Cancel</Button>
+        <span className="hint">{t("The earlier version is kept.")}</span>
+        <Button onClick={close}>{t("Cancel")}</Button>
         <Button look="primary" type="submit" disabled={!ready}>
-          Send
+          {t("Send")}
         </Button>
       </div>
     </form>
@@ -80,10 +81,10 @@ export function QuestionView({ turn, session, busy, editing, found }: QuestionPr
   return (
     <article
       className={`question ${found ? "found" : ""} ${editing ? "editing" : ""}`}
-      aria-label="You"
+      aria-label={t("You")}
       tabIndex={-1}
     >
-      <AttachmentList files={question.attachments} session={session} label="Your files" />
+      <AttachmentList files={question.attachments} session={session} label={t("Your files")} />
       {editing ? (
         <EditQuestion turn={turn} session={session} busy={busy} />
       ) : (
@@ -98,14 +99,14 @@ export function QuestionView({ turn, session, busy, editing, found }: QuestionPr
             <IconButton
               icon={Copy}
               size={15}
-              label="Copy message"
-              onClick={() => copy(question.content, "Message copied")}
+              label={t("Copy message")}
+              onClick={() => copy(question.content, t("Message copied"))}
             />
             {!turn.unsent && (
               <IconButton
                 icon={Pencil}
                 size={15}
-                label="Edit message"
+                label={t("Edit message")}
                 disabled={busy || messageOf(turn) === null}
                 onClick={() => session.edit(turn)}
               />

@@ -1,4 +1,5 @@
 import { CircleAlert, RotateCw, X } from "lucide-react";
+import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import type { Session } from "../../run/session";
 import type { Upload } from "../../run/uploads";
@@ -25,7 +26,7 @@ function WaitedFor({ one, session }: { one: Upload; session: Session }) {
       <IconButton
         icon={RotateCw}
         size={14}
-        label={`Try again: ${one.name}`}
+        label={t("Try again: {name}", { name: one.name })}
         onClick={() => session.uploads.retry(one.key)}
       />
     </>
@@ -33,11 +34,13 @@ function WaitedFor({ one, session }: { one: Upload; session: Session }) {
 }
 
 /** Why the first of the messages that wait is not sent yet. */
-function reasonOf({ queue, running, parked, status }: SessionView): string {
-  if (running) return "Sent when this answer ends";
-  if (queue[0]?.waits.length) return "Sent when the files are uploaded";
-  if (parked) return "Not sent, because the answer before it did not finish";
-  return status === "loading" ? "Sent when the conversation is loaded" : "Sent in a moment";
+function reasonOf({ queue, running, parked, status, link }: SessionView): string {
+  if (running && link === "reconnecting") return t("Sent when the connection is back");
+  if (running) return t("Sent when this answer ends");
+  if (queue[0]?.waits.length) return t("Sent when the files are uploaded");
+  if (parked) return t("Not sent, because the answer before it did not finish");
+  if (status === "failed") return t("Not sent, because the conversation could not be read");
+  return status === "loading" ? t("Sent when the conversation is loaded") : t("Sent in a moment");
 }
 
 /** Messages that wait, in their order, and why: for the present answer's end, or for their files. */
@@ -49,17 +52,17 @@ export function Queue({ session, view, uploads, onPut }: QueueProps) {
     <>
       <p className="queue-reason" role="status">
         <span>{when}</span>
-        {parked && !running && <Button onClick={session.sendWaiting}>Send now</Button>}
+        {parked && !running && <Button onClick={session.sendWaiting}>{t("Send now")}</Button>}
       </p>
       <ul className="queue" aria-label={when}>
         {queue.map(({ text, waits }, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: two queued messages may be the same
           <li key={`${i} ${text}`}>
-            <span>Next</span>
+            <span>{t("Next")}</span>
             <button
               type="button"
               className="clip"
-              title="Edit"
+              title={t("Edit")}
               onClick={() => onPut(session.unqueue(i))}
             >
               {text}
@@ -72,7 +75,7 @@ export function Queue({ session, view, uploads, onPut }: QueueProps) {
             <IconButton
               icon={X}
               size={14}
-              label={`Remove from the queue: ${text}`}
+              label={t("Remove from the queue: {text}", { text })}
               onClick={() => session.unqueue(i)}
             />
           </li>

@@ -1,5 +1,6 @@
-import { ArrowDown, Unplug } from "lucide-react";
+import { ArrowDown, ArrowUp, Unplug } from "lucide-react";
 import { useEffect, useRef } from "react";
+import { locale, t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
 import { holds, LOCAL } from "../../run/past";
@@ -14,6 +15,8 @@ type StreamProps = { session: Session; view: SessionView };
 
 /** How far before its edge, in pixels, the next page is read. */
 const AHEAD_PX = 1200;
+/** So many messages before what is held, the way to the first one is offered at once. */
+const FAR = 50;
 
 type MoreTurnsProps = { label: string; busy: boolean; held: boolean; onMore: () => void };
 
@@ -48,7 +51,7 @@ function MoreTurns({ label, busy, held, onMore }: MoreTurnsProps) {
       aria-disabled={busy || held}
       onClick={onMore}
     >
-      {busy ? "Loading…" : label}
+      {busy ? t("Loading…") : label}
     </button>
   );
 }
@@ -90,14 +93,22 @@ export function Stream({ session, view }: StreamProps) {
     if (newer) void session.load().then(toEnd);
     else toEnd();
   };
+  const goToStart = () => void session.show(0);
   return (
     <div className="stream-frame">
-      <section className="stream scroll" ref={page} aria-label="Messages" tabIndex={-1}>
+      <section className="stream scroll" ref={page} aria-label={t("Messages")} tabIndex={-1}>
         <div className="column turns">
+          {older !== null && older > FAR && (
+            <Button look="quiet" icon={ArrowUp} className="to-start" onClick={goToStart}>
+              {t("Go to the start")}
+            </Button>
+          )}
           {older !== null && (
             <MoreTurns
               key={`before ${older}`}
-              label={`Show earlier messages (${older.toLocaleString()})`}
+              label={t("Show earlier messages ({count})", {
+                count: older.toLocaleString(locale()),
+              })}
               busy={paging === "older"}
               held={paging === "newer"}
               onMore={() => void session.loadOlder()}
@@ -119,7 +130,9 @@ export function Stream({ session, view }: StreamProps) {
           {newer && (
             <MoreTurns
               key={`after ${last?.key}`}
-              label={`Show later messages (${total.toLocaleString()} in all)`}
+              label={t("Show later messages ({count} in all)", {
+                count: total.toLocaleString(locale()),
+              })}
               busy={paging === "newer"}
               held={paging === "older"}
               onMore={() => void session.loadNewer()}
@@ -127,7 +140,7 @@ export function Stream({ session, view }: StreamProps) {
           )}
           {view.interrupted && last?.run.end !== "interrupted" && (
             <Notice tone="ask">
-              <strong>This answer was interrupted</strong>
+              <strong>{t("This answer was interrupted")}</strong>
               <span>{view.interrupted}</span>
             </Notice>
           )}
@@ -135,15 +148,17 @@ export function Stream({ session, view }: StreamProps) {
             <p className="reconnecting">
               <Unplug size={16} aria-hidden />
               {reachable
-                ? "Connection lost. The answer continues on the server and will appear here."
-                : "Bethink is not responding. The answer so far is kept; this page reconnects when the server responds again."}
+                ? t("Connection lost. The answer continues on the server and will appear here.")
+                : t(
+                    "Bethink is not responding. The answer so far is kept; this page reconnects when the server responds again.",
+                  )}
             </p>
           )}
         </div>
       </section>
       {(away || newer) && (
         <Button icon={ArrowDown} className="to-end" onClick={goToEnd}>
-          Go to the end
+          {t("Go to the end")}
         </Button>
       )}
     </div>

@@ -1,4 +1,5 @@
 import { memo } from "react";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
 import type { Session } from "../../run/session";
@@ -29,13 +30,13 @@ export const TurnView = memo(function TurnView(props: TurnProps) {
       <QuestionView turn={turn} session={session} busy={busy} editing={editing} found={asked} />
       {turn.unsent ? (
         <Notice tone="fault">
-          <strong>Your message was not sent</strong>
+          <strong>{t("Your message was not sent")}</strong>
           <span>
-            {turn.unsent.problem.detail || turn.unsent.problem.title} Its text is kept above.
+            {turn.unsent.problem.detail || turn.unsent.problem.title} {t("Its text is kept above.")}
           </span>
           <span>
             <Button disabled={busy} onClick={() => void session.retry(turn)}>
-              Send again
+              {t("Send again")}
             </Button>
           </span>
         </Notice>

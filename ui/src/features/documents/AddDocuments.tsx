@@ -1,6 +1,7 @@
 import { FolderUp, Link2, NotebookPen, Plus, Upload } from "lucide-react";
 import { type ChangeEvent, useRef, useState } from "react";
 import { documentsApi } from "../../api/documents";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Menu } from "../../kit/Popover";
 import { useApp } from "../../services/context";
@@ -25,7 +26,7 @@ export function AddDocuments({ collection, onFiles }: AddProps) {
     target.value = "";
   };
   const added = async (name: string) => {
-    toasts.show(`Added “${name}”`);
+    toasts.show(t("Added “{name}”", { name }));
     await documentNews.tell();
   };
   const close = () => setAsked(null);
@@ -33,25 +34,25 @@ export function AddDocuments({ collection, onFiles }: AddProps) {
   return (
     <>
       <Button look="primary" icon={Upload} onClick={() => files.current?.click()}>
-        Add files
+        {t("Add files")}
       </Button>
       <Menu
         icon={Plus}
-        label="More ways to add"
+        label={t("More ways to add")}
         items={[
-          { label: "Add a folder", icon: FolderUp, run: () => folder.current?.click() },
-          { label: "Add a web address", icon: Link2, run: () => setAsked("address") },
-          { label: "Write a text", icon: NotebookPen, run: () => setAsked("text") },
+          { label: t("Add a folder"), icon: FolderUp, run: () => folder.current?.click() },
+          { label: t("Add a web address"), icon: Link2, run: () => setAsked("address") },
+          { label: t("Write a text"), icon: NotebookPen, run: () => setAsked("text") },
         ]}
       />
-      <input ref={files} {...hidden} aria-label="Files to add" />
-      <input ref={folder} {...hidden} {...wholeFolder} aria-label="Folder to add" />
+      <input ref={files} {...hidden} aria-label={t("Files to add")} />
+      <input ref={folder} {...hidden} {...wholeFolder} aria-label={t("Folder to add")} />
       {asked === "address" && (
         <FieldDialog
-          title="Add a web address"
-          label="Address"
-          action="Add"
-          hint="Bethink fetches the page or file once, and keeps it as it is now."
+          title={t("Add a web address")}
+          label={t("Address")}
+          action={t("Add")}
+          hint={t("Bethink fetches the page or file once, and keeps it as it is now.")}
           onDone={async (url) => {
             const { name } = await documentsApi.addAddress({ url, collection });
             await added(name);
@@ -61,13 +62,13 @@ export function AddDocuments({ collection, onFiles }: AddProps) {
       )}
       {asked === "text" && (
         <FieldDialog
-          title="Write a text"
-          label="Text; its first line is its name"
-          action="Add"
+          title={t("Write a text")}
+          label={t("Text; its first line is its name")}
+          action={t("Add")}
           lines={10}
           onDone={async (text) => {
             const line = text.split("\n", 1)[0] ?? "";
-            const name = line.replace(/^#+\s*/, "").slice(0, 80) || "Note";
+            const name = line.replace(/^#+\s*/, "").slice(0, 80) || t("Note");
             await documentsApi.addText({ name: `${name}.md`, text, collection });
             await added(name);
           }}

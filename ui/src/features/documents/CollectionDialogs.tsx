@@ -3,11 +3,11 @@ import { X } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { asProblem } from "../../api/client";
 import { type Collection, documentsApi, type Share } from "../../api/documents";
+import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { useApp } from "../../services/context";
 import { addressOfDocuments } from "../../services/router";
-import { count } from "../../services/words";
 import { FieldDialog } from "./FieldDialog";
 
 export type AskedCollection =
@@ -23,9 +23,9 @@ export function CollectionDialogs({ asked, current, onClose }: DialogsProps) {
     case "new":
       return (
         <FieldDialog
-          title="New collection"
-          label="Name"
-          action="Create"
+          title={t("New collection")}
+          label={t("Name")}
+          action={t("Create")}
           onDone={async (name) => {
             const { id } = await documentsApi.addCollection({ name });
             await documentNews.tell();
@@ -38,9 +38,9 @@ export function CollectionDialogs({ asked, current, onClose }: DialogsProps) {
       const { id, name: before } = asked.of;
       return (
         <FieldDialog
-          title="Rename the collection"
-          label="Name"
-          action="Rename"
+          title={t("Rename the collection")}
+          label={t("Name")}
+          action={t("Rename")}
           value={before}
           onDone={async (name) => {
             await documentsApi.editCollection(id, { name });
@@ -69,7 +69,7 @@ function RemoveDialog({ collection, isShown, onClose }: OneProps & { isShown: bo
     onClose();
     try {
       await documentsApi.removeCollection(id, withAll);
-      toasts.show(`Removed the collection “${name}”`);
+      toasts.show(t("Removed the collection “{name}”", { name }));
       if (isShown) router.go("/documents", true);
     } catch (error) {
       toasts.fault(error);
@@ -77,13 +77,18 @@ function RemoveDialog({ collection, isShown, onClose }: OneProps & { isShown: bo
     await documentNews.tell();
   };
   return (
-    <Dialog title={`Remove the collection “${name}”?`} onClose={onClose}>
+    <Dialog title={t("Remove the collection “{name}”?", { name })} onClose={onClose}>
       <div className="body">
         <p>
           {documents > 0
-            ? `Its ${count(documents, "document")} ${documents === 1 ? "stays" : "stay"} in your library.`
-            : "It is empty."}
-          {shares.length > 0 && " Who it is shared with no longer sees it."}
+            ? t(
+                "{count, plural, one {Its document stays} other {Its # documents stay}} in your library.",
+                {
+                  count: documents,
+                },
+              )
+            : t("It is empty.")}
+          {shares.length > 0 && ` ${t("Who it is shared with no longer sees it.")}`}
         </p>
         {documents > 0 && (
           <label className="check">
@@ -92,15 +97,15 @@ function RemoveDialog({ collection, isShown, onClose }: OneProps & { isShown: bo
               checked={withAll}
               onChange={(event) => setWithAll(event.target.checked)}
             />
-            Remove its documents, too. This cannot be undone.
+            {t("Remove its documents, too. This cannot be undone.")}
           </label>
         )}
         <div className="actions">
           <Button data-first onClick={onClose}>
-            Keep
+            {t("Keep")}
           </Button>
           <Button look="fault" onClick={() => void remove()}>
-            {withAll ? "Remove all" : "Remove"}
+            {withAll ? t("Remove all") : t("Remove")}
           </Button>
         </div>
       </div>
@@ -139,10 +144,10 @@ function ShareDialog({ collection, onClose }: OneProps) {
     if (name && (await give(name, writes))) setUser("");
   };
   return (
-    <Dialog title={`Share “${collection.name}”`} onClose={onClose}>
+    <Dialog title={t("Share “{name}”", { name: collection.name })} onClose={onClose}>
       <form className="body" onSubmit={(event) => void add(event)}>
         {shares.length > 0 && (
-          <ul className="doc-shares" aria-label="Shared with">
+          <ul className="doc-shares" aria-label={t("Shared with")}>
             {shares.map((share) => (
               <li key={share.user}>
                 <span className="clip">{share.user}</span>
@@ -150,15 +155,15 @@ function ShareDialog({ collection, onClose }: OneProps) {
                   <input
                     type="checkbox"
                     checked={share.writes}
-                    aria-label={`${share.user} may add documents`}
+                    aria-label={t("{user} may add documents", { user: share.user })}
                     onChange={(event) => void give(share.user, event.target.checked)}
                   />
-                  may add
+                  {t("may add")}
                 </label>
                 <IconButton
                   icon={X}
                   size={16}
-                  label={`Stop sharing with ${share.user}`}
+                  label={t("Stop sharing with {user}", { user: share.user })}
                   onClick={() =>
                     void attempt(
                       () => documentsApi.unshare(collection.id, share.user),
@@ -171,7 +176,7 @@ function ShareDialog({ collection, onClose }: OneProps) {
           </ul>
         )}
         <label className="field">
-          Name of the user
+          {t("Name of the user")}
           <input
             className="input"
             data-first
@@ -192,15 +197,15 @@ function ShareDialog({ collection, onClose }: OneProps) {
             checked={writes}
             onChange={(event) => setWrites(event.target.checked)}
           />
-          May add documents, not only read them
+          {t("May add documents, not only read them")}
         </label>
         <p id="share-hint" className="small" role={why ? "alert" : undefined}>
-          {why || "They find and read its documents; nobody else’s memory is shared."}
+          {why || t("They find and read its documents; nobody else’s memory is shared.")}
         </p>
         <div className="actions">
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose}>{t("Close")}</Button>
           <Button look="primary" type="submit" disabled={!user.trim()}>
-            Share
+            {t("Share")}
           </Button>
         </div>
       </form>

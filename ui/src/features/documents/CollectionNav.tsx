@@ -11,12 +11,12 @@ import {
 } from "lucide-react";
 import { useState } from "react";
 import type { Collection, LibraryStatus } from "../../api/documents";
+import { locale, t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { Menu } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { addressOfDocuments, addressOfNode } from "../../services/router";
-import { count } from "../../services/words";
 import { type AskedCollection, CollectionDialogs } from "./CollectionDialogs";
 import { useAsk } from "./useAsk";
 import { roomOf } from "./words";
@@ -36,21 +36,31 @@ function Status({ status }: { status: LibraryStatus }) {
   return (
     <div className="doc-status">
       <p>
-        {count(ready, "document")} ready
-        {busy > 0 && `, ${busy.toLocaleString()} to be read`}
-        {failed > 0 && `, ${failed.toLocaleString()} failed`}
+        {[
+          t("{count, plural, one {# document} other {# documents}} ready", { count: ready }),
+          busy > 0 && t("{count} to be read", { count: busy.toLocaleString(locale()) }),
+          failed > 0 && t("{count} failed", { count: failed.toLocaleString(locale()) }),
+        ]
+          .filter(Boolean)
+          .join(", ")}
       </p>
       {quota ? (
         <>
           <p>
-            {roomOf(bytes)} of {roomOf(quota)} used
+            {t("{roomof} of {roomof2} used", { roomof: roomOf(bytes), roomof2: roomOf(quota) })}
           </p>
-          <meter min={0} max={quota} high={quota * 0.9} value={bytes} aria-label="Room used" />
+          <meter min={0} max={quota} high={quota * 0.9} value={bytes} aria-label={t("Room used")} />
         </>
       ) : (
-        <p>{roomOf(bytes)} used</p>
+        <p>{t("{roomof} used", { roomof: roomOf(bytes) })}</p>
       )}
-      {wordsOnly > 0 && <p>{count(wordsOnly, "passage")} found by words only so far</p>}
+      {wordsOnly > 0 && (
+        <p>
+          {t("{count} found by words only so far", {
+            count: t("{count, plural, one {# passage} other {# passages}}", { count: wordsOnly }),
+          })}
+        </p>
+      )}
     </div>
   );
 }
@@ -65,19 +75,19 @@ function CollectionItem(props: {
   const chat = useAsk();
   const { id, name, documents, owner, shares } = collection;
   const ask = {
-    label: "Ask about it",
+    label: t("Ask about it"),
     icon: MessageSquareText,
     run: () => chat([{ kind: "collection", id, name }]),
   };
   const graph = {
-    label: "Graph",
+    label: t("Graph"),
     icon: Waypoints,
     run: () => router.go(addressOfNode({ collection: id })),
   };
   const changes = [
-    { label: "Rename", icon: Pencil, run: () => onAsk("rename") },
-    { label: "Share", icon: Users, run: () => onAsk("share") },
-    { label: "Remove", icon: Eraser, run: () => onAsk("remove"), fault: true },
+    { label: t("Rename"), icon: Pencil, run: () => onAsk("rename") },
+    { label: t("Share"), icon: Users, run: () => onAsk("share") },
+    { label: t("Remove"), icon: Eraser, run: () => onAsk("remove"), fault: true },
   ];
   return (
     <li>
@@ -85,24 +95,24 @@ function CollectionItem(props: {
         <Library size={16} strokeWidth={1.75} aria-hidden />
         <span className="clip">
           {name}
-          {owner && <small> from {owner}</small>}
+          {owner && <small>{t("from {owner}", { owner })}</small>}
         </span>
         {shares.length > 0 && (
           <>
             <Users size={13} aria-hidden />
-            <span className="visually-hidden">, shared</span>
+            <span className="visually-hidden">{t(", shared")}</span>
           </>
         )}
         <span className="many">
           <span className="visually-hidden">, </span>
           {documents.toLocaleString()}
-          <span className="visually-hidden"> documents</span>
+          <span className="visually-hidden"> {t("documents")}</span>
         </span>
       </Link>
       <Menu
         icon={Ellipsis}
         size={16}
-        label={`More for ${name}`}
+        label={t("More for {name}", { name })}
         items={owner ? [ask] : [ask, graph, ...changes]}
       />
     </li>
@@ -113,39 +123,39 @@ export function CollectionNav({ collections, status, current, view }: NavProps) 
   const [asked, setAsked] = useState<AskedCollection | null>(null);
   const all = current === null && !view;
   return (
-    <nav className="doc-nav" aria-label="Collections">
+    <nav className="doc-nav" aria-label={t("Collections")}>
       <div className="doc-nav-list scroll">
         <ul>
           <li>
             <Link to="/documents" aria-current={all ? "page" : undefined}>
               <Library size={16} strokeWidth={1.75} aria-hidden />
-              <span className="clip">All documents</span>
+              <span className="clip">{t("All documents")}</span>
             </Link>
           </li>
           <li>
             <Link to="/documents/folders" aria-current={view === "folders" ? "page" : undefined}>
               <FolderSync size={16} strokeWidth={1.75} aria-hidden />
-              <span className="clip">Watched folders</span>
+              <span className="clip">{t("Watched folders")}</span>
             </Link>
           </li>
           <li>
             <Link to={addressOfNode()} aria-current={view === "graph" ? "page" : undefined}>
               <Waypoints size={16} strokeWidth={1.75} aria-hidden />
-              <span className="clip">Graph</span>
+              <span className="clip">{t("Graph")}</span>
             </Link>
           </li>
         </ul>
         <header>
-          <h2>Collections</h2>
+          <h2>{t("Collections")}</h2>
           <IconButton
             icon={Plus}
             size={16}
-            label="New collection"
+            label={t("New collection")}
             onClick={() => setAsked({ what: "new" })}
           />
         </header>
         {collections.length ? (
-          <ul aria-label="Collections">
+          <ul aria-label={t("Collections")}>
             {collections.map((collection) => (
               <CollectionItem
                 key={collection.id}
@@ -156,7 +166,9 @@ export function CollectionNav({ collections, status, current, view }: NavProps) 
             ))}
           </ul>
         ) : (
-          <p className="none">Collections keep documents together that you ask about together.</p>
+          <p className="none">
+            {t("Collections keep documents together that you ask about together.")}
+          </p>
         )}
       </div>
       {status && <Status status={status} />}

@@ -1,10 +1,11 @@
 import { FileUp } from "lucide-react";
 import { type ReactNode, useRef } from "react";
 import type { Document } from "../../api/documents";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
 import { addressOfDocument, addressOfDocuments } from "../../services/router";
-import { bytes, count, fullDate, shortDate } from "../../services/words";
+import { bytes, fullDate, shortDate } from "../../services/words";
 import { Progress } from "./DocumentRow";
 import type { DocumentActions } from "./useDocumentActions";
 import { kindName, originName } from "./words";
@@ -47,34 +48,35 @@ export function Details({ document, content, actions, onVersion }: DetailsProps)
   const { collection, tags, note, versions, pages, passages } = document;
   const added = Date.parse(document.created_at);
   return (
-    <aside className="doc-details scroll" aria-label="Details">
+    <aside className="doc-details scroll" aria-label={t("Details")}>
       <Progress document={document} actions={actions} />
       {note && <p className="note">{note}</p>}
       <dl>
-        <Fact name="Format">
+        <Fact name={t("Format")}>
           {[kindName(document.kind), bytes(document.size)].filter(Boolean).join(", ")}
         </Fact>
         {pages > 0 && (
-          <Fact name="Read">
-            {count(pages, "page")}, {count(passages, "passage")}
+          <Fact name={t("Read")}>
+            {t("{count, plural, one {# page} other {# pages}}", { count: pages })},{" "}
+            {t("{count, plural, one {# passage} other {# passages}}", { count: passages })}
           </Fact>
         )}
-        <Fact name="Collection">
+        <Fact name={t("Collection")}>
           {collection ? (
             <Link to={addressOfDocuments(collection.id)}>{collection.name}</Link>
           ) : (
-            "None"
+            t("None")
           )}
         </Fact>
-        {tags.length > 0 && <Fact name="Tags">{tags.join(", ")}</Fact>}
-        <Fact name="Origin">
+        {tags.length > 0 && <Fact name={t("Tags")}>{tags.join(", ")}</Fact>}
+        <Fact name={t("Origin")}>
           <Origin origin={document.origin} />
         </Fact>
-        <Fact name="Added">
+        <Fact name={t("Added")}>
           <time dateTime={document.created_at}>{fullDate(added)}</time>
         </Fact>
       </dl>
-      <h2>Versions</h2>
+      <h2>{t("Versions")}</h2>
       <ol className="doc-versions" reversed>
         {versions.toReversed().map(({ content: one, at }, i) => (
           <li key={one}>
@@ -84,20 +86,20 @@ export function Details({ document, content, actions, onVersion }: DetailsProps)
             >
               {shortDate(Date.parse(at))}
               {one === document.content && ", current"}
-              {i === 0 && document.pending && ", being read"}
+              {i === 0 && document.pending && `, ${t("being read")}`}
             </Link>
           </li>
         ))}
       </ol>
       <Button icon={FileUp} onClick={() => input.current?.click()}>
-        Add a new version
+        {t("Add a new version")}
       </Button>
       <input
         ref={input}
         type="file"
         hidden
         tabIndex={-1}
-        aria-label="The new version"
+        aria-label={t("The new version")}
         onChange={({ target }) => {
           const [file] = target.files ?? [];
           if (file) onVersion(file);

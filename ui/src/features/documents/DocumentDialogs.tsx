@@ -1,9 +1,10 @@
 // What is asked before documents change: a name, a place, tags, whether they go.
 import { useState } from "react";
 import type { Collection, Document } from "../../api/documents";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Confirm, Dialog } from "../../kit/Dialog";
-import { bytes, count } from "../../services/words";
+import { bytes } from "../../services/words";
 import { FieldDialog } from "./FieldDialog";
 import type { DocumentActions } from "./useDocumentActions";
 
@@ -35,9 +36,9 @@ export function DocumentDialogs({ asked, collections, actions, onClose, onRemove
     case "rename":
       return (
         <FieldDialog
-          title="Rename"
-          label="Name"
-          action="Rename"
+          title={t("Rename")}
+          label={t("Name")}
+          action={t("Rename")}
           value={first.name}
           onDone={async (name) => void (name !== first.name && (await actions.rename(first, name)))}
           onClose={onClose}
@@ -68,7 +69,15 @@ function MoveDialog({
   const mine = collections.filter(({ writes }) => writes);
   return (
     <Dialog
-      title={of.length === 1 ? "Move" : `Move ${count(of.length, "document")}`}
+      title={
+        of.length === 1
+          ? t("Move")
+          : t("Move {count}", {
+              count: t("{count, plural, one {# document} other {# documents}}", {
+                count: of.length,
+              }),
+            })
+      }
       onClose={onClose}
     >
       <form
@@ -80,14 +89,14 @@ function MoveDialog({
         }}
       >
         <label className="field">
-          Collection
+          {t("Collection")}
           <select
             className="input"
             data-first
             value={to}
             onChange={(event) => setTo(event.target.value)}
           >
-            <option value="">None</option>
+            <option value="">{t("None")}</option>
             {mine.map(({ id, name }) => (
               <option key={id} value={id}>
                 {name}
@@ -96,9 +105,9 @@ function MoveDialog({
           </select>
         </label>
         <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button look="primary" type="submit">
-            Move
+            {t("Move")}
           </Button>
         </div>
       </form>
@@ -115,15 +124,23 @@ function TagDialog({
   const shared = (of[0]?.tags ?? []).filter((tag) => of.every(({ tags }) => tags.includes(tag)));
   return (
     <FieldDialog
-      title={of.length === 1 ? "Tags" : `Tags of ${count(of.length, "document")}`}
-      label="Tags, with commas between them"
-      action="Save"
+      title={
+        of.length === 1
+          ? t("Tags")
+          : t("Tags of {count}", {
+              count: t("{count, plural, one {# document} other {# documents}}", {
+                count: of.length,
+              }),
+            })
+      }
+      label={t("Tags, with commas between them")}
+      action={t("Save")}
       value={shared.join(", ")}
       optional
       hint={
         of.length === 1
-          ? "For example: tax, 2026"
-          : "These are the tags that all of them have. Other tags stay as they are."
+          ? t("For example: tax, 2026")
+          : t("These are the tags that all of them have. Other tags stay as they are.")
       }
       onDone={async (text) => {
         const wanted = wordsOf(text);
@@ -149,25 +166,37 @@ function RemoveDialog({
   const watched = of.some(({ folder }) => folder);
   const one = of.length === 1;
   const goes = [
-    `${one ? "its file" : "their files"} (${bytes(size)})`,
-    pages > 0 ? `${count(pages, "page")} of text` : "",
-    older > 0 ? count(older, "older version") : "",
+    one
+      ? t("its file ({size})", { size: bytes(size) })
+      : t("their files ({size})", { size: bytes(size) }),
+    pages > 0 ? t("{count, plural, one {# page} other {# pages}} of text", { count: pages }) : "",
+    older > 0
+      ? t("{count, plural, one {# older version} other {# older versions}}", { count: older })
+      : "",
   ].filter(Boolean);
   return (
     <Confirm
-      title={one ? `Remove “${first.name}”?` : `Remove ${count(of.length, "document")}?`}
-      action="Remove"
+      title={
+        one
+          ? t("Remove “{name}”?", { name: first.name })
+          : t("Remove {count}?", {
+              count: t("{count, plural, one {# document} other {# documents}}", {
+                count: of.length,
+              }),
+            })
+      }
+      action={t("Remove")}
       onConfirm={onConfirm}
       onClose={onClose}
     >
       <p>
-        Bethink deletes {goes.join(", ")}. This cannot be undone. Answers that quoted{" "}
-        {one ? "it" : "them"} stay as they are.
+        {t("Bethink deletes {what}. This cannot be undone.", { what: goes.join(", ") })}{" "}
+        {t("Answers that quoted from there stay as they are.")}
       </p>
       {watched && (
         <p>
-          {one ? "It comes" : "Some come"} from a watched folder. The file in the folder is not
-          touched, and is added again when it changes.
+          {one ? t("It comes from a watched folder.") : t("Some come from a watched folder.")}{" "}
+          {t("The file in the folder is not touched, and is added again when it changes.")}
         </p>
       )}
     </Confirm>

@@ -1,6 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import type { Document } from "../../api/documents";
+import { t } from "../../i18n";
 import { useKey } from "../../services/useKey";
 import type { Asked } from "./DocumentDialogs";
 import { DocumentRow } from "./DocumentRow";
@@ -74,7 +75,11 @@ export function DocumentList(props: ListProps) {
       }}
     >
       <div className="page-inner">
-        <ul className="doc-rows" style={{ height: rows.getTotalSize() }} aria-label="Documents">
+        <ul
+          className="doc-rows"
+          style={{ height: rows.getTotalSize() }}
+          aria-label={t("Documents")}
+        >
           {shown.map((row) => {
             const document = items[row.index];
             return (

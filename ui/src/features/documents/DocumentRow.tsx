@@ -14,6 +14,7 @@ import {
   X,
 } from "lucide-react";
 import { type Document, documentsApi } from "../../api/documents";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Menu, type MenuItem } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
@@ -48,14 +49,22 @@ export function Progress({ document, actions }: Pick<RowProps, "document" | "act
           <LoaderCircle size={14} aria-hidden className="turning" />
         )}
         <span>
-          {document.pending ? "New version: " : ""}
+          {document.pending ? t("New version: ") : ""}
           {progressWords(reading)}
         </span>
         {stage !== "waiting" && (
-          <progress max={1} value={share} aria-label={`Reading of ${document.name}`} />
+          <progress
+            max={1}
+            value={share}
+            aria-label={t("Reading of {name}", { name: document.name })}
+          />
         )}
         <Button look="quiet" icon={X} onClick={() => void actions.cancel(document)}>
-          Cancel<span className="visually-hidden"> the reading of {document.name}</span>
+          {t("Cancel")}
+          <span className="visually-hidden">
+            {" "}
+            {t("the reading of {name}", { name: document.name })}
+          </span>
         </Button>
       </div>
     );
@@ -65,31 +74,32 @@ export function Progress({ document, actions }: Pick<RowProps, "document" | "act
     <div className="doc-progress fault">
       <CircleAlert size={14} aria-hidden />
       <span>
-        {document.pending ? "The new version could not be read. " : ""}
+        {document.pending ? t("The new version could not be read. ") : ""}
         {reading.error || progressWords(reading)}
       </span>
       <Button look="quiet" icon={RotateCw} onClick={() => void actions.retry(document)}>
-        Retry<span className="visually-hidden"> reading {document.name}</span>
+        {t("Retry")}
+        <span className="visually-hidden"> {t("reading {name}", { name: document.name })}</span>
       </Button>
     </div>
   );
 }
 
 const itemsOf = ({ document, onAsk, onChat }: RowProps): MenuItem[] => [
-  { label: "Ask about it", icon: MessageSquareText, run: onChat },
-  { label: "Rename", icon: Pencil, run: () => onAsk("rename") },
-  { label: "Move", icon: FolderInput, run: () => onAsk("move") },
-  { label: "Tags", icon: Tag, run: () => onAsk("tag") },
+  { label: t("Ask about it"), icon: MessageSquareText, run: onChat },
+  { label: t("Rename"), icon: Pencil, run: () => onAsk("rename") },
+  { label: t("Move"), icon: FolderInput, run: () => onAsk("move") },
+  { label: t("Tags"), icon: Tag, run: () => onAsk("tag") },
   ...(document.has_original
     ? [
         {
-          label: "Download",
+          label: t("Download"),
           icon: Download,
           run: () => download(document.id, document.content, document.name),
         },
       ]
     : []),
-  { label: "Remove", icon: Trash2, run: () => onAsk("remove"), fault: true },
+  { label: t("Remove"), icon: Trash2, run: () => onAsk("remove"), fault: true },
 ];
 
 /** Has the browser save the original. */
@@ -115,7 +125,7 @@ export function DocumentRow(props: RowProps) {
         <input
           type="checkbox"
           checked={selected}
-          aria-label={`Select ${name}`}
+          aria-label={t("Select {name}", { name })}
           onChange={(event) => onSelect(event.target.checked)}
         />
       </label>
@@ -148,7 +158,7 @@ export function DocumentRow(props: RowProps) {
           <Progress document={document} actions={actions} />
         )}
       </div>
-      <Menu icon={Ellipsis} label={`More for ${name}`} items={itemsOf(props)} />
+      <Menu icon={Ellipsis} label={t("More for {name}", { name })} items={itemsOf(props)} />
     </>
   );
 }

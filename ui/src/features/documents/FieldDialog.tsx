@@ -1,5 +1,6 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { asProblem } from "../../api/client";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 
@@ -62,7 +63,7 @@ export function FieldDialog(props: FieldProps) {
           {why || hint}
         </p>
         <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button look="primary" type="submit" disabled={!isReady}>
             {action}
           </Button>

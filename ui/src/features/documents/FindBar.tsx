@@ -2,6 +2,7 @@ import { ChevronDown, ChevronUp, X } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { asProblem } from "../../api/client";
 import { documentsApi } from "../../api/documents";
+import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { type Found, findNext } from "./finding";
 
@@ -28,13 +29,13 @@ export function FindBar({ id, content, count, page, onFound, onClose }: FindProp
     asking.current = abort;
     const read = (first: number, until: number) =>
       documentsApi.pages(id, { content, first, last: until }, abort.signal);
-    setSaid("Searching…");
+    setSaid(t("Searching…"));
     try {
       const from = last.current ?? { page, at: [back ? Number.MAX_SAFE_INTEGER : -1, 0] as const };
       const found = await findNext(query, from, { back, count, read, signal: abort.signal });
       if (abort.signal.aborted) return;
       last.current = found;
-      setSaid(found ? `On page ${found.page}` : "Not in this document");
+      setSaid(found ? t("On page {page}", { page: found.page }) : t("Not in this document"));
       if (found) onFound(found);
     } catch (error) {
       if (!abort.signal.aborted) setSaid(asProblem(error).title);
@@ -53,8 +54,8 @@ export function FindBar({ id, content, count, page, onFound, onClose }: FindProp
         type="search"
         // biome-ignore lint/a11y/noAutofocus: it was opened to be typed into
         autoFocus
-        aria-label="Find in this document"
-        placeholder="Find"
+        aria-label={t("Find in this document")}
+        placeholder={t("Find")}
         value={query}
         onChange={(event) => {
           setQuery(event.target.value);
@@ -66,9 +67,14 @@ export function FindBar({ id, content, count, page, onFound, onClose }: FindProp
       <span className="said" role="status">
         {said}
       </span>
-      <IconButton icon={ChevronUp} size={16} label="Previous" onClick={() => void find(true)} />
-      <IconButton icon={ChevronDown} size={16} label="Next" onClick={() => void find()} />
-      <IconButton icon={X} size={16} label="Close find" onClick={onClose} />
+      <IconButton
+        icon={ChevronUp}
+        size={16}
+        label={t("Previous")}
+        onClick={() => void find(true)}
+      />
+      <IconButton icon={ChevronDown} size={16} label={t("Next")} onClick={() => void find()} />
+      <IconButton icon={X} size={16} label={t("Close find")} onClick={onClose} />
     </search>
   );
 }

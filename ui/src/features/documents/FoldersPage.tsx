@@ -10,6 +10,7 @@ import {
 } from "lucide-react";
 import { useState } from "react";
 import { documentsApi, type Folder } from "../../api/documents";
+import { locale, t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Empty, Link, PHONE, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
@@ -18,16 +19,16 @@ import { useNews } from "../../services/news";
 import { useStore } from "../../services/store";
 import { useRead } from "../../services/useRead";
 import { useAgain } from "../../services/useReturn";
-import { count, shortDate } from "../../services/words";
+import { shortDate } from "../../services/words";
 import { CollectionNav } from "./CollectionNav";
 import { FieldDialog } from "./FieldDialog";
 import { useCollections } from "./useCollections";
 
 const LOOK_MS = 5000;
 const states: Record<Folder["state"], string> = {
-  watching: "Watched",
-  missing: "The folder is not there",
-  paused: "Paused",
+  watching: t("Watched"),
+  missing: t("The folder is not there"),
+  paused: t("Paused"),
 };
 
 const ask = (signal: AbortSignal) => documentsApi.folders(signal);
@@ -46,22 +47,38 @@ function FolderRow({ folder, onSync, onPause, onRemove }: RowProps) {
           <span className={isFine ? "" : "doubt"}>
             <Icon size={13} aria-hidden /> {states[state]}
           </span>
-          <span>{count(files, "file")}</span>
-          {failed > 0 && <span className="doubt">{failed.toLocaleString()} failed</span>}
+          <span>{t("{count, plural, one {# file} other {# files}}", { count: files })}</span>
+          {failed > 0 && (
+            <span className="doubt">
+              {t("{count} failed", { count: failed.toLocaleString(locale()) })}
+            </span>
+          )}
           {folder.extensions.length > 0 && <span>{folder.extensions.join(", ")}</span>}
-          {collection && <span>into {collection.name}</span>}
-          {synced && <span>looked through {shortDate(Date.parse(synced))}</span>}
+          {collection && <span>{t("into {name}", { name: collection.name })}</span>}
+          {synced && (
+            <span>{t("looked through {date}", { date: shortDate(Date.parse(synced)) })}</span>
+          )}
         </p>
         {note && <p className="note">{note}</p>}
       </div>
-      <IconButton icon={RotateCw} size={16} label={`Look through ${path} now`} onClick={onSync} />
+      <IconButton
+        icon={RotateCw}
+        size={16}
+        label={t("Look through {path} now", { path })}
+        onClick={onSync}
+      />
       <IconButton
         icon={state === "paused" ? Play : Pause}
         size={16}
-        label={`${state === "paused" ? "Watch again" : "Pause"}: ${path}`}
+        label={`${state === "paused" ? t("Watch again") : t("Pause")}: ${path}`}
         onClick={onPause}
       />
-      <IconButton icon={Trash2} size={16} label={`Stop watching ${path}`} onClick={onRemove} />
+      <IconButton
+        icon={Trash2}
+        size={16}
+        label={t("Stop watching {path}", { path })}
+        onClick={onRemove}
+      />
     </li>
   );
 }
@@ -94,33 +111,33 @@ export function FoldersPage() {
       <div className="page scroll">
         <div className="page-inner">
           <header className="page-head">
-            <h1>Watched folders</h1>
+            <h1>{t("Watched folders")}</h1>
             <div className="actions">
               {phone && (
                 <Link className="button" to="/documents">
-                  All documents
+                  {t("All documents")}
                 </Link>
               )}
               {mayAdd && (
                 <Button look="primary" icon={FolderPlus} onClick={() => setAdding(true)}>
-                  Watch a folder
+                  {t("Watch a folder")}
                 </Button>
               )}
             </div>
           </header>
           {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-          {!value && !problem && <Skeleton lines={4} label="Loading folders" />}
+          {!value && !problem && <Skeleton lines={4} label={t("Loading folders")} />}
           {value?.items.length === 0 && (
-            <Empty icon={FolderSync} title="No folder is watched">
+            <Empty icon={FolderSync} title={t("No folder is watched")}>
               <p>
-                The files of a watched folder become documents by themselves: new and changed ones
-                are read within seconds, and deleted ones go. The folder is on the machine that
-                Bethink runs on.
-                {!mayAdd && " An administrator can add one."}
+                {t(
+                  "The files of a watched folder become documents by themselves: new and changed ones are read within seconds, and deleted ones go. The folder is on the machine that Bethink runs on.{value}",
+                  { value: !mayAdd && t(" An administrator can add one.") },
+                )}
               </p>
             </Empty>
           )}
-          <ul aria-label="Watched folders">
+          <ul aria-label={t("Watched folders")}>
             {value?.items.map((folder) => (
               <FolderRow
                 key={folder.id}
@@ -153,10 +170,10 @@ function AddFolder({ collections, onClose }: AddProps) {
   const [endings, setEndings] = useState("");
   return (
     <FieldDialog
-      title="Watch a folder"
-      label="Path on the machine that Bethink runs on"
-      action="Watch"
-      hint="For example /home/anna/Documents. Its subfolders are watched, too."
+      title={t("Watch a folder")}
+      label={t("Path on the machine that Bethink runs on")}
+      action={t("Watch")}
+      hint={t("For example /home/anna/Documents. Its subfolders are watched, too.")}
       onDone={async (path) => {
         const extensions = endings.split(/[\s,]+/).filter(Boolean);
         await documentsApi.addFolder({ path, extensions, ...(collection ? { collection } : {}) });
@@ -165,24 +182,24 @@ function AddFolder({ collections, onClose }: AddProps) {
       onClose={onClose}
     >
       <label className="field">
-        Only files with these endings; all that can be read if it is empty
+        {t("Only files with these endings; all that can be read if it is empty")}
         <input
           className="input"
           value={endings}
-          placeholder=".pdf, .md"
+          placeholder={t(".pdf, .md")}
           spellCheck={false}
           autoCapitalize="none"
           onChange={(event) => setEndings(event.target.value)}
         />
       </label>
       <label className="field">
-        Collection
+        {t("Collection")}
         <select
           className="input"
           value={collection}
           onChange={(event) => setCollection(event.target.value)}
         >
-          <option value="">None</option>
+          <option value="">{t("None")}</option>
           {collections
             .filter(({ writes }) => writes)
             .map(({ id, name }) => (
@@ -203,18 +220,25 @@ function RemoveFolder({ folder, onClose }: { folder: Folder; onClose: () => void
     onClose();
     try {
       await documentsApi.removeFolder(folder.id, withAll);
-      toasts.show(`${folder.path} is no longer watched`);
+      toasts.show(t("{path} is no longer watched", { path: folder.path }));
     } catch (error) {
       toasts.fault(error);
     }
     await documentNews.tell();
   };
   return (
-    <Dialog title="Stop watching the folder?" onClose={onClose}>
+    <Dialog title={t("Stop watching the folder?")} onClose={onClose}>
       <div className="body">
         <p>
-          Nothing in {folder.path} is touched. Its {count(folder.files, "document")} can stay in
-          your library as they are now.
+          {t(
+            "Nothing in {path} is touched. Its {count} can stay in your library as they are now.",
+            {
+              path: folder.path,
+              count: t("{count, plural, one {# document} other {# documents}}", {
+                count: folder.files,
+              }),
+            },
+          )}
         </p>
         <label className="check">
           <input
@@ -222,14 +246,14 @@ function RemoveFolder({ folder, onClose }: { folder: Folder; onClose: () => void
             checked={withAll}
             onChange={(event) => setWithAll(event.target.checked)}
           />
-          Remove its documents from the library, too
+          {t("Remove its documents from the library, too")}
         </label>
         <div className="actions">
           <Button data-first onClick={onClose}>
-            Keep watching
+            {t("Keep watching")}
           </Button>
           <Button look="fault" onClick={() => void remove()}>
-            {withAll ? "Stop and remove" : "Stop watching"}
+            {withAll ? t("Stop and remove") : t("Stop watching")}
           </Button>
         </div>
       </div>

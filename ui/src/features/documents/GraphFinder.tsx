@@ -1,6 +1,7 @@
 import { Search } from "lucide-react";
 import { useEffect, useId, useState } from "react";
 import { type GraphNode, type GraphShown, graphApi } from "../../api/documents";
+import { t } from "../../i18n";
 import { useApp } from "../../services/context";
 import { type AddressOf, kindOf } from "./graphNet";
 
@@ -53,11 +54,11 @@ export function GraphFinder(props: FinderProps) {
         className="input"
         type="text"
         role="combobox"
-        aria-label="Find a node"
+        aria-label={t("Find a node")}
         aria-expanded={found.length > 0}
         aria-controls={list}
         aria-activedescendant={found[at] && `${list}-${at}`}
-        placeholder="Find a node"
+        placeholder={t("Find a node")}
         value={query}
         onChange={(event) => {
           setQuery(event.target.value);
@@ -74,7 +75,7 @@ export function GraphFinder(props: FinderProps) {
         }}
       />
       {found.length > 0 && (
-        <div id={list} role="listbox" aria-label="Nodes" className="graph-found">
+        <div id={list} role="listbox" aria-label={t("Nodes")} className="graph-found">
           {found.map((node, i) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys
             // biome-ignore lint/a11y/useFocusableInteractive: the same

@@ -1,4 +1,5 @@
 import type { GraphShown } from "../../api/documents";
+import { locale, t } from "../../i18n";
 import type { NetNode } from "../../kit/graph/graphLayout";
 import { Shape } from "../../kit/graph/Shape";
 import { Link } from "../../kit/pieces";
@@ -29,7 +30,7 @@ export function GraphLegend({ shown, addressOf }: LegendProps) {
   const more = shown.topics.length - topics.length;
   return (
     <>
-      <ul className="graph-legend" aria-label="Kinds">
+      <ul className="graph-legend" aria-label={t("Kinds")}>
         {kinds.map((kind) => (
           <li key={kind}>
             <Sample shape={kindOf(kind).shape} tone={undefined} />
@@ -38,7 +39,7 @@ export function GraphLegend({ shown, addressOf }: LegendProps) {
         ))}
       </ul>
       {topics.length > 0 && (
-        <ul className="graph-legend" aria-label="Topics">
+        <ul className="graph-legend" aria-label={t("Topics")}>
           {topics.map(({ number, label, passages }) => {
             const words = (
               <>
@@ -52,7 +53,11 @@ export function GraphLegend({ shown, addressOf }: LegendProps) {
               </li>
             );
           })}
-          {more > 0 && <li>{more.toLocaleString()} smaller ones without a colour</li>}
+          {more > 0 && (
+            <li>
+              {t("{count} smaller ones without a colour", { count: more.toLocaleString(locale()) })}
+            </li>
+          )}
         </ul>
       )}
     </>

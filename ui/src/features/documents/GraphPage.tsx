@@ -3,6 +3,7 @@ import { Waypoints } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 import type { Problem } from "../../api/client";
 import { type GraphFocus, type GraphShown, graphApi } from "../../api/documents";
+import { locale, t } from "../../i18n";
 import { Graph } from "../../kit/graph/Graph";
 import { drawn } from "../../kit/graph/graphLayout";
 import "../../styles/graph.css";
@@ -21,7 +22,6 @@ import { useNews } from "../../services/news";
 import { addressOfDocuments, addressOfNode, type GraphPlace } from "../../services/router";
 import { remember, remembered } from "../../services/store";
 import { useRead } from "../../services/useRead";
-import { count } from "../../services/words";
 import { CollectionNav } from "./CollectionNav";
 import { GraphFinder } from "./GraphFinder";
 import { GraphLegend } from "./GraphLegend";
@@ -60,7 +60,7 @@ export function GraphPage({ place }: { place: GraphPlace }) {
   );
   const { value, problem, read: again, look } = useRead(ask);
   useNews(documentNews, look);
-  const name = collections.find(({ id }) => id === collection)?.name ?? "Everything";
+  const name = collections.find(({ id }) => id === collection)?.name ?? t("Everything");
   return (
     <div className="documents">
       {!phone && (
@@ -69,7 +69,7 @@ export function GraphPage({ place }: { place: GraphPlace }) {
       <div className="graph-view">
         {problem && !value && <NoGraph problem={problem} onRetry={() => void again()} />}
         {problem && value && <ProblemNotice problem={problem} onRetry={() => void again()} />}
-        {!value && !problem && <Skeleton lines={6} label="Loading the graph" />}
+        {!value && !problem && <Skeleton lines={6} label={t("Loading the graph")} />}
         {value && <Shown place={place} name={name} {...value} />}
       </div>
     </div>
@@ -81,23 +81,23 @@ function NoGraph({ problem, onRetry }: { problem: Problem; onRetry: () => void }
   if (problem.status !== 403) {
     return (
       <>
-        <h1 className="visually-hidden">Graph</h1>
+        <h1 className="visually-hidden">{t("Graph")}</h1>
         <ProblemNotice problem={problem} onRetry={onRetry} />
         <p className="graph-note">
-          <Link to={addressOfNode()}>Show all of the graph</Link>
+          <Link to={addressOfNode()}>{t("Show all of the graph")}</Link>
         </p>
       </>
     );
   }
   return (
     <>
-      <h1 className="visually-hidden">Graph</h1>
-      <Empty icon={Waypoints} title="No graph is shown">
+      <h1 className="visually-hidden">{t("Graph")}</h1>
+      <Empty icon={Waypoints} title={t("No graph is shown")}>
         <p>{problem.detail || problem.title}</p>
         <p>
-          It shows how documents, memories and pages of the vault hang together: what is alike,
-          names the same, or leads from one to another, and the topics that they make. It is made of
-          what is searched, so that nothing has to be built.
+          {t(
+            "It shows how documents, memories and pages of the vault hang together: what is alike, names the same, or leads from one to another, and the topics that they make. It is made of what is searched, so that nothing has to be built.",
+          )}
         </p>
       </Empty>
     </>
@@ -135,17 +135,17 @@ function Shown({ place, name, shown, focus }: ShownProps) {
   return (
     <>
       <header>
-        <h1>Graph</h1>
+        <h1>{t("Graph")}</h1>
         <GraphFinder shown={shown} collection={collection} addressOf={addressOf} />
         <div className="graph-tools">
           {phone && (
             <Link className="button" to={addressOfDocuments(collection)}>
-              Documents
+              {t("Documents")}
             </Link>
           )}
           {!isTopic(node) && (
             <Segmented
-              label="Steps away"
+              label={t("Steps away")}
               value={depth}
               options={depths.map((value) => ({ value, label: value }))}
               onChange={(next) => choose({ [which]: next })}
@@ -155,8 +155,13 @@ function Shown({ place, name, shown, focus }: ShownProps) {
       </header>
       {drawing.total > drawing.spots.length && (
         <Notice>
-          {drawing.spots.length.toLocaleString()} of {count(drawing.total, "node")} are drawn: the
-          nearest ones.
+          {t(
+            "{shown} of {count, plural, one {# node} other {# nodes}} are drawn: the nearest ones.",
+            {
+              shown: drawing.spots.length.toLocaleString(locale()),
+              count: drawing.total,
+            },
+          )}
         </Notice>
       )}
       {shown.nodes.length ? (
@@ -165,7 +170,7 @@ function Shown({ place, name, shown, focus }: ShownProps) {
             {drawing.spots.length > 0 && (
               <Graph
                 drawing={drawing}
-                label={`What hangs together with ${title}`}
+                label={t("What hangs together with {title}", { title })}
                 noun="nodes"
                 onOpen={(spot) => router.go(spot.address)}
               />
@@ -182,8 +187,10 @@ function Shown({ place, name, shown, focus }: ShownProps) {
           />
         </div>
       ) : (
-        <Empty icon={Waypoints} title="Nothing to show yet">
-          <p>Documents, memories and pages of the vault appear here as soon as there are any.</p>
+        <Empty icon={Waypoints} title={t("Nothing to show yet")}>
+          <p>
+            {t("Documents, memories and pages of the vault appear here as soon as there are any.")}
+          </p>
         </Empty>
       )}
     </>

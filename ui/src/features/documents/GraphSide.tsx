@@ -1,11 +1,11 @@
 import { ArrowUpRight, Route, X } from "lucide-react";
 import { useCallback } from "react";
 import { type GraphFocus, type GraphNode, type GraphShown, graphApi } from "../../api/documents";
+import { locale, t } from "../../i18n";
 import type { Spot } from "../../kit/graph/graphLayout";
 import { Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { addressOfNode, addressOfThing, type GraphPlace } from "../../services/router";
 import { useRead } from "../../services/useRead";
-import { count } from "../../services/words";
 import { type AddressOf, betweenOf, kindOf } from "./graphNet";
 
 type SideProps = {
@@ -22,41 +22,53 @@ export function GraphSide({ place, shown, focus, spots, addressOf }: SideProps) 
   const [middle, ...others] = spots;
   const steps = [...new Set(others.map(({ distance }) => distance ?? 1))].sort((a, b) => a - b);
   return (
-    <aside className="graph-side scroll" aria-label="What is in the middle">
+    <aside className="graph-side scroll" aria-label={t("What is in the middle")}>
       {focus ? (
         <Focused focus={focus} place={place} />
       ) : (
         <>
           <h2>{middle?.name}</h2>
           <p>
-            {count(shown.nodes.length, "node")}
-            {shown.left > 0 && `; ${shown.left.toLocaleString()} older ones are found by a search`}
+            {t("{count, plural, one {# node} other {# nodes}}", { count: shown.nodes.length })}
+            {shown.left > 0 &&
+              `; ${t("{count} older ones are found by a search", { count: shown.left.toLocaleString(locale()) })}`}
           </p>
         </>
       )}
       {node && (
         <p>
-          <Link to={addressOfNode({ collection, from })}>Show all</Link>
+          <Link to={addressOfNode({ collection, from })}>{t("Show all")}</Link>
         </p>
       )}
       {from && (
-        <section aria-label="The way">
+        <section aria-label={t("The way")}>
           <h3>
-            <Route size={13} aria-hidden /> The way{" "}
+            <Route size={13} aria-hidden /> {t("The way")}{" "}
             <Link to={addressOfNode({ collection, node })}>
-              <X size={13} aria-hidden /> Leave it
+              <X size={13} aria-hidden /> {t("Leave it")}
             </Link>
           </h3>
           {focus && from !== focus.node.id ? (
             <Way collection={collection} start={from} end={focus.node.id} addressOf={addressOf} />
           ) : (
-            <p>Choose in the drawing, in the list or by a search where it leads.</p>
+            <p>{t("Choose in the drawing, in the list or by a search where it leads.")}</p>
           )}
         </section>
       )}
       {steps.map((distance) => (
-        <section key={distance} aria-label={`${count(distance, "step")} away`}>
-          <h3>{distance === 1 ? "Beside it" : `${count(distance, "step")} away`}</h3>
+        <section
+          key={distance}
+          aria-label={t("{count} away", {
+            count: t("{count, plural, one {# step} other {# steps}}", { count: distance }),
+          })}
+        >
+          <h3>
+            {distance === 1
+              ? t("Beside it")
+              : t("{count} away", {
+                  count: t("{count, plural, one {# step} other {# steps}}", { count: distance }),
+                })}
+          </h3>
           <ul>
             {others
               .filter((spot) => spot.distance === distance)
@@ -73,9 +85,9 @@ export function GraphSide({ place, shown, focus, spots, addressOf }: SideProps) 
 function SpotRow({ spot, shown, middle }: { spot: Spot; shown: GraphShown; middle: string }) {
   const node = shown.nodes.find(({ id }) => id === spot.id);
   const whole = shown.nodes.find(({ id }) => id === `document:${node?.document}`);
-  const kind = node ? kindOf(node.kind).word : "Topic";
+  const kind = node ? kindOf(node.kind).word : t("Topic");
   const words = [
-    whole && whole.id !== middle ? `${kind} of ${whole.label}` : kind,
+    whole && whole.id !== middle ? t("{kind} of {label}", { kind, label: whole.label }) : kind,
     betweenOf(shown, middle, spot.id),
   ];
   return (
@@ -89,10 +101,10 @@ function SpotRow({ spot, shown, middle }: { spot: Spot; shown: GraphShown; middl
 }
 
 const openWords: Record<string, string> = {
-  document: "Open the document",
-  passage: "Open at this passage",
-  fact: "Open in memory",
-  page: "Open the page",
+  document: t("Open the document"),
+  passage: t("Open at this passage"),
+  fact: t("Open in memory"),
+  page: t("Open the page"),
 };
 
 function Focused({ focus, place }: { focus: GraphFocus; place: GraphPlace }) {
@@ -109,7 +121,7 @@ function Focused({ focus, place }: { focus: GraphFocus; place: GraphPlace }) {
       {text && (
         <section
           className="said"
-          aria-label="What it says"
+          aria-label={t("What it says")}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a long text is scrolled with the keyboard
           tabIndex={0}
         >
@@ -119,12 +131,12 @@ function Focused({ focus, place }: { focus: GraphFocus; place: GraphPlace }) {
       <div className="actions">
         {address && (
           <Link className="button" to={address}>
-            <ArrowUpRight size={16} aria-hidden /> {openWords[node.kind] ?? "Open"}
+            <ArrowUpRight size={16} aria-hidden /> {openWords[node.kind] ?? t("Open")}
           </Link>
         )}
         {!place.from && (
           <Link className="button" to={addressOfNode(begin)}>
-            <Route size={16} aria-hidden /> A way from here
+            <Route size={16} aria-hidden /> {t("A way from here")}
           </Link>
         )}
       </div>
@@ -141,8 +153,8 @@ function Way({ collection, start, end, addressOf }: WayProps) {
   );
   const { value, problem } = useRead(ask);
   if (problem) return <ProblemNotice problem={problem} />;
-  if (!value) return <Skeleton lines={3} label="Looking for a way" />;
-  if (!value.nodes.length) return <p>They do not hang together.</p>;
+  if (!value) return <Skeleton lines={3} label={t("Looking for a way")} />;
+  if (!value.nodes.length) return <p>{t("They do not hang together.")}</p>;
   return (
     <ol>
       {value.nodes.map((node: GraphNode) => (

@@ -10,13 +10,13 @@ import {
 } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { Document } from "../../api/documents";
+import { locale, t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Empty, PHONE, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
 import { useFileDrop } from "../../kit/useFileDrop";
 import { useApp } from "../../services/context";
 import { addressOfDocuments } from "../../services/router";
-import { count } from "../../services/words";
 import { AddDocuments } from "./AddDocuments";
 import { CollectionNav } from "./CollectionNav";
 import { type Asked, DocumentDialogs } from "./DocumentDialogs";
@@ -37,8 +37,15 @@ export function useAddFiles(collection: string | null) {
   const { documentUploads, toasts } = useApp();
   return (files: readonly File[], hidden: number) => {
     documentUploads.add(files.map((file) => ({ file, collection })));
-    if (hidden) toasts.show(`${count(hidden, "hidden file")} left out`);
-    else if (!files.length) toasts.show("There are no files in it");
+    if (hidden)
+      toasts.show(
+        t("{count} left out", {
+          count: t("{count, plural, one {# hidden file} other {# hidden files}}", {
+            count: hidden,
+          }),
+        }),
+      );
+    else if (!files.length) toasts.show(t("There are no files in it"));
   };
 }
 
@@ -92,16 +99,20 @@ export function LibraryPage({ collection, query }: PageProps) {
         <div className="page-inner">
           <header className="page-head">
             {phone && (
-              <IconButton icon={PanelLeft} label="Collections" onClick={() => setSheet(true)} />
+              <IconButton
+                icon={PanelLeft}
+                label={t("Collections")}
+                onClick={() => setSheet(true)}
+              />
             )}
-            <h1 className="clip">{here?.name ?? "Documents"}</h1>
+            <h1 className="clip">{here?.name ?? t("Documents")}</h1>
             <div className="actions">
               {here && (
                 <Button
                   icon={MessageSquareText}
                   onClick={() => chat([{ kind: "collection", id: here.id, name: here.name }])}
                 >
-                  Ask
+                  {t("Ask")}
                 </Button>
               )}
               {here?.writes !== false && <AddDocuments collection={collection} onFiles={add} />}
@@ -117,7 +128,7 @@ export function LibraryPage({ collection, query }: PageProps) {
           />
           {problem && !words && <ProblemNotice problem={problem} onRetry={() => void read()} />}
           {listed.status === "loading" && !words && (
-            <Skeleton lines={7} label="Loading documents" />
+            <Skeleton lines={7} label={t("Loading documents")} />
           )}
           {!words && items.length > 0 && (
             <Selected
@@ -158,7 +169,9 @@ export function LibraryPage({ collection, query }: PageProps) {
       {over && (
         <p className="drop-here">
           <FileUp size={20} aria-hidden />
-          Drop files or folders to add them{here ? ` to ${here.name}` : ""}
+          {here
+            ? t("Drop files or folders to add them to {name}", { name: here.name })
+            : t("Drop files or folders to add them")}
         </p>
       )}
       <DocumentDialogs
@@ -168,7 +181,7 @@ export function LibraryPage({ collection, query }: PageProps) {
         onClose={() => setAsked(null)}
       />
       {phone && sheet && (
-        <Dialog title="Collections" className="sheet-dialog" onClose={() => setSheet(false)}>
+        <Dialog title={t("Collections")} className="sheet-dialog" onClose={() => setSheet(false)}>
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: follows the links inside, which take the keys */}
           {/* biome-ignore lint/a11y/noStaticElementInteractions: the same */}
           <div
@@ -204,30 +217,30 @@ function Selected({ all, selected, hasMore, onAll, onAsk, onChat }: SelectedProp
           ref={(box) => {
             if (box) box.indeterminate = some && selected.length < all.length;
           }}
-          aria-label="Select all"
+          aria-label={t("Select all")}
           onChange={(event) => onAll(event.target.checked)}
         />
       </label>
       <span className="doc-count" role="status">
         {some
-          ? `${selected.length.toLocaleString()} selected`
-          : `${hasMore ? "More than " : ""}${count(all.length, "document")}`}
+          ? t("{count} selected", { count: selected.length.toLocaleString(locale()) })
+          : `${hasMore ? t("More than ") : ""}${t("{count, plural, one {# document} other {# documents}}", { count: all.length })}`}
       </span>
       {some && (
         <div className="doc-actions">
           <Button look="quiet" icon={MessageSquareText} onClick={onChat}>
-            Ask these
+            {t("Ask these")}
           </Button>
           <Button look="quiet" icon={FolderInput} onClick={() => onAsk("move")}>
-            Move
+            {t("Move")}
           </Button>
           <Button look="quiet" icon={Tag} onClick={() => onAsk("tag")}>
-            Tags
+            {t("Tags")}
           </Button>
           <Button look="quiet" icon={Trash2} onClick={() => onAsk("remove")}>
-            Remove
+            {t("Remove")}
           </Button>
-          <IconButton icon={X} size={16} label="Select none" onClick={() => onAll(false)} />
+          <IconButton icon={X} size={16} label={t("Select none")} onClick={() => onAll(false)} />
         </div>
       )}
     </div>
@@ -236,21 +249,21 @@ function Selected({ all, selected, hasMore, onAll, onAsk, onChat }: SelectedProp
 
 function NoneFit() {
   return (
-    <Empty icon={Library} title="No documents fit">
-      <p>Choose another format, state or tag.</p>
+    <Empty icon={Library} title={t("No documents fit")}>
+      <p>{t("Choose another format, state or tag.")}</p>
     </Empty>
   );
 }
 
 function NoneYet() {
   return (
-    <Empty icon={FileUp} title="Drop files here">
+    <Empty icon={FileUp} title={t("Drop files here")}>
       <p>
-        PDF, Word, PowerPoint, Excel, OpenDocument, e-books, web pages, e-mails, Markdown, CSV,
-        source code and plain text are read page by page. Answers then quote them and lead to the
-        passage.
+        {t(
+          "PDF, Word, PowerPoint, Excel, OpenDocument, e-books, web pages, e-mails, Markdown, CSV, source code and plain text are read page by page. Answers then quote them and lead to the passage.",
+        )}
       </p>
-      <p>Add files, a folder or a web address with the buttons above, or watch a folder.</p>
+      <p>{t("Add files, a folder or a web address with the buttons above, or watch a folder.")}</p>
     </Empty>
   );
 }

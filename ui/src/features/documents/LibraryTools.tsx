@@ -1,12 +1,13 @@
 import { Search } from "lucide-react";
 import type { ReactNode } from "react";
+import { t } from "../../i18n";
 import type { Filter, Sort } from "./useLibrary";
 import { kindName, stages } from "./words";
 
 const sorts: readonly { value: Sort; label: string }[] = [
-  { value: "changed", label: "Newest first" },
-  { value: "name", label: "By name" },
-  { value: "size", label: "Largest first" },
+  { value: "changed", label: t("Newest first") },
+  { value: "name", label: t("By name") },
+  { value: "size", label: t("Largest first") },
 ];
 
 type ToolsProps = {
@@ -46,22 +47,22 @@ export function LibraryTools({ query, filter, kinds, tags, onQuery, onFilter }: 
     <search className="memory-tools doc-tools">
       <label className="search">
         <Search size={16} aria-hidden />
-        <span className="visually-hidden">Search documents</span>
+        <span className="visually-hidden">{t("Search documents")}</span>
         <input
           type="search"
           className="input"
-          placeholder="Search what they say"
+          placeholder={t("Search what they say")}
           value={query}
           onChange={(event) => onQuery(event.target.value)}
         />
       </label>
       <Choice
-        label="Format"
+        label={t("Format")}
         value={filter.kind}
         disabled={searching}
         onChange={(kind) => onFilter({ kind })}
       >
-        <option value="">All formats</option>
+        <option value="">{t("All formats")}</option>
         {kinds.map((kind) => (
           <option key={kind} value={kind}>
             {kindName(kind)}
@@ -69,12 +70,12 @@ export function LibraryTools({ query, filter, kinds, tags, onQuery, onFilter }: 
         ))}
       </Choice>
       <Choice
-        label="State"
+        label={t("State")}
         value={filter.stage}
         disabled={searching}
         onChange={(stage) => onFilter({ stage })}
       >
-        <option value="">All states</option>
+        <option value="">{t("All states")}</option>
         {stages.map(({ value, label }) => (
           <option key={value} value={value}>
             {label}
@@ -83,12 +84,12 @@ export function LibraryTools({ query, filter, kinds, tags, onQuery, onFilter }: 
       </Choice>
       {tags.length > 0 && (
         <Choice
-          label="Tag"
+          label={t("Tag")}
           value={filter.tag}
           disabled={searching}
           onChange={(tag) => onFilter({ tag })}
         >
-          <option value="">All tags</option>
+          <option value="">{t("All tags")}</option>
           {tags.map((tag) => (
             <option key={tag} value={tag}>
               {tag}
@@ -97,7 +98,7 @@ export function LibraryTools({ query, filter, kinds, tags, onQuery, onFilter }: 
         </Choice>
       )}
       <Choice
-        label="Order"
+        label={t("Order")}
         value={filter.sort}
         disabled={searching}
         onChange={(sort) => onFilter({ sort: sort as Sort })}

@@ -3,6 +3,7 @@ import { memo, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { Abroad, pieces } from "../../answer/pieces";
+import { t } from "../../i18n";
 import type { Span } from "../../services/router";
 import { indicesOf, piecesOf } from "./hits";
 import { markPlugin } from "./markPlugin";
@@ -43,7 +44,7 @@ export default memo(function PageText({ text, at, isPlain, top }: TextProps) {
     const [begin, end] = indicesOf(text, at);
     return [remarkGfm, markPlugin(begin, end)];
   }, [text, at]);
-  if (!text.trim()) return <p className="note">There is no text on this page.</p>;
+  if (!text.trim()) return <p className="note">{t("There is no text on this page.")}</p>;
   if (isPlain || text.length > MOST_MARKDOWN) {
     return (
       <div className="doc-plain">

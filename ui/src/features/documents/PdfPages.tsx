@@ -1,6 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { documentsApi } from "../../api/documents";
+import { t } from "../../i18n";
 import { Skeleton } from "../../kit/pieces";
 import { type PageMark, PdfSheet, type SheetSize } from "./PdfSheet";
 import { openPdf, type Pdf } from "./pdf";
@@ -90,8 +91,8 @@ export default function PdfPages(props: PagesProps) {
   };
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: pages are scrolled with the keyboard
-    <section ref={box} className="pdf-pages scroll" tabIndex={0} aria-label="Pages">
-      {!pdf && <Skeleton lines={8} label="Loading the document" />}
+    <section ref={box} className="pdf-pages scroll" tabIndex={0} aria-label={t("Pages")}>
+      {!pdf && <Skeleton lines={8} label={t("Loading the document")} />}
       <div
         className="pdf-stack"
         style={{ height: rows.getTotalSize(), minWidth: sizeOf(1).width * scale }}

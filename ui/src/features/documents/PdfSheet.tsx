@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import { t } from "../../i18n";
 import type { Span } from "../../services/router";
 import { indicesOf } from "./hits";
 import { layerSpans } from "./layerMatch";
@@ -81,7 +82,7 @@ export function PdfSheet(props: SheetProps) {
   return (
     <section
       className="pdf-sheet"
-      aria-label={`Page ${number}`}
+      aria-label={t("Page {number}", { number })}
       style={{ width: size.width * scale, height: size.height * scale }}
     >
       <canvas ref={canvas} aria-hidden />

@@ -3,10 +3,10 @@ import { useEffect, useRef, useState } from "react";
 import { asProblem, type Problem } from "../../api/client";
 import { type Document, documentsApi, type PassageHit } from "../../api/documents";
 import type { PassageList } from "../../contract/openapi";
+import { t } from "../../i18n";
 import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useListKeys } from "../../kit/useListKeys";
 import { addressOfDocument } from "../../services/router";
-import { count } from "../../services/words";
 import { excerptOf, groupsOf } from "./hits";
 import { kindIcon } from "./words";
 
@@ -48,7 +48,7 @@ function useFound(query: string, collection: string | null) {
 }
 
 const placeWords = ({ page, pages, label, heading }: PassageHit) =>
-  [label || (pages > 1 ? `Page ${page}` : ""), heading].filter(Boolean).join(" · ");
+  [label || (pages > 1 ? t("Page {page}", { page }) : ""), heading].filter(Boolean).join(" · ");
 
 function Hit({ hit }: { hit: PassageHit }) {
   const { id, document, content, page, begin, end } = hit;
@@ -77,24 +77,31 @@ export function SearchHits({ query, collection }: { query: string; collection: s
   const list = useRef<HTMLDivElement>(null);
   useListKeys(list, {});
   if (problem) return <ProblemNotice problem={problem} onRetry={again} />;
-  if (!found) return <Skeleton lines={6} label="Searching" />;
+  if (!found) return <Skeleton lines={6} label={t("Searching")} />;
   const groups = groupsOf(found.items);
   const nothing = !groups.length && !found.named.length;
   return (
     <div ref={list} className="doc-found">
       <p className="doc-count" role="status">
         {groups.length > 0
-          ? `${count(found.items.length, "passage")} in ${count(groups.length, "document")}, best first`
-          : "No passage answers this"}
+          ? t("{count} in {count2}, best first", {
+              count: t("{count, plural, one {# passage} other {# passages}}", {
+                count: found.items.length,
+              }),
+              count2: t("{count, plural, one {# document} other {# documents}}", {
+                count: groups.length,
+              }),
+            })
+          : t("No passage answers this")}
       </p>
       {nothing && (
-        <Empty icon={SearchX} title="Nothing in your documents answers this">
-          <p>{found.note || "Try other words, or look in all documents."}</p>
+        <Empty icon={SearchX} title={t("Nothing in your documents answers this")}>
+          <p>{found.note || t("Try other words, or look in all documents.")}</p>
         </Empty>
       )}
       {!nothing && found.note && <p className="note">{found.note}</p>}
       {found.named.length > 0 && (
-        <section aria-label="Documents by name">
+        <section aria-label={t("Documents by name")}>
           <ul className="doc-named">
             {found.named.map(({ id, name, kind }) => {
               const Icon = kindIcon(kind);

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { asProblem, type Problem } from "../../api/client";
 import { documentsApi, type PageText as Text } from "../../api/documents";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import PageText from "./PageText";
@@ -107,14 +108,24 @@ export default function TextPages(props: PagesProps) {
   };
   const isAlone = loaded?.count === 1;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: pages are scrolled with the keyboard
-    <section ref={box} className="doc-text scroll" tabIndex={0} aria-label="Text" onScroll={look}>
+    <section
+      ref={box}
+      className="doc-text scroll"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: pages are scrolled with the keyboard
+      tabIndex={0}
+      aria-label={t("Text")}
+      onScroll={look}
+    >
       <div className="doc-column">
-        {!loaded && !problem && <Skeleton lines={8} label="Loading the document" />}
-        {first > 1 && <Button onClick={() => void earlier()}>Earlier pages</Button>}
+        {!loaded && !problem && <Skeleton lines={8} label={t("Loading the document")} />}
+        {first > 1 && <Button onClick={() => void earlier()}>{t("Earlier pages")}</Button>}
         {loaded?.items.map(({ number, label, text }) => (
-          <section key={number} data-page={number} aria-label={label || `Page ${number}`}>
-            {(label || !isAlone) && <h2>{label || `Page ${number}`}</h2>}
+          <section
+            key={number}
+            data-page={number}
+            aria-label={label || t("Page {number}", { number })}
+          >
+            {(label || !isAlone) && <h2>{label || t("Page {number}", { number })}</h2>}
             <PageText
               text={text}
               at={target?.page === number ? target.at : null}
@@ -123,7 +134,7 @@ export default function TextPages(props: PagesProps) {
             />
           </section>
         ))}
-        {loaded?.count === 0 && <p className="note">Nothing of it was read yet.</p>}
+        {loaded?.count === 0 && <p className="note">{t("Nothing of it was read yet.")}</p>}
         {problem && (
           <ProblemNotice problem={problem} onRetry={() => void (loaded ? later() : begin())} />
         )}

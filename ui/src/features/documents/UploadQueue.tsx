@@ -1,15 +1,16 @@
 import { CircleAlert, Clock, LoaderCircle, RotateCw, WifiOff, X } from "lucide-react";
 import { useEffect } from "react";
+import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { useApp } from "../../services/context";
 import type { DocumentUpload } from "../../services/documentUploads";
 import { useStore } from "../../services/store";
-import { bytes, count } from "../../services/words";
+import { bytes } from "../../services/words";
 
 const faces = {
-  waiting: { icon: Clock, said: "Waiting" },
-  going: { icon: LoaderCircle, said: "Uploading" },
-  lost: { icon: WifiOff, said: "Connection lost; it continues by itself" },
+  waiting: { icon: Clock, said: t("Waiting") },
+  going: { icon: LoaderCircle, said: t("Uploading") },
+  lost: { icon: WifiOff, said: t("Connection lost; it continues by itself") },
   failed: { icon: CircleAlert, said: "" },
 } as const;
 
@@ -36,20 +37,24 @@ export function UploadLine({ one }: { one: Left }) {
         {one.state === "going" && `, ${bytes(one.gone)} of ${bytes(one.size)}`}
       </small>
       {going && (
-        <progress max={one.size || 1} value={one.gone} aria-label={`Uploading ${one.name}`} />
+        <progress
+          max={one.size || 1}
+          value={one.gone}
+          aria-label={t("Uploading {name}", { name: one.name })}
+        />
       )}
       {one.state === "failed" && (
         <IconButton
           icon={RotateCw}
           size={15}
-          label={`Try again: ${one.name}`}
+          label={t("Try again: {name}", { name: one.name })}
           onClick={() => uploads.retry(one.key)}
         />
       )}
       <IconButton
         icon={X}
         size={15}
-        label={`${one.state === "failed" ? "Remove" : "Cancel"}: ${one.name}`}
+        label={`${one.state === "failed" ? t("Remove") : t("Cancel")}: ${one.name}`}
         onClick={() => uploads.remove(one.key)}
       />
     </li>
@@ -72,13 +77,18 @@ export function UploadQueue() {
   const sorted = left.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
   const rest = sorted.length - SHOWN;
   return (
-    <section className="doc-uploads" aria-label="Uploads">
+    <section className="doc-uploads" aria-label={t("Uploads")}>
       <header>
         <h2>
           <span role="status">
             {isOver
-              ? `${count(done, "file")} uploaded`
-              : `${done} of ${count(list.length, "file")} uploaded`}
+              ? t("{count} uploaded", {
+                  count: t("{count, plural, one {# file} other {# files}}", { count: done }),
+                })
+              : t("{done} of {count} uploaded", {
+                  done,
+                  count: t("{count, plural, one {# file} other {# files}}", { count: list.length }),
+                })}
           </span>
         </h2>
       </header>
@@ -87,7 +97,13 @@ export function UploadQueue() {
           <UploadLine key={one.key} one={one} />
         ))}
       </ul>
-      {rest > 0 && <p className="note">and {count(rest, "more file", "more files")}</p>}
+      {rest > 0 && (
+        <p className="note">
+          {t("and {count}", {
+            count: t("{count, plural, one {# more file} other {# more files}}", { count: rest }),
+          })}
+        </p>
+      )}
     </section>
   );
 }

@@ -2,6 +2,7 @@
 import { FileUp, FileX } from "lucide-react";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { type Document, documentsApi } from "../../api/documents";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Empty, Link, NARROW, Notice, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
@@ -53,11 +54,11 @@ export function Viewer({ id, place }: { id: string; place: DocumentPlace }) {
   if (problem?.status === 404) {
     return (
       <div className="page">
-        <h1 className="visually-hidden">Document not found</h1>
-        <Empty icon={FileX} title="This document is not there">
-          <p>It may have been removed. What was quoted from it stays in its conversation.</p>
+        <h1 className="visually-hidden">{t("Document not found")}</h1>
+        <Empty icon={FileX} title={t("This document is not there")}>
+          <p>{t("It may have been removed. What was quoted from it stays in its conversation.")}</p>
           <Link className="button" to="/documents">
-            All documents
+            {t("All documents")}
           </Link>
         </Empty>
       </div>
@@ -68,11 +69,11 @@ export function Viewer({ id, place }: { id: string; place: DocumentPlace }) {
   ) : (
     <div className="page">
       <div className="page-inner">
-        <h1 className="visually-hidden">Document</h1>
+        <h1 className="visually-hidden">{t("Document")}</h1>
         {problem ? (
           <ProblemNotice problem={problem} onRetry={() => void read()} />
         ) : (
-          <Skeleton lines={8} label="Loading the document" />
+          <Skeleton lines={8} label={t("Loading the document")} />
         )}
       </div>
     </div>
@@ -122,7 +123,7 @@ function OpenDocument({ document, place }: { document: Document; place: Document
   const { upload, replace } = useNewVersion(document);
   const { over, handlers } = useFileDrop(({ files }) => {
     const [file, ...others] = files;
-    if (others.length) toasts.show("Drop one file to make it the new version");
+    if (others.length) toasts.show(t("Drop one file to make it the new version"));
     else if (file) replace(file);
   });
   useKey("find", () => setFinding(true));
@@ -133,8 +134,8 @@ function OpenDocument({ document, place }: { document: Document; place: Document
       const isLocked = error instanceof Error && error.name === "PasswordException";
       toasts.show(
         isLocked
-          ? "The original asks for a password, so what was read of it is shown"
-          : "The original cannot be drawn here, so what was read of it is shown",
+          ? t("The original asks for a password, so what was read of it is shown")
+          : t("The original cannot be drawn here, so what was read of it is shown"),
       );
       setChosen("text");
     },
@@ -181,35 +182,37 @@ function OpenDocument({ document, place }: { document: Document; place: Document
           {isOlder && (
             <Notice tone="ask">
               <span>
-                This is{" "}
                 {version
-                  ? `the version of ${shortDate(Date.parse(version.at))}`
-                  : "an older version"}
-                , not the current one.{" "}
-                <Link to={addressOfDocument(id)}>Open the current version</Link>
+                  ? t("This is the version of {date}, not the current one.", {
+                      date: shortDate(Date.parse(version.at)),
+                    })
+                  : t("This is an older version, not the current one.")}{" "}
+                <Link to={addressOfDocument(id)}>{t("Open the current version")}</Link>
               </span>
             </Notice>
           )}
           {unmarked && (
             <Notice>
               <span>
-                The passage is on this page, but its words could not be marked in the original.
+                {t(
+                  "The passage is on this page, but its words could not be marked in the original.",
+                )}
               </span>
               <span>
-                <Button onClick={() => setChosen("text")}>Show it in the text</Button>
+                <Button onClick={() => setChosen("text")}>{t("Show it in the text")}</Button>
               </span>
             </Notice>
           )}
           {!panel && !isOlder && <Progress document={document} actions={actions} />}
           {upload && (
-            <section className="doc-uploads" aria-label="New version">
+            <section className="doc-uploads" aria-label={t("New version")}>
               <ul>
                 <UploadLine one={upload} />
               </ul>
             </section>
           )}
         </div>
-        <Suspense fallback={<Skeleton lines={8} label="Loading the document" />}>
+        <Suspense fallback={<Skeleton lines={8} label={t("Loading the document")} />}>
           {face === "pdf" && (
             <PdfPages
               key={content}
@@ -222,7 +225,7 @@ function OpenDocument({ document, place }: { document: Document; place: Document
           )}
           {face === "picture" && (
             // biome-ignore lint/a11y/noNoninteractiveTabindex: a large picture is scrolled with the keyboard
-            <section className="doc-picture scroll" tabIndex={0} aria-label="Picture">
+            <section className="doc-picture scroll" tabIndex={0} aria-label={t("Picture")}>
               <img src={documentsApi.addressOfFile(id, content)} alt={document.title || name} />
             </section>
           )}
@@ -237,14 +240,14 @@ function OpenDocument({ document, place }: { document: Document; place: Document
       </div>
       {panel && !narrow && details}
       {panel && narrow && (
-        <Dialog title="Details" className="sheet-dialog end" onClose={() => setPanel(false)}>
+        <Dialog title={t("Details")} className="sheet-dialog end" onClose={() => setPanel(false)}>
           {details}
         </Dialog>
       )}
       {over && (
         <p className="drop-here">
           <FileUp size={20} aria-hidden />
-          Drop a file to make it the new version
+          {t("Drop a file to make it the new version")}
         </p>
       )}
       <DocumentDialogs

@@ -17,6 +17,7 @@ import {
 } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
 import type { Document } from "../../api/documents";
+import { locale, t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { Menu, type MenuItem } from "../../kit/Popover";
 import { Link, PHONE, Segmented, useMedia } from "../../kit/pieces";
@@ -63,12 +64,12 @@ function PageNumber({
       <input
         className="input"
         inputMode="numeric"
-        aria-label={`Page, of ${count}`}
+        aria-label={t("Page, of {count}", { count })}
         value={typed ?? page}
         onChange={(event) => setTyped(event.target.value)}
         onBlur={go}
       />
-      <span aria-hidden>of {count.toLocaleString()}</span>
+      <span aria-hidden>{t("of {pages}", { pages: count.toLocaleString(locale()) })}</span>
     </form>
   );
 }
@@ -78,27 +79,27 @@ function itemsOf(props: HeadProps, phone: boolean): MenuItem[] {
   const { document, content, shown, onZoom, onAsk } = props;
   const { id, name, has_original: hasOriginal } = document;
   const zoom = [
-    { label: "Larger", icon: ZoomIn, run: () => onZoom(1) },
-    { label: "Smaller", icon: ZoomOut, run: () => onZoom(-1) },
+    { label: t("Larger"), icon: ZoomIn, run: () => onZoom(1) },
+    { label: t("Smaller"), icon: ZoomOut, run: () => onZoom(-1) },
   ];
   const folded = [
     ...(shown.face === "pdf" ? zoom : []),
-    { label: "Ask about it", icon: MessageSquareText, run: props.onChat },
-    { label: "Details", icon: PanelRight, run: props.onDetails },
+    { label: t("Ask about it"), icon: MessageSquareText, run: props.onChat },
+    { label: t("Details"), icon: PanelRight, run: props.onDetails },
   ];
   const original = {
-    label: "Download the original",
+    label: t("Download the original"),
     icon: Download,
     run: () => download(id, content, name),
   };
   return [
     ...(phone ? folded : []),
     ...(hasOriginal ? [original] : []),
-    { label: "In the graph", icon: Waypoints, run: props.onGraph },
-    { label: "Rename", icon: Pencil, run: () => onAsk("rename") },
-    { label: "Move", icon: FolderInput, run: () => onAsk("move") },
-    { label: "Tags", icon: Tag, run: () => onAsk("tag") },
-    { label: "Remove", icon: Trash2, run: () => onAsk("remove"), fault: true },
+    { label: t("In the graph"), icon: Waypoints, run: props.onGraph },
+    { label: t("Rename"), icon: Pencil, run: () => onAsk("rename") },
+    { label: t("Move"), icon: FolderInput, run: () => onAsk("move") },
+    { label: t("Tags"), icon: Tag, run: () => onAsk("tag") },
+    { label: t("Remove"), icon: Trash2, run: () => onAsk("remove"), fault: true },
   ];
 }
 
@@ -111,8 +112,8 @@ export function ViewerHead(props: HeadProps) {
       <Link
         to="/documents"
         className="icon-button"
-        aria-label="All documents"
-        title="All documents"
+        aria-label={t("All documents")}
+        title={t("All documents")}
       >
         <ArrowLeft size={18} aria-hidden />
       </Link>
@@ -125,36 +126,40 @@ export function ViewerHead(props: HeadProps) {
         )}
         {shown.face === "pdf" && !phone && (
           <>
-            <IconButton icon={ZoomOut} label="Smaller" onClick={() => onZoom(-1)} />
-            <IconButton icon={ZoomIn} label="Larger" onClick={() => onZoom(1)} />
+            <IconButton icon={ZoomOut} label={t("Smaller")} onClick={() => onZoom(-1)} />
+            <IconButton icon={ZoomIn} label={t("Larger")} onClick={() => onZoom(1)} />
           </>
         )}
         {face !== "text" && (
           <Segmented
-            label="How it is shown"
+            label={t("How it is shown")}
             value={shown.face === "text" ? "text" : "original"}
             options={[
-              { value: "original", label: "Original", icon: Image },
-              { value: "text", label: "Text", icon: FileText },
+              { value: "original", label: t("Original"), icon: Image },
+              { value: "text", label: t("Text"), icon: FileText },
             ]}
             onChange={(value) => onFace(value === "text" ? "text" : face)}
           />
         )}
         {shown.face !== "picture" && (
-          <IconButton icon={Search} label="Find in this document" onClick={props.onFind} />
+          <IconButton icon={Search} label={t("Find in this document")} onClick={props.onFind} />
         )}
         {!phone && (
           <>
-            <IconButton icon={MessageSquareText} label="Ask about it" onClick={props.onChat} />
+            <IconButton icon={MessageSquareText} label={t("Ask about it")} onClick={props.onChat} />
             <IconButton
               icon={PanelRight}
-              label="Details"
+              label={t("Details")}
               aria-pressed={details}
               onClick={props.onDetails}
             />
           </>
         )}
-        <Menu icon={Ellipsis} label={`More for ${name}`} items={itemsOf(props, phone)} />
+        <Menu
+          icon={Ellipsis}
+          label={t("More for {name}", { name })}
+          items={itemsOf(props, phone)}
+        />
       </div>
     </header>
   );

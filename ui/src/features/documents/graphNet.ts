@@ -1,5 +1,6 @@
 // What the server tells of the graph, as it is drawn and listed. Pure.
 import type { GraphNode, GraphShown } from "../../api/documents";
+import { t } from "../../i18n";
 import type { Net, NetNode, Shape } from "../../kit/graph/graphLayout";
 
 /** So many topics have a colour of their own: more nobody tells apart. */
@@ -11,13 +12,13 @@ const NO_TOPIC = `${TOPIC}none`;
 
 type Kind = { word: string; many: string; shape: Shape };
 const kinds: Record<string, Kind> = {
-  document: { word: "Document", many: "Documents", shape: "square" },
-  passage: { word: "Passage", many: "Passages", shape: "circle" },
-  fact: { word: "Memory", many: "Memories", shape: "triangle" },
-  page: { word: "Page of the vault", many: "Pages of the vault", shape: "sheet" },
-  name: { word: "Name", many: "Names", shape: "diamond" },
+  document: { word: t("Document"), many: t("Documents"), shape: "square" },
+  passage: { word: t("Passage"), many: t("Passages"), shape: "circle" },
+  fact: { word: t("Memory"), many: t("Memories"), shape: "triangle" },
+  page: { word: t("Page of the vault"), many: t("Pages of the vault"), shape: "sheet" },
+  name: { word: t("Name"), many: t("Names"), shape: "diamond" },
 };
-const unknown: Kind = { word: "Other", many: "Others", shape: "circle" };
+const unknown: Kind = { word: t("Other"), many: t("Others"), shape: "circle" };
 
 export const kindOf = (kind: string): Kind => kinds[kind] ?? unknown;
 export const idOfTopic = (number: number): string => `${TOPIC}${number}`;
@@ -56,7 +57,7 @@ export function netOfAll(shown: GraphShown, addressOf: AddressOf, name: string):
   const groups: [id: string, name: string, tone: number | undefined][] = shown.topics.map(
     ({ number, label }) => [idOfTopic(number), label, toneOf(number)],
   );
-  if (items.some(({ topic }) => topic === null)) groups.push([NO_TOPIC, "No topic", undefined]);
+  if (items.some(({ topic }) => topic === null)) groups.push([NO_TOPIC, t("No topic"), undefined]);
   const nodes: NetNode[] = [
     { id: ALL, name, address: addressOf(null) },
     ...groups.map(([id, label, tone]) => ({ id, name: label, address: addressOf(id), tone })),
@@ -74,11 +75,11 @@ export function netOfAll(shown: GraphShown, addressOf: AddressOf, name: string):
 
 /** What one node is to another: the words for whom an edge leads to, and for whom it comes from. */
 const words: Record<string, [to: string, from: string]> = {
-  alike: ["says something alike", "says something alike"],
-  names: ["has this name", "named here"],
-  next: ["follows it", "stands before it"],
-  holds: ["stands in it", "holds it"],
-  links: ["linked from it", "links to it"],
+  alike: [t("says something alike"), t("says something alike")],
+  names: [t("has this name"), t("named here")],
+  next: [t("follows it"), t("stands before it")],
+  holds: [t("stands in it"), t("holds it")],
+  links: [t("linked from it"), t("links to it")],
 };
 
 /** How a node hangs together with the middle, in words; nothing for one that does not. */

@@ -1,11 +1,11 @@
 import { type Document, type DocumentEdit, documentsApi } from "../../api/documents";
+import { t } from "../../i18n";
 import { useApp } from "../../services/context";
-import { count } from "../../services/words";
 
 const named = (documents: readonly Document[]) =>
   documents.length === 1 && documents[0]
     ? `“${documents[0].name}”`
-    : count(documents.length, "document");
+    : t("{count, plural, one {# document} other {# documents}}", { count: documents.length });
 
 /** Changes of documents, each with a receipt and, where that can be, its undo. */
 export function useDocumentActions() {
@@ -35,18 +35,24 @@ export function useDocumentActions() {
             await documentsApi.edit(id, { name, collection: collection?.id ?? null, tags });
           }
         });
-      toasts.show(receipt, { label: "Undo", run: undo });
+      toasts.show(receipt, { label: t("Undo"), run: undo });
     });
   return {
     rename: (document: Document, name: string) =>
-      edit([document], () => ({ name }), `Renamed to “${name}”`),
+      edit([document], () => ({ name }), t("Renamed to “{name}”", { name })),
     move: (documents: readonly Document[], to: { id: string; name: string } | null) =>
       edit(
         documents,
         () => ({ collection: to?.id ?? null }),
         to
-          ? `Moved ${named(documents)} to ${to.name}`
-          : `Took ${named(documents)} out of ${documents.length === 1 ? "its collection" : "their collections"}`,
+          ? t("Moved {named} to {name}", { named: named(documents), name: to.name })
+          : t(
+              "{count, plural, one {Took {named} out of its collection} other {Took {named} out of their collections}}",
+              {
+                named: named(documents),
+                count: documents.length,
+              },
+            ),
       ),
     tag: (documents: readonly Document[], add: readonly string[], remove: readonly string[]) =>
       edit(
@@ -54,12 +60,12 @@ export function useDocumentActions() {
         ({ tags }) => ({
           tags: [...new Set([...tags.filter((tag) => !remove.includes(tag)), ...add])],
         }),
-        `Changed the tags of ${named(documents)}`,
+        t("Changed the tags of {named}", { named: named(documents) }),
       ),
     remove: (documents: readonly Document[]) =>
       attempt(async () => {
         for (const { id } of documents) await documentsApi.remove(id);
-        toasts.show(`Removed ${named(documents)}`);
+        toasts.show(t("Removed {named}", { named: named(documents) }));
       }),
     cancel: ({ id }: Document) => attempt(async () => void (await documentsApi.cancel(id))),
     retry: ({ id }: Document) => attempt(async () => void (await documentsApi.retry(id))),

@@ -12,32 +12,33 @@ import {
   Presentation,
 } from "lucide-react";
 import type { Document, Reading, Stage } from "../../api/documents";
-import { bytes, count } from "../../services/words";
+import { locale, t } from "../../i18n";
+import { bytes } from "../../services/words";
 
 const kinds: Record<string, { name: string; icon: LucideIcon }> = {
   pdf: { name: "PDF", icon: FileText },
-  docx: { name: "Word", icon: FileText },
-  odt: { name: "OpenDocument text", icon: FileText },
-  rtf: { name: "Rich text", icon: FileText },
-  pptx: { name: "PowerPoint", icon: Presentation },
-  odp: { name: "OpenDocument slides", icon: Presentation },
-  xlsx: { name: "Excel", icon: FileSpreadsheet },
-  xls: { name: "Excel", icon: FileSpreadsheet },
-  ods: { name: "OpenDocument sheet", icon: FileSpreadsheet },
+  docx: { name: t("Word"), icon: FileText },
+  odt: { name: t("OpenDocument text"), icon: FileText },
+  rtf: { name: t("Rich text"), icon: FileText },
+  pptx: { name: t("PowerPoint"), icon: Presentation },
+  odp: { name: t("OpenDocument slides"), icon: Presentation },
+  xlsx: { name: t("Excel"), icon: FileSpreadsheet },
+  xls: { name: t("Excel"), icon: FileSpreadsheet },
+  ods: { name: t("OpenDocument sheet"), icon: FileSpreadsheet },
   csv: { name: "CSV", icon: FileSpreadsheet },
   tsv: { name: "TSV", icon: FileSpreadsheet },
-  epub: { name: "E-book", icon: FileText },
-  html: { name: "Web page", icon: Globe },
-  eml: { name: "E-mail", icon: Mail },
-  msg: { name: "E-mail", icon: Mail },
-  email: { name: "E-mail", icon: Mail },
+  epub: { name: t("E-book"), icon: FileText },
+  html: { name: t("Web page"), icon: Globe },
+  eml: { name: t("E-mail"), icon: Mail },
+  msg: { name: t("E-mail"), icon: Mail },
+  email: { name: t("E-mail"), icon: Mail },
   json: { name: "JSON", icon: FileCode2 },
-  code: { name: "Source code", icon: FileCode2 },
-  markdown: { name: "Markdown", icon: FileText },
-  text: { name: "Text", icon: FileText },
-  image: { name: "Picture", icon: FileImage },
-  picture: { name: "Picture", icon: FileImage },
-  archive: { name: "Archive", icon: FileArchive },
+  code: { name: t("Source code"), icon: FileCode2 },
+  markdown: { name: t("Markdown"), icon: FileText },
+  text: { name: t("Text"), icon: FileText },
+  image: { name: t("Picture"), icon: FileImage },
+  picture: { name: t("Picture"), icon: FileImage },
+  archive: { name: t("Archive"), icon: FileArchive },
 };
 
 export const kindName = (kind: string): string =>
@@ -45,12 +46,12 @@ export const kindName = (kind: string): string =>
 export const kindIcon = (kind: string): LucideIcon => kinds[kind]?.icon ?? File;
 
 export const stages: readonly { value: Stage; label: string }[] = [
-  { value: "ready", label: "Ready" },
-  { value: "waiting", label: "Waiting" },
-  { value: "reading", label: "Being read" },
-  { value: "indexing", label: "Being indexed" },
-  { value: "failed", label: "Failed" },
-  { value: "cancelled", label: "Cancelled" },
+  { value: "ready", label: t("Ready") },
+  { value: "waiting", label: t("Waiting") },
+  { value: "reading", label: t("Being read") },
+  { value: "indexing", label: t("Being indexed") },
+  { value: "failed", label: t("Failed") },
+  { value: "cancelled", label: t("Cancelled") },
 ];
 
 const WORKING: readonly Stage[] = ["waiting", "reading", "indexing"];
@@ -63,15 +64,18 @@ export const currentReading = (document: Document): Reading => document.pending 
 export function progressWords({ stage, pages, done }: Reading): string {
   switch (stage) {
     case "waiting":
-      return "Waiting to be read";
+      return t("Waiting to be read");
     case "reading":
       return pages > 1
-        ? `Reading page ${done.toLocaleString()} of ${pages.toLocaleString()}`
-        : "Reading";
+        ? t("Reading page {done} of {pages}", {
+            done: done.toLocaleString(locale()),
+            pages: pages.toLocaleString(locale()),
+          })
+        : t("Reading");
     case "indexing":
-      return "Indexing";
+      return t("Indexing");
     case "cancelled":
-      return "Cancelled before it was read";
+      return t("Cancelled before it was read");
     case "failed":
     case "ready":
       return "";
@@ -80,20 +84,23 @@ export function progressWords({ stage, pages, done }: Reading): string {
 
 /** What stands under a document's name. */
 export function factsOf({ kind, pages, stage }: Document): string[] {
-  return [kindName(kind), stage === "ready" && pages > 1 ? count(pages, "page") : ""].filter(
-    Boolean,
-  );
+  return [
+    kindName(kind),
+    stage === "ready" && pages > 1
+      ? t("{count, plural, one {# page} other {# pages}}", { count: pages })
+      : "",
+  ].filter(Boolean);
 }
 
 const origins: Record<string, string> = {
-  upload: "Uploaded",
-  url: "Fetched from",
-  folder: "From the watched folder",
-  text: "Written or sent as text",
-  import: "From a knowledge base",
+  upload: t("Uploaded"),
+  url: t("Fetched from"),
+  folder: t("From the watched folder"),
+  text: t("Written or sent as text"),
+  import: t("From a knowledge base"),
 };
 export const originName = (kind: string): string => origins[kind] ?? kind;
 
 /** A size beyond megabytes, too. */
 export const roomOf = (size: number): string =>
-  size < 1_000_000_000 ? bytes(size) : `${(size / 1_000_000_000).toFixed(1)} GB`;
+  size < 1_000_000_000 ? bytes(size) : t("{size} GB", { size: (size / 1_000_000_000).toFixed(1) });

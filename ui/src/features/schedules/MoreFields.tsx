@@ -1,13 +1,14 @@
 import type { Schedule } from "../../api/schedules";
+import { t } from "../../i18n";
 import type { ScheduleForm } from "./scheduleForm";
 
 type FieldsProps = { form: ScheduleForm; onChange: (patch: Partial<ScheduleForm>) => void };
 
 const channels: readonly { value: Schedule["channels"][number]; label: string }[] = [
-  { value: "page", label: "This page" },
-  { value: "push", label: "Browser notification" },
-  { value: "email", label: "E-mail" },
-  { value: "webhook", label: "Webhook" },
+  { value: "page", label: t("This page") },
+  { value: "push", label: t("Browser notification") },
+  { value: "email", label: t("E-mail") },
+  { value: "webhook", label: t("Webhook") },
 ];
 
 /** What few need: a title of its own, where it is told, what becomes of it while Bethink is off. */
@@ -18,31 +19,31 @@ export function MoreFields({ form, onChange }: FieldsProps) {
     });
   return (
     <details>
-      <summary>More</summary>
+      <summary>{t("More")}</summary>
       <div className="body inner">
         <label className="field">
-          Title
+          {t("Title")}
           <input
             className="input"
             maxLength={160}
-            placeholder="Its first words"
+            placeholder={t("Its first words")}
             value={form.title}
             onChange={({ target }) => onChange({ title: target.value })}
           />
         </label>
         <label className="field">
-          If Bethink was off at that time
+          {t("If Bethink was off at that time")}
           <select
             className="input"
             value={form.missed}
             onChange={({ target }) => onChange({ missed: target.value as Schedule["missed"] })}
           >
-            <option value="once">Do it once, and say that it is late</option>
-            <option value="skip">Leave it out</option>
+            <option value="once">{t("Do it once, and say that it is late")}</option>
+            <option value="skip">{t("Leave it out")}</option>
           </select>
         </label>
         <fieldset className="choices inline">
-          <legend>Tell me by (none chosen: everywhere that is set up)</legend>
+          <legend>{t("Tell me by (none chosen: everywhere that is set up)")}</legend>
           {channels.map(({ value, label }) => (
             <label key={value}>
               <input
@@ -56,12 +57,12 @@ export function MoreFields({ form, onChange }: FieldsProps) {
         </fieldset>
         {form.action === "run" && (
           <label className="field">
-            Tokens that one run may use
+            {t("Tokens that one run may use")}
             <input
               type="number"
               className="input"
               min={1}
-              placeholder="As every answer"
+              placeholder={t("As every answer")}
               value={form.budget}
               onChange={({ target }) => onChange({ budget: target.value })}
             />

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { asProblem } from "../../api/client";
 import type { NewSchedule, Schedule } from "../../api/schedules";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Segmented } from "../../kit/pieces";
@@ -16,9 +17,9 @@ type DialogProps = {
 };
 
 const examples: Record<Schedule["action"], string> = {
-  remind: "Call Bruna back",
-  run: "Give me my day: events, tasks and what I promised",
-  watch: "Tell me when the dates are announced",
+  remind: t("Call Bruna back"),
+  run: t("Give me my day: events, tasks and what I promised"),
+  watch: t("Tell me when the dates are announced"),
 };
 const kinds = (Object.keys(actions) as Schedule["action"][]).map((value) => ({
   value,
@@ -50,19 +51,19 @@ export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
   const now = schedule?.recurrence_words || schedule?.next_words;
   return (
     <Dialog
-      title={schedule ? "Change the schedule" : "New schedule"}
+      title={schedule ? t("Change the schedule") : t("New schedule")}
       className="wide"
       onClose={onClose}
     >
       <form className="body scroll" onSubmit={(event) => void save(event)}>
         <Segmented
-          label="What happens"
+          label={t("What happens")}
           value={form.action}
           options={kinds}
           onChange={(action) => change({ action })}
         />
         <label className="field">
-          {form.action === "run" ? "What is to be done" : "What to say"}
+          {form.action === "run" ? t("What is to be done") : t("What to say")}
           <textarea
             className="input"
             data-first
@@ -75,7 +76,7 @@ export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
         </label>
         {form.action === "watch" && (
           <label className="field">
-            Address of the page
+            {t("Address of the page")}
             <input
               type="url"
               className="input"
@@ -87,11 +88,13 @@ export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
           </label>
         )}
         <label className="field">
-          When
+          {t("When")}
           <input
             className="input"
             required={!schedule}
-            placeholder={now ? `As it is: ${now}` : "in 20 minutes, or every weekday at 8"}
+            placeholder={
+              now ? t("As it is: {now}", { now }) : "in 20 minutes, or every weekday at 8"
+            }
             value={form.when}
             onChange={({ target }) => change({ when: target.value })}
           />
@@ -103,9 +106,9 @@ export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
           </p>
         )}
         <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button look="primary" type="submit" disabled={busy}>
-            {schedule ? "Save" : "Add"}
+            {schedule ? t("Save") : t("Add")}
           </Button>
         </div>
       </form>

@@ -1,5 +1,6 @@
 import { useCallback } from "react";
 import { type ScheduleRun, schedulesApi } from "../../api/schedules";
+import { t } from "../../i18n";
 import { Dialog } from "../../kit/Dialog";
 import { Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { addressOfChat } from "../../services/router";
@@ -23,13 +24,13 @@ export function ScheduleHistory({ id, onClose }: { id: string; onClose: () => vo
   const ask = useCallback((signal: AbortSignal) => readAll(id, signal), [id]);
   const { value, problem, read } = useRead(ask);
   return (
-    <Dialog title={value?.schedule.title ?? "Schedule"} className="wide" onClose={onClose}>
+    <Dialog title={value?.schedule.title ?? t("Schedule")} className="wide" onClose={onClose}>
       <div className="body scroll">
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!value && !problem && <Skeleton lines={4} label="Loading the history" />}
+        {!value && !problem && <Skeleton lines={4} label={t("Loading the history")} />}
         {value && <p>{nextWords(value.schedule)}</p>}
-        {value && !value.runs.length && <p>It has not happened yet.</p>}
-        <ol className="history" aria-label="History">
+        {value && !value.runs.length && <p>{t("It has not happened yet.")}</p>}
+        <ol className="history" aria-label={t("History")}>
           {value?.runs.map((run) => (
             <li key={run.id}>
               <HistoryRow run={run} />
@@ -52,7 +53,7 @@ function HistoryRow({ run }: { run: ScheduleRun }) {
         {run.conversation && (
           <>
             {" · "}
-            <Link to={addressOfChat(run.conversation)}>Open</Link>
+            <Link to={addressOfChat(run.conversation)}>{t("Open")}</Link>
           </>
         )}
       </span>

@@ -12,6 +12,7 @@ import {
 } from "lucide-react";
 import { useState } from "react";
 import type { Schedule } from "../../api/schedules";
+import { t } from "../../i18n";
 import { Confirm } from "../../kit/Dialog";
 import { Menu } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
@@ -28,9 +29,9 @@ type RowProps = {
 };
 
 const snoozes = [
-  { minutes: 10, label: "Snooze for 10 minutes" },
-  { minutes: 60, label: "Snooze for an hour" },
-  { minutes: 1440, label: "Snooze for a day" },
+  { minutes: 10, label: t("Snooze for 10 minutes") },
+  { minutes: 60, label: t("Snooze for an hour") },
+  { minutes: 1440, label: t("Snooze for a day") },
 ];
 
 export function ScheduleRow({ schedule, changes, onEdit, onHistory }: RowProps) {
@@ -38,18 +39,18 @@ export function ScheduleRow({ schedule, changes, onEdit, onHistory }: RowProps) 
   const { title, text, action, url, last, paused, recurrence } = schedule;
   const { icon: Icon, label } = actions[action];
   const items = [
-    { label: "Edit", icon: Pencil, run: onEdit },
-    { label: "Run now", icon: Zap, run: () => void changes.run(schedule) },
+    { label: t("Edit"), icon: Pencil, run: onEdit },
+    { label: t("Run now"), icon: Zap, run: () => void changes.run(schedule) },
     paused
-      ? { label: "Resume", icon: Play, run: () => void changes.resume(schedule) }
-      : { label: "Pause", icon: Pause, run: () => void changes.pause(schedule) },
+      ? { label: t("Resume"), icon: Play, run: () => void changes.resume(schedule) }
+      : { label: t("Pause"), icon: Pause, run: () => void changes.pause(schedule) },
     ...snoozes.map(({ minutes, label: name }) => ({
       label: name,
       icon: AlarmClock,
       run: () => void changes.snooze(schedule, minutes),
     })),
-    { label: "History", icon: History, run: onHistory },
-    { label: "Delete", icon: Eraser, run: () => setAsking(true), fault: true },
+    { label: t("History"), icon: History, run: onHistory },
+    { label: t("Delete"), icon: Eraser, run: () => setAsking(true), fault: true },
   ];
   return (
     <article className={`schedule ${paused ? "paused" : ""}`} aria-label={title}>
@@ -68,7 +69,7 @@ export function ScheduleRow({ schedule, changes, onEdit, onHistory }: RowProps) 
           {last && (
             <span className={needsLook(last.outcome) ? "ask" : ""}>
               {needsLook(last.outcome) && <TriangleAlert size={12} aria-hidden />}
-              Last {shortDate(Date.parse(last.at))}:{" "}
+              {t("Last {date}:", { date: shortDate(Date.parse(last.at)) })}{" "}
               {last.conversation ? (
                 <Link to={addressOfChat(last.conversation)}>{outcomeWords(last.outcome)}</Link>
               ) : (
@@ -78,15 +79,17 @@ export function ScheduleRow({ schedule, changes, onEdit, onHistory }: RowProps) 
           )}
         </p>
       </div>
-      <Menu icon={Ellipsis} label={`More for ${title}`} items={items} />
+      <Menu icon={Ellipsis} label={t("More for {title}", { title })} items={items} />
       {asking && (
         <Confirm
-          title={`Delete “${title}”?`}
-          action="Delete"
+          title={t("Delete “{title}”?", { title })}
+          action={t("Delete")}
           onConfirm={() => void changes.remove(schedule)}
           onClose={() => setAsking(false)}
         >
-          <p>It does not happen any more, and its history goes with it. This cannot be undone.</p>
+          <p>
+            {t("It does not happen any more, and its history goes with it. This cannot be undone.")}
+          </p>
         </Confirm>
       )}
     </article>

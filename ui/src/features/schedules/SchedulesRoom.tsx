@@ -2,6 +2,7 @@
 import { AlarmClock, Bell, Plus } from "lucide-react";
 import { useCallback, useState } from "react";
 import { type Schedule, schedulesApi } from "../../api/schedules";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { DeliveryDialog } from "../../planner/DeliveryDialog";
@@ -33,27 +34,27 @@ export default function SchedulesRoom({ schedule }: { schedule: string | null })
     <div className="page scroll">
       <div className="page-inner">
         <header className="page-head">
-          <h1>Schedules</h1>
+          <h1>{t("Schedules")}</h1>
           <Button icon={Bell} onClick={() => setDelivery(true)}>
-            Where you are told
+            {t("Where you are told")}
           </Button>
           <Button icon={Plus} onClick={() => setEdited("new")}>
-            New schedule
+            {t("New schedule")}
           </Button>
         </header>
         <ZoneNote />
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!value && !problem && <Skeleton lines={5} label="Loading schedules" />}
+        {!value && !problem && <Skeleton lines={5} label={t("Loading schedules")} />}
         {value && !items.length && (
-          <Empty icon={AlarmClock} title="Nothing happens by itself yet">
+          <Empty icon={AlarmClock} title={t("Nothing happens by itself yet")}>
             <p>
-              Make a schedule here, or say it in a chat: “Every weekday at 8 give me my day”,
-              “Remind me in 20 minutes to call back”, “Check this page weekly and tell me when it
-              changes”.
+              {t(
+                "Make a schedule here, or say it in a chat: “Every weekday at 8 give me my day”, “Remind me in 20 minutes to call back”, “Check this page weekly and tell me when it changes”.",
+              )}
             </p>
           </Empty>
         )}
-        <ul className="schedule-rows" aria-label="Schedules">
+        <ul className="schedule-rows" aria-label={t("Schedules")}>
           {items.map((each) => (
             <li key={each.id}>
               <ScheduleRow

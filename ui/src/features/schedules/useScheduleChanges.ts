@@ -1,5 +1,6 @@
 import { type NewSchedule, type Schedule, schedulesApi } from "../../api/schedules";
 import type { SchedulePatch } from "../../contract/openapi";
+import { t } from "../../i18n";
 import { useApp } from "../../services/context";
 
 /** Changes of schedules, each with a receipt and, if that can be, its undo. */
@@ -22,7 +23,7 @@ export function useScheduleChanges() {
         | null;
       if (!back) return toasts.show(said);
       const run = () => void attempt(async () => void (await schedulesApi.act(schedule.id, back)));
-      toasts.show(said, { label: "Undo", run });
+      toasts.show(said, { label: t("Undo"), run });
     });
   return {
     run: (schedule: Schedule) => act(schedule, "run", `“${schedule.title}” was started`),
@@ -36,7 +37,7 @@ export function useScheduleChanges() {
     remove: (schedule: Schedule) =>
       attempt(async () => {
         await schedulesApi.remove(schedule.id);
-        toasts.show(`“${schedule.title}” was deleted`);
+        toasts.show(t("“{title}” was deleted", { title: schedule.title }));
       }),
     /** Makes or changes it. What fails is thrown. */
     save: async (schedule: Schedule | null, fields: NewSchedule | SchedulePatch) => {
@@ -44,7 +45,9 @@ export function useScheduleChanges() {
         ? await schedulesApi.change(schedule.id, { ...fields, version: schedule.version })
         : await schedulesApi.add(fields as NewSchedule);
       toasts.show(
-        now.next_words ? `“${now.title}” comes ${now.next_words}` : `“${now.title}” is kept`,
+        now.next_words
+          ? t("“{title}” comes {when}", { title: now.title, when: now.next_words })
+          : t("“{title}” is kept", { title: now.title }),
       );
       await plannerNews.tell();
     },

@@ -1,22 +1,23 @@
 // Schedules in words. Pure.
 import { Bell, Bot, Globe, type LucideIcon } from "lucide-react";
 import type { Schedule, ScheduleRun } from "../../api/schedules";
+import { t } from "../../i18n";
 import { fullDate } from "../../services/words";
 
 export const actions: Record<Schedule["action"], { label: string; icon: LucideIcon }> = {
-  remind: { label: "Remind me", icon: Bell },
-  run: { label: "Have Bethink do it", icon: Bot },
-  watch: { label: "Watch a page", icon: Globe },
+  remind: { label: t("Remind me"), icon: Bell },
+  run: { label: t("Have Bethink do it"), icon: Bot },
+  watch: { label: t("Watch a page"), icon: Globe },
 };
 
 const outcomes: Record<ScheduleRun["outcome"], string> = {
-  running: "at work",
-  done: "done",
-  failed: "failed",
-  missed: "missed while Bethink was off",
-  skipped: "skipped",
-  waiting_for_approval: "waits for your approval",
-  unknown: "ended without saying how",
+  running: t("at work"),
+  done: t("done"),
+  failed: t("failed"),
+  missed: t("missed while Bethink was off"),
+  skipped: t("skipped"),
+  waiting_for_approval: t("waits for your approval"),
+  unknown: t("ended without saying how"),
 };
 
 export const outcomeWords = (outcome: ScheduleRun["outcome"]): string => outcomes[outcome];
@@ -26,8 +27,8 @@ export const needsLook = (outcome: ScheduleRun["outcome"]): boolean =>
 
 /** When it comes next. */
 export function nextWords({ paused, next_at, next_words, snoozed_until }: Schedule): string {
-  if (paused) return "Paused";
-  if (!next_at) return "Over";
+  if (paused) return t("Paused");
+  if (!next_at) return t("Over");
   const when = next_words || fullDate(Date.parse(next_at));
-  return snoozed_until ? `Snoozed until ${when}` : `Next: ${when}`;
+  return snoozed_until ? t("Snoozed until {when}", { when }) : t("Next: {when}", { when });
 }

@@ -1,6 +1,7 @@
 // The tasks in columns by their state, in an order of one's own: carried by the pointer, or by Alt and arrows.
 import { type KeyboardEvent, useRef, useState } from "react";
 import type { Status, Task } from "../../api/tasks";
+import { t } from "../../i18n";
 import { useDrag } from "../../kit/useDrag";
 import { useListKeys } from "../../kit/useListKeys";
 import { columns, statusName } from "../../planner/taskWords";
@@ -41,7 +42,11 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
         ...(status === task.status ? {} : { status }),
         ...(position ? { position } : {}),
       };
-      await changes.change(task, patch, `“${task.title}” is in ${statusName(status)}`);
+      await changes.change(
+        task,
+        patch,
+        t("“{title}” is in {column}", { title: task.title, column: statusName(status) }),
+      );
     }
     setDrop(null);
     if (!byKeys) return;

@@ -1,5 +1,6 @@
 import { useEffect } from "react";
 import type { Status, Task } from "../../api/tasks";
+import { t } from "../../i18n";
 import { ProblemNotice } from "../../kit/pieces";
 import { TaskRow } from "../../planner/TaskRow";
 import type { Drop } from "./Board";
@@ -40,7 +41,7 @@ export function Column(props: ColumnProps) {
         {label} <small>{tasks.cursor ? `${items.length}+` : items.length}</small>
       </h2>
       {tasks.problem && <ProblemNotice problem={tasks.problem} onRetry={() => void tasks.read()} />}
-      <ul className="scroll" aria-label={`Tasks: ${label}`}>
+      <ul className="scroll" aria-label={t("Tasks: {label}", { label })}>
         {items.map((task) => (
           <li key={task.id} className={task.id === drop?.task.id ? "draft" : ""}>
             <TaskRow

@@ -1,5 +1,6 @@
 import { type Ref, useCallback } from "react";
 import { tasksApi } from "../../api/tasks";
+import { t } from "../../i18n";
 import { QuickAdd, type Understood } from "../../kit/QuickAdd";
 import { priorityName } from "../../planner/taskWords";
 import type { TaskChanges } from "../../planner/useTaskChanges";
@@ -16,7 +17,9 @@ export async function understoodOf(text: string, signal: AbortSignal): Promise<U
   const chips = [
     found.title,
     found.words,
-    found.priority && found.priority !== "medium" ? `${priorityName(found.priority)} priority` : "",
+    found.priority && found.priority !== "medium"
+      ? t("{priorityname} priority", { priorityname: priorityName(found.priority) })
+      : "",
     found.project ?? "",
     ...(found.tags ?? []).map((tag) => `#${tag}`),
   ];
@@ -32,9 +35,11 @@ export function QuickTask({ onAdd, field, parent }: QuickProps) {
   const understand = useCallback(understoodOf, []);
   return (
     <QuickAdd
-      label={parent ? "New sub-task in words" : "New task in words"}
+      label={parent ? t("New sub-task in words") : t("New task in words")}
       placeholder={
-        parent ? "Add a sub-task" : "New task, for example: Call Bruna tomorrow at 5 #family !high"
+        parent
+          ? t("Add a sub-task")
+          : t("New task, for example: Call Bruna tomorrow at 5 #family !high")
       }
       hint={
         parent
@@ -43,6 +48,7 @@ export function QuickTask({ onAdd, field, parent }: QuickProps) {
       }
       understand={understand}
       onAdd={async (words) => void (await onAdd(words, parent ? { parent } : {}))}
+      later={(words) => ({ path: "/tasks", body: parent ? { words, parent } : { words } })}
       {...(field ? { field } : {})}
     />
   );

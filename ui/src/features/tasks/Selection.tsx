@@ -1,5 +1,6 @@
 import { Check, Trash2, X } from "lucide-react";
 import type { Status, Task } from "../../api/tasks";
+import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { statuses } from "../../planner/taskWords";
 import type { TaskChanges } from "../../planner/useTaskChanges";
@@ -14,17 +15,17 @@ export function Selection({ all, selection, changes }: SelectionProps) {
   const act = async (work: Promise<boolean>) => void ((await work) && selection.clear());
   return (
     <div className="task-selected">
-      <span role="status">{chosen.length} selected</span>
+      <span role="status">{t("{count} selected", { count: chosen.length })}</span>
       <Button look="quiet" icon={Check} onClick={() => void act(changes.toStatus(chosen, "done"))}>
-        Done
+        {t("Done")}
       </Button>
       <select
         className="input"
-        aria-label="Move the selected to"
+        aria-label={t("Move the selected to")}
         value=""
         onChange={({ target }) => void act(changes.toStatus(chosen, target.value as Status))}
       >
-        <option value="">Move to…</option>
+        <option value="">{t("Move to…")}</option>
         {statuses.map(({ status, label }) => (
           <option key={status} value={status}>
             {label}
@@ -32,12 +33,12 @@ export function Selection({ all, selection, changes }: SelectionProps) {
         ))}
       </select>
       <Button look="quiet" icon={Trash2} onClick={() => void act(changes.remove(chosen))}>
-        Delete
+        {t("Delete")}
       </Button>
       <Button look="quiet" onClick={() => selection.set(new Set(all.map(({ id }) => id)))}>
-        Select all
+        {t("Select all")}
       </Button>
-      <IconButton icon={X} size={16} label="Select none" onClick={selection.clear} />
+      <IconButton icon={X} size={16} label={t("Select none")} onClick={selection.clear} />
     </div>
   );
 }

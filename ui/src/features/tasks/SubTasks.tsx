@@ -1,4 +1,5 @@
 import type { Task } from "../../api/tasks";
+import { t } from "../../i18n";
 import { TaskRow } from "../../planner/TaskRow";
 import type { TaskChanges } from "../../planner/useTaskChanges";
 import { QuickTask } from "./QuickTask";
@@ -14,12 +15,15 @@ type SubProps = {
 export function SubTasks({ task, changes, onOpen }: SubProps) {
   const parts = useTasks({ parent: task.id, order: "position" });
   return (
-    <section aria-label="Sub-tasks">
+    <section aria-label={t("Sub-tasks")}>
       <h3>
-        Sub-tasks{" "}
+        {t("Sub-tasks")}{" "}
         {task.children > 0 && (
           <small>
-            {task.children_done} of {task.children} done
+            {t("{children_done} of {children} done", {
+              children_done: task.children_done,
+              children: task.children,
+            })}
           </small>
         )}
       </h3>

@@ -2,6 +2,7 @@
 import { Trash2, X } from "lucide-react";
 import { useCallback } from "react";
 import { type Task, type TaskPatch, tasksApi } from "../../api/tasks";
+import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { DoneButton } from "../../planner/TaskRow";
@@ -27,7 +28,7 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
   const ask = useCallback((signal: AbortSignal) => tasksApi.get(id, signal), [id]);
   const { value: task, problem, read, look } = useRead(ask);
   useNews(plannerNews, look);
-  const close = <IconButton icon={X} label="Close the task" onClick={onClose} />;
+  const close = <IconButton icon={X} label={t("Close the task")} onClick={onClose} />;
   if (!task) {
     return (
       <div className="task-detail">
@@ -35,19 +36,20 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
         {problem ? (
           <ProblemNotice problem={problem} onRetry={() => void read()} />
         ) : (
-          <Skeleton lines={5} label="Loading the task" />
+          <Skeleton lines={5} label={t("Loading the task")} />
         )}
       </div>
     );
   }
-  const save = (patch: TaskPatch) => changes.change(task, patch, `“${task.title}” was changed`);
+  const save = (patch: TaskPatch) =>
+    changes.change(task, patch, t("“{title}” was changed", { title: task.title }));
   return (
     <div className="task-detail scroll">
       <header>
         <DoneButton task={task} changes={changes} />
         <SavedField
           key={`title ${task.title}`}
-          label="Title"
+          label={t("Title")}
           hidden
           value={task.title}
           isNeeded
@@ -58,14 +60,14 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
       {task.parent && (
         <p className="small">
           <button type="button" className="link" onClick={() => onOpen({ id: task.parent ?? "" })}>
-            Part of another task
+            {t("Part of another task")}
           </button>
         </p>
       )}
       <TaskFields task={task} onSave={save} />
       <SavedField
         key={`description ${task.description}`}
-        label="Notes"
+        label={t("Notes")}
         value={task.description}
         lines={4}
         onSave={(description) => save({ description })}
@@ -74,15 +76,15 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
       <TaskLinks task={task} onOpen={onOpen} onSave={save} />
       <footer>
         <small>
-          Made {fullDate(Date.parse(task.created_at))}
-          {task.done_at && `, done ${fullDate(Date.parse(task.done_at))}`}
+          {t("Made {date}", { date: fullDate(Date.parse(task.created_at)) })}
+          {task.done_at && `, ${t("done {date}", { date: fullDate(Date.parse(task.done_at)) })}`}
         </small>
         <Button
           look="quiet"
           icon={Trash2}
           onClick={async () => void ((await changes.remove([task])) && onClose())}
         >
-          Delete
+          {t("Delete")}
         </Button>
       </footer>
     </div>

@@ -1,4 +1,5 @@
 import type { Priority, Status, Task, TaskPatch } from "../../api/tasks";
+import { t } from "../../i18n";
 import { dueDay, priorities, statuses } from "../../planner/taskWords";
 import { clock, dateOf, minutesIn, rfc3339 } from "../../services/days";
 import { SavedField } from "./SavedField";
@@ -25,7 +26,7 @@ export function TaskFields({ task, onSave }: FieldsProps) {
   return (
     <div className="task-fields">
       <label className="field">
-        State
+        {t("State")}
         <select
           className="input"
           value={task.status}
@@ -39,7 +40,7 @@ export function TaskFields({ task, onSave }: FieldsProps) {
         </select>
       </label>
       <label className="field">
-        Priority
+        {t("Priority")}
         <select
           className="input"
           value={task.priority}
@@ -54,40 +55,40 @@ export function TaskFields({ task, onSave }: FieldsProps) {
       </label>
       <SavedField
         key={`day ${day}`}
-        label="Due"
+        label={t("Due")}
         type="date"
         value={day}
         onSave={(next) => onSave(dueOf(next, time))}
       />
       <SavedField
         key={`time ${time} ${day}`}
-        label="At"
+        label={t("At")}
         type="time"
         value={time}
         onSave={(next) => onSave(dueOf(day, next))}
       />
       <SavedField
         key={`project ${task.project}`}
-        label="Project"
+        label={t("Project")}
         value={task.project ?? ""}
         onSave={(project) => onSave({ project: project || null })}
       />
       <SavedField
         key={`tags ${task.tags.join()}`}
-        label="Tags"
+        label={t("Tags")}
         value={task.tags.join(", ")}
         onSave={(text) => onSave({ tags: listed(text) })}
       />
       <SavedField
         key={`repeats ${task.recurrence}`}
-        label="Repeats"
-        placeholder="every 2nd Friday"
+        label={t("Repeats")}
+        placeholder={t("every 2nd Friday")}
         value={task.recurrence_words ?? ""}
         onSave={(text) => onSave({ recurrence: text || null })}
       />
       <SavedField
         key={`hours ${task.estimated_hours}`}
-        label="Hours, estimated"
+        label={t("Hours, estimated")}
         type="number"
         value={task.estimated_hours === null ? "" : String(task.estimated_hours)}
         onSave={(text) => onSave({ estimated_hours: text ? Number(text) : null })}

@@ -1,6 +1,7 @@
 import { Search, X } from "lucide-react";
 import { useRef } from "react";
 import type { Task } from "../../api/tasks";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { priorities, statuses } from "../../planner/taskWords";
 import type { TasksView } from "../../services/router";
@@ -21,11 +22,11 @@ function useSeen(found: readonly string[], chosen: string): readonly string[] {
 }
 
 const dues = [
-  { value: "", label: "Any date" },
-  { value: "overdue", label: "Overdue" },
-  { value: "today", label: "Due today" },
-  { value: "week", label: "Due this week" },
-  { value: "none", label: "Without a date" },
+  { value: "", label: t("Any date") },
+  { value: "overdue", label: t("Overdue") },
+  { value: "today", label: t("Due today") },
+  { value: "week", label: t("Due this week") },
+  { value: "none", label: t("Without a date") },
 ];
 
 export function TaskFilters({ filter, tasks, view, onFilter }: FiltersProps) {
@@ -63,28 +64,28 @@ export function TaskFilters({ filter, tasks, view, onFilter }: FiltersProps) {
     <search className="memory-tools task-filters">
       <label className="search">
         <Search size={16} aria-hidden />
-        <span className="visually-hidden">Search tasks</span>
+        <span className="visually-hidden">{t("Search tasks")}</span>
         <input
           type="search"
           className="input"
-          placeholder="Search tasks"
+          placeholder={t("Search tasks")}
           value={filter.query}
           onChange={({ target }) => onFilter({ ...filter, query: target.value })}
         />
       </label>
       {view === "list" &&
-        choice("status", "State", [
-          { value: "open", label: "Open" },
-          { value: "all", label: "All" },
+        choice("status", t("State"), [
+          { value: "open", label: t("Open") },
+          { value: "all", label: t("All") },
           ...statuses.map(({ status, label }) => ({ value: status, label })),
         ])}
-      {choice("due", "Due", dues)}
-      {choice("priority", "Priority", [{ value: "", label: "Any priority" }, ...priorities])}
-      {tags.length > 0 && choice("tag", "Tag", named("All tags", tags))}
-      {projects.length > 0 && choice("project", "Project", named("All projects", projects))}
+      {choice("due", t("Due"), dues)}
+      {choice("priority", t("Priority"), [{ value: "", label: t("Any priority") }, ...priorities])}
+      {tags.length > 0 && choice("tag", t("Tag"), named(t("All tags"), tags))}
+      {projects.length > 0 && choice("project", t("Project"), named(t("All projects"), projects))}
       {isFiltered(filter) && (
         <Button look="quiet" icon={X} onClick={() => onFilter(noFilter)}>
-          Show all
+          {t("Show all")}
         </Button>
       )}
     </search>

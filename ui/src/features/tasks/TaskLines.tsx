@@ -1,6 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type RefObject, useEffect } from "react";
 import type { Task } from "../../api/tasks";
+import { t } from "../../i18n";
 import { TaskRow } from "../../planner/TaskRow";
 import type { ListProps } from "./TaskList";
 import type { Tasks } from "./useTasks";
@@ -38,7 +39,7 @@ export function TaskLines(props: LinesProps) {
   return (
     <div className="task-list scroll" ref={list}>
       <div className="page-inner">
-        <ul className="task-lines" style={{ height: rows.getTotalSize() }} aria-label="Tasks">
+        <ul className="task-lines" style={{ height: rows.getTotalSize() }} aria-label={t("Tasks")}>
           {shown.map((row) => {
             const line = lines[row.index];
             return (
@@ -60,7 +61,7 @@ export function TaskLines(props: LinesProps) {
                     />
                   ) : (
                     <h2 className={line.group === "Overdue" ? "overdue" : ""}>
-                      {line.group} <small>{line.many}</small>
+                      {t(line.group)} <small>{line.many}</small>
                     </h2>
                   )}
                 </li>

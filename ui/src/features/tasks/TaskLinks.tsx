@@ -1,6 +1,7 @@
 import { Check, Circle, Link2, X } from "lucide-react";
 import { useId, useState } from "react";
 import type { Task, TaskPatch } from "../../api/tasks";
+import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
 import {
@@ -31,15 +32,15 @@ export function TaskLinks({ task, onOpen, onSave }: LinksProps) {
   const without = (id: string) => needs.map((each) => each.id).filter((each) => each !== id);
   return (
     <>
-      <section aria-label="Waits for">
-        <h3>Waits for</h3>
+      <section aria-label={t("Waits for")}>
+        <h3>{t("Waits for")}</h3>
         <ul className="plain-list">
           {needs.map(({ id, title, done }) => (
             <li key={id} className="need">
               {done ? (
-                <Check size={14} aria-label="Done" />
+                <Check size={14} aria-label={t("Done")} />
               ) : (
-                <Circle size={14} aria-label="Open" />
+                <Circle size={14} aria-label={t("Open")} />
               )}
               <button type="button" className="link" onClick={() => onOpen({ id })}>
                 {title}
@@ -47,7 +48,7 @@ export function TaskLinks({ task, onOpen, onSave }: LinksProps) {
               <IconButton
                 icon={X}
                 size={14}
-                label={`No longer wait for ${title}`}
+                label={t("No longer wait for {title}", { title })}
                 onClick={() => void onSave({ depends_on: without(id) })}
               />
             </li>
@@ -59,13 +60,15 @@ export function TaskLinks({ task, onOpen, onSave }: LinksProps) {
         />
       </section>
       {links.length + (task.conversation ? 1 : 0) > 0 && (
-        <section aria-label="Links">
-          <h3>Links</h3>
+        <section aria-label={t("Links")}>
+          <h3>{t("Links")}</h3>
           <ul className="plain-list">
             {task.conversation && (
               <li>
                 <Link2 size={14} aria-hidden />{" "}
-                <Link to={addressOfChat(task.conversation)}>The chat in which it was made</Link>
+                <Link to={addressOfChat(task.conversation)}>
+                  {t("The chat in which it was made")}
+                </Link>
               </li>
             )}
             {links.map(({ kind, id, title }) => (
@@ -94,11 +97,11 @@ function AddNeed({ task, onAdd }: { task: Task; onAdd: (id: string) => void }) {
   };
   return (
     <label className="field">
-      <span className="visually-hidden">Another task that comes first</span>
+      <span className="visually-hidden">{t("Another task that comes first")}</span>
       <input
         className="input"
         list={list}
-        placeholder="Another task that comes first"
+        placeholder={t("Another task that comes first")}
         value={text}
         onChange={({ target }) => choose(target.value)}
       />

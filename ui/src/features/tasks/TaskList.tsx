@@ -1,6 +1,7 @@
 import { ListTodo } from "lucide-react";
 import { useRef } from "react";
 import type { Task } from "../../api/tasks";
+import { t } from "../../i18n";
 import { Empty, Skeleton } from "../../kit/pieces";
 import { useListKeys } from "../../kit/useListKeys";
 import { grouped } from "../../planner/taskWords";
@@ -39,30 +40,31 @@ export function TaskList(props: ListProps & { tasks: Tasks; filter: TaskFilter }
   if (!tasks.isKnown) {
     return tasks.problem ? null : (
       <div className="page-inner">
-        <Skeleton lines={6} label="Loading tasks" />
+        <Skeleton lines={6} label={t("Loading tasks")} />
       </div>
     );
   }
   if (!tasks.items.length) return isFiltered(filter) ? <NoneFit /> : <NoneYet />;
   const isSearch = filter.query.trim() !== "";
-  const groups = isSearch ? [{ group: "Best first", tasks: tasks.items }] : grouped(tasks.items);
+  const groups = isSearch ? [{ group: t("Best first"), tasks: tasks.items }] : grouped(tasks.items);
   return <TaskLines list={list} groups={groups} {...props} />;
 }
 
 function NoneFit() {
   return (
-    <Empty icon={ListTodo} title="No tasks fit">
-      <p>Choose other filters, or show all.</p>
+    <Empty icon={ListTodo} title={t("No tasks fit")}>
+      <p>{t("Choose other filters, or show all.")}</p>
     </Empty>
   );
 }
 
 function NoneYet() {
   return (
-    <Empty icon={ListTodo} title="Nothing to do">
+    <Empty icon={ListTodo} title={t("Nothing to do")}>
       <p>
-        Write a task into the field above as you would say it, for example “Pay the rent on the
-        third #home” or “Water the plants every Friday”. In a chat you can say “remind me to …”.
+        {t(
+          "Write a task into the field above as you would say it, for example “Pay the rent on the third #home” or “Water the plants every Friday”. In a chat you can say “remind me to …”.",
+        )}
       </p>
     </Empty>
   );

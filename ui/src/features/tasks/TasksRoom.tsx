@@ -1,6 +1,7 @@
 // The tasks: what there is to do, as a list by day or as a board.
 import { useRef, useState } from "react";
 import type { Task } from "../../api/tasks";
+import { t } from "../../i18n";
 import { Dialog } from "../../kit/Dialog";
 import { PHONE, ProblemNotice, Segmented, useMedia } from "../../kit/pieces";
 import { useTaskChanges } from "../../planner/useTaskChanges";
@@ -23,8 +24,8 @@ import "../../styles/tasks.css";
 
 const KEY = "bethink.tasks";
 const views = [
-  { value: "list", label: "List" },
-  { value: "board", label: "Board" },
+  { value: "list", label: t("List") },
+  { value: "board", label: t("Board") },
 ] as const satisfies readonly { value: TasksView; label: string }[];
 
 export default function TasksRoom({ place }: { place: TasksPlace }) {
@@ -59,8 +60,8 @@ export default function TasksRoom({ place }: { place: TasksPlace }) {
       <div className="page">
         <div className={view === "board" ? "page-inner wide" : "page-inner"}>
           <header className="page-head">
-            <h1>Tasks</h1>
-            <Segmented label="View" value={view} options={views} onChange={show} />
+            <h1>{t("Tasks")}</h1>
+            <Segmented label={t("View")} value={view} options={views} onChange={show} />
           </header>
           <QuickTask onAdd={changes.add} field={add} />
           <ZoneNote />
@@ -76,9 +77,9 @@ export default function TasksRoom({ place }: { place: TasksPlace }) {
           <TaskList tasks={tasks} filter={filter} {...given} />
         )}
       </div>
-      {detail && !phone && <aside aria-label="Task">{detail}</aside>}
+      {detail && !phone && <aside aria-label={t("Task")}>{detail}</aside>}
       {detail && phone && (
-        <Dialog title="Task" bare className="sheet-dialog end task-sheet" onClose={close}>
+        <Dialog title={t("Task")} bare className="sheet-dialog end task-sheet" onClose={close}>
           {detail}
         </Dialog>
       )}

@@ -1,4 +1,5 @@
 import type { Today } from "../../api/today";
+import { t } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { addressOfChat } from "../../services/router";
 import { shortDate } from "../../services/words";
@@ -7,7 +8,7 @@ import { Part } from "./Part";
 /** What schedules brought since the evening. */
 export function Brought({ runs }: { runs: Today["runs"] }) {
   return (
-    <Part title="Brought by schedules" many={runs.length}>
+    <Part title={t("Brought by schedules")} many={runs.length}>
       {runs.map((run) => (
         <li key={run.id} className="row">
           <span>
@@ -15,7 +16,7 @@ export function Brought({ runs }: { runs: Today["runs"] }) {
             {run.message || run.error}
           </span>
           <small>{shortDate(Date.parse(run.due_at))}</small>
-          {run.conversation && <Link to={addressOfChat(run.conversation)}>Open</Link>}
+          {run.conversation && <Link to={addressOfChat(run.conversation)}>{t("Open")}</Link>}
         </li>
       ))}
     </Part>

@@ -1,3 +1,4 @@
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
@@ -9,7 +10,7 @@ export function NoticeRows() {
   const { notices } = useApp();
   const unseen = useStore(notices.unseen);
   return (
-    <Part title="New" many={unseen.length}>
+    <Part title={t("New")} many={unseen.length}>
       {unseen.map((notice) => (
         <li key={notice.id} className="row">
           <span>
@@ -19,9 +20,9 @@ export function NoticeRows() {
           <small>
             <time dateTime={notice.at}>{shortDate(Date.parse(notice.at))}</time>
           </small>
-          {notice.link && <Button onClick={() => notices.open(notice)}>Open</Button>}
+          {notice.link && <Button onClick={() => notices.open(notice)}>{t("Open")}</Button>}
           <Button look="quiet" onClick={() => void notices.seen(notice.id)}>
-            Seen
+            {t("Seen")}
           </Button>
         </li>
       ))}

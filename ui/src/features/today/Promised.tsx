@@ -1,4 +1,5 @@
 import type { Today } from "../../api/today";
+import { t } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { shortDate } from "../../services/words";
 import { Part } from "./Part";
@@ -6,7 +7,7 @@ import { Part } from "./Part";
 /** What is remembered with a date of these days. */
 export function Promised({ facts }: { facts: Today["promised"] }) {
   return (
-    <Part title="Promised" many={facts.length}>
+    <Part title={t("Promised")} many={facts.length}>
       {facts.map((fact) => (
         <li key={fact.id} className="row">
           <Link to={`/memory/${encodeURIComponent(fact.id)}`}>{fact.content}</Link>

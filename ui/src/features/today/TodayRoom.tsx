@@ -2,6 +2,7 @@
 import { Bell, Sun } from "lucide-react";
 import { useState } from "react";
 import { readToday, type Today } from "../../api/today";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { DeliveryDialog } from "../../planner/DeliveryDialog";
@@ -31,13 +32,13 @@ export default function TodayRoom() {
     <div className="page scroll today">
       <div className="page-inner">
         <header className="page-head">
-          <h1>{value ? longDay(dateOf(value.date)) : "Today"}</h1>
+          <h1>{value ? longDay(dateOf(value.date)) : t("Today")}</h1>
           <Button icon={Bell} onClick={() => setDelivery(true)}>
-            Where you are told
+            {t("Where you are told")}
           </Button>
         </header>
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!value && !problem && <Skeleton lines={6} label="Loading the day" />}
+        {!value && !problem && <Skeleton lines={6} label={t("Loading the day")} />}
         <NoticeRows />
         {value && <Day today={value} />}
       </div>
@@ -63,19 +64,21 @@ function Day({ today }: { today: Today }) {
   const many = overdue.length + tasks.length + events.length + promised.length + runs.length;
   if (!many) {
     return (
-      <Empty icon={Sun} title="Nothing is due today">
+      <Empty icon={Sun} title={t("Nothing is due today")}>
         <p>
-          Tasks, events and promises of the day stand here, and what schedules brought overnight.
+          {t(
+            "Tasks, events and promises of the day stand here, and what schedules brought overnight.",
+          )}
         </p>
       </Empty>
     );
   }
   return (
     <>
-      <Part title="Overdue" many={overdue.length} fault>
+      <Part title={t("Overdue")} many={overdue.length} fault>
         {rows(overdue)}
       </Part>
-      <Part title="Events" many={events.length}>
+      <Part title={t("Events")} many={events.length}>
         {events.map((event) => (
           <li key={event.id}>
             <EventRow
@@ -86,7 +89,7 @@ function Day({ today }: { today: Today }) {
           </li>
         ))}
       </Part>
-      <Part title="Due today" many={tasks.length}>
+      <Part title={t("Due today")} many={tasks.length}>
         {rows(tasks)}
       </Part>
       <Promised facts={promised} />

@@ -1,0 +1,30 @@
+"""Artifacts: what the assistant makes and its owner keeps beside a conversation. A feature.
+
+`records` says what is kept, `service` changes it, `feature` tells the rest of Bethink about it. Each change
+is a version, whoever made it. What runs of one does so in a frame that reaches nothing (`web.artifacts`).
+"""
+
+from __future__ import annotations
+
+from bethink.artifacts.feature import FEATURE, opened
+from bethink.artifacts.records import (
+    Artifact,
+    ArtifactVersion,
+    Author,
+    Format,
+    artifacts_removal,
+)
+from bethink.artifacts.service import ArtifactDraft, ArtifactPatch, Artifacts
+
+__all__ = [
+    "FEATURE",
+    "Artifact",
+    "ArtifactDraft",
+    "ArtifactPatch",
+    "ArtifactVersion",
+    "Artifacts",
+    "Author",
+    "Format",
+    "artifacts_removal",
+    "opened",
+]

@@ -1,0 +1,280 @@
+"""Conversations among others: in two browsers, in projects, several at once, shared, printed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.ui.acts import answered, composer, faults, say
+from tests.ui.conftest import NewPage
+from tests.ui.running import PICTURES, Served, imported
+
+pytestmark = pytest.mark.timeout(120)
+
+
+def rows(page: Page) -> list[str]:
+    """The conversations that are listed, from the top."""
+    return page.locator("[data-row] > a").all_inner_texts()
+
+
+def made(served: Served, *titles: str) -> list[str]:
+    return [served.post("/conversations", {"title": title})["id"] for title in titles]
+
+
+def test_what_is_said_in_one_browser_streams_in_another(served: Served, new_page: NewPage) -> None:
+    here, there = new_page(own=True), new_page(own=True)
+    (conversation,) = made(served, "Counting")
+    for page in (here, there):
+        page.goto(f"{served.url}/c/{conversation}")
+        expect(page.get_by_role("heading", name="Counting")).to_be_visible()
+    say(here, "Count without end")
+    expect(there.get_by_role("article", name="You")).to_contain_text("Count without end")
+    expect(there.get_by_text("One, two, three")).to_be_visible()
+    expect(there).to_have_title("● Answering · Counting · Bethink")
+    say(there, "Hello there")
+    expect(there.get_by_role("list", name="Sent when this answer ends")).to_contain_text("Hello there")
+    here.keyboard.press("Control+.")
+    expect(here.get_by_text("You stopped this answer")).to_be_visible()
+    there.get_by_role("button", name="Send now").click()
+    expect(here.get_by_role("article", name="You").nth(1)).to_contain_text("Hello there")
+
+
+def test_a_message_that_comes_second_waits_instead_of_failing(served: Served, new_page: NewPage) -> None:
+    here, there = new_page(own=True), new_page(own=True)
+    # This one hears nothing of what others do.
+    there.route("**/conversations/events", lambda route: route.abort())
+    (conversation,) = made(served, "Counting")
+    for page in (here, there):
+        page.goto(f"{served.url}/c/{conversation}")
+        expect(page.get_by_role("heading", name="Counting")).to_be_visible()
+    say(here, "Count without end")
+    expect(here.get_by_text("One, two, three")).to_be_visible()
+    say(there, "Hello there")
+    expect(there.get_by_role("list", name="Sent when this answer ends")).to_contain_text("Hello there")
+    expect(there.get_by_text("One, two, three")).to_be_visible()
+    expect(there.get_by_text("Your message was not sent")).to_have_count(0)
+
+
+def test_what_waits_outlives_a_reload_and_can_be_taken_back(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    say(page, "Count without end")
+    expect(page.get_by_text("One, two, three")).to_be_visible()
+    say(page, "First of two")
+    say(page, "Second of two")
+    waiting = page.get_by_role("list", name="Sent when this answer ends").get_by_role("listitem")
+    expect(waiting).to_have_count(2)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    expect(waiting).to_have_count(2)
+    expect(waiting.first).to_contain_text("First of two")
+    page.get_by_role("button", name="Remove from the queue: First of two").click()
+    expect(waiting).to_have_count(1)
+    page.keyboard.press("Control+.")
+    page.get_by_role("button", name="Send now").click()
+    expect(page.get_by_role("article", name="You").nth(1)).to_contain_text("Second of two")
+
+
+def test_a_stopped_answer_can_go_on(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    say(page, "Count without end")
+    expect(page.get_by_text("One, two, three")).to_be_visible()
+    page.keyboard.press("Control+.")
+    page.get_by_role("button", name="Continue", exact=True).click()
+    expect(page.get_by_role("article", name="You").nth(1)).to_contain_text("Continue where you stopped.")
+
+
+def test_what_needs_somebody_has_its_own_mark_and_destroys_in_its_own_colour(
+    served: Served, page: Page
+) -> None:
+    served.post("/memories", {"content": "Prefers trains to planes"})
+    made(served, "Something else")
+    page.goto(served.url)
+    say(page, "Forget everything")
+    card = page.locator(".approval")
+    expect(card.get_by_role("heading", name="Delete all memories")).to_be_visible()
+    expect(card).to_contain_text("This cannot be undone.")
+    expect(card).to_contain_text("Prefers trains to planes")
+    expect(card.get_by_role("button", name="Approve")).to_have_class(re.compile("danger"))
+    expect(page).to_have_title(re.compile(r"^\? Needs you · "))
+    expect(page.locator("[data-row]").filter(has_text="needs you")).to_have_count(1)
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "needs-you.png")
+    page.get_by_role("button", name="1 needs you").click()
+    assert rows(page) == ["Forget everything"]
+    page.get_by_role("button", name="1 needs you").click()
+    card.get_by_role("button", name="Reject").click()
+    expect(page.get_by_role("button", name="1 needs you")).to_have_count(0)
+    expect(answered(page)).to_be_visible()
+
+
+def test_an_answer_that_ended_elsewhere_is_new_until_it_is_opened(served: Served, page: Page) -> None:
+    conversation, other = made(served, "Greeting", "Another")
+    page.goto(f"{served.url}/c/{other}")
+    expect(page.get_by_role("link", name="Greeting")).to_be_visible()
+    body = {"message": {"role": "user", "content": "Note that down"}, "stream": False}
+    served.post(f"/conversations/{conversation}/chat", body)
+    row = page.locator("[data-row]").filter(has_text="Greeting")
+    expect(row).to_contain_text("new answer")
+    row.get_by_role("link").click()
+    expect(row.get_by_text("new answer")).to_have_count(0)
+    page.get_by_role("link", name="Another").click()
+    expect(row.get_by_text("new answer")).to_have_count(0)
+    assert not served.get(f"/conversations/{conversation}")["unread"]
+
+
+def test_projects_take_conversations_by_menu_and_by_dragging(served: Served, page: Page) -> None:
+    made(served, "Boat names", "Tax letter")
+    page.goto(served.url)
+    page.get_by_role("button", name="New project").click()
+    dialog = page.get_by_role("dialog", name="New project")
+    dialog.get_by_label("Name").fill("The boat")
+    dialog.get_by_label("Instructions").fill("Answer briefly.")
+    dialog.get_by_text("This project only").click()
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "project.png")
+    dialog.get_by_role("button", name="Save").click()
+    project = page.get_by_role("button", name="The boat", exact=True)
+    project.click()
+    page.get_by_role("link", name="Boat names").drag_to(project)
+    expect(page.get_by_text("Moved to The boat")).to_be_visible()
+    assert rows(page) == ["Boat names", "Tax letter"]
+    page.get_by_role("button", name="More for Tax letter").click()
+    page.get_by_role("menuitem", name="Move to a project").hover()
+    page.get_by_role("menuitemcheckbox", name="The boat").click()
+    expect(page.get_by_text("Moved to The boat")).to_have_count(2)
+    project.click()
+    expect(page.locator("[data-row]")).to_have_count(0)
+    (kept,) = served.get("/projects")["items"]
+    assert (kept["instructions"], kept["memory"]) == ("Answer briefly.", "own")
+    page.get_by_role("button", name="More for project The boat").click()
+    page.get_by_role("menuitem", name="New chat in this project").click()
+    expect(page.locator(".chat-head")).to_contain_text("The boat")
+    say(page, "Note that down")
+    expect(page).to_have_url(re.compile("/c/"))
+    assert {item["project"] for item in served.get("/conversations")["items"]} == {"The boat"}
+    served.delete("/projects/The%20boat")
+
+
+def test_several_are_chosen_and_moved_together(served: Served, page: Page) -> None:
+    made(served, "One", "Two", "Three", "Four")
+    page.goto(served.url)
+    page.get_by_role("link", name="Four").click(modifiers=["Control"])
+    page.get_by_role("link", name="Two").click(modifiers=["Shift"])
+    bar = page.get_by_role("toolbar", name="Selected conversations")
+    expect(bar).to_contain_text("3 selected")
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "selected.png")
+    bar.get_by_role("button", name="Pin").click()
+    expect(page.get_by_role("heading", name="Pinned")).to_be_visible()
+    assert [name.strip() for name in rows(page)] == ["Four", "Three", "Two", "One"]
+    page.get_by_role("link", name="One", exact=True).focus()
+    page.keyboard.press("s")
+    expect(bar).to_contain_text("1 selected")
+    bar.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("link", name="One", exact=True)).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name="One", exact=True)).to_be_visible()
+
+
+def test_six_hundred_conversations_are_few_nodes(served: Served, page: Page) -> None:
+    made(served, *(f"Talk {number}" for number in range(120)))
+    page.goto(served.url)
+    expect(page.get_by_role("link", name="Talk 119")).to_be_visible()
+    box = page.locator("nav .rows")
+    expect(box.get_by_role("link", name="Talk 119")).to_be_visible()
+    for _ in range(6):
+        box.evaluate("box => box.scrollTo(0, box.scrollHeight)")
+        page.wait_for_function("!document.querySelector('.skeleton i')")
+    expect(page.get_by_role("link", name="Talk 0", exact=True)).to_be_visible()
+    assert page.locator("[data-row]").count() < 60
+    assert page.evaluate("document.querySelectorAll('*').length") < 1_500
+
+
+def test_a_long_conversation_goes_to_its_start_at_once(served: Served, page: Page) -> None:
+    said = [f"Message number {number}" for number in range(600)]
+    conversation = imported(served, "Long", said)
+    page.goto(f"{served.url}/c/{conversation}")
+    expect(page.get_by_text("Message number 599")).to_be_visible()
+    page.get_by_role("button", name="Go to the start").click()
+    expect(page.get_by_text("Message number 0", exact=True)).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Go to the start")).to_have_count(0)
+    page.get_by_role("button", name="Go to the end").click()
+    expect(page.get_by_text("Message number 599")).to_be_in_viewport()
+
+
+def test_all_messages_are_printed(served: Served, new_page: NewPage) -> None:
+    page = new_page(own=True)
+    page.add_init_script("window.print = () => { window.printed = (window.printed ?? 0) + 1 }")
+    conversation = imported(served, "Long", [f"Message number {number}" for number in range(450)])
+    page.goto(f"{served.url}/c/{conversation}")
+    page.locator(".chat-head").get_by_role("button", name=re.compile("More for")).click()
+    page.get_by_role("menuitem", name="Print or save as PDF").click()
+    view = page.get_by_role("dialog", name="Print or save as PDF")
+    expect(view.get_by_role("article")).to_have_count(450)
+    page.wait_for_function("window.printed === 1")
+    assert faults(page) == []
+    page.emulate_media(media="print")
+    expect(page.locator("#root")).to_be_hidden()
+    expect(view.get_by_role("button", name="Close")).to_be_hidden()
+    page.emulate_media(media="screen")
+    page.keyboard.press("Escape")
+    expect(view).to_have_count(0)
+
+
+def test_a_link_shows_a_conversation_to_whoever_has_it_until_it_is_revoked(
+    served: Served, new_page: NewPage
+) -> None:
+    page, stranger = new_page(), new_page(own=True)
+    conversation = imported(served, "Night trains", ["Which train is **best**?", "The *night* train."])
+    page.goto(f"{served.url}/c/{conversation}")
+    page.locator(".chat-head").get_by_role("button", name=re.compile("More for")).click()
+    page.get_by_role("menuitem", name="Share").click()
+    dialog = page.get_by_role("dialog", name="Share this conversation")
+    expect(dialog.get_by_role("button", name="Make a link")).to_be_visible()
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "share.png")
+    dialog.get_by_role("button", name="Make a link").click()
+    link = dialog.get_by_label("Link").input_value()
+    answer = stranger.goto(link)
+    assert answer is not None
+    assert answer.headers["x-robots-tag"] == "noindex, nofollow"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    expect(stranger.get_by_role("heading", name="Night trains")).to_be_visible()
+    expect(stranger.get_by_text("The night train.")).to_be_visible()
+    expect(stranger.get_by_role("navigation")).to_have_count(0)
+    assert faults(stranger) == []
+    stranger.screenshot(path=PICTURES / "shared.png")
+    dialog.get_by_role("button", name="Revoke").click()
+    expect(dialog.get_by_role("button", name="Revoke")).to_have_count(0)
+    stranger.reload()
+    expect(stranger.get_by_text("This link shows nothing")).to_be_visible()
+    assert faults(stranger) == []
+
+
+def test_a_memory_that_is_wrong_is_mended_beside_the_answer(served: Served, page: Page) -> None:
+    served.post("/memories", {"content": "Sleeps best by day", "importance": 0.9})
+    page.goto(served.url)
+    say(page, "Note that down")
+    expect(answered(page)).to_be_visible()
+    panel = page.get_by_role("complementary", name="This answer")
+    panel.get_by_role("button", name="Wrong? Sleeps best by day").click()
+    page.get_by_role("menuitem", name="Correct it").click()
+    panel.get_by_label("What is right").fill("Sleeps best by night")
+    panel.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Corrected. The earlier version is kept as history")).to_be_visible()
+    assert [fact["content"] for fact in served.get("/memories")["items"]] == ["Sleeps best by night"]
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(panel.get_by_text("Sleeps best by day")).to_be_visible()
+    assert [fact["content"] for fact in served.get("/memories")["items"]] == ["Sleeps best by day"]
+
+
+def test_a_draft_is_written_while_the_list_moves(served: Served, page: Page) -> None:
+    (conversation,) = made(served, "Quiet")
+    page.goto(f"{served.url}/c/{conversation}")
+    composer(page).fill("Half a sentence")
+    made(served, "Newer")
+    expect(page.get_by_role("link", name="Newer")).to_be_visible()
+    expect(composer(page)).to_have_value("Half a sentence")
+    expect(composer(page)).to_be_focused()
