@@ -206,6 +206,7 @@ def test_on_a_phone_everything_is_large_enough_to_touch(served: Served, new_page
 def test_without_a_model_the_page_says_how_to_set_one_and_still_remembers(tmp_path: Path, page: Page) -> None:
     with bethink(tmp_path, None) as served:
         page.goto(served.url)
+        page.get_by_role("button", name="Do this later").click()
         expect(page.get_by_role("heading", name="No language model is set up")).to_be_visible()
         expect(page.get_by_role("link", name="Choose a model")).to_be_visible()
         page.get_by_text("In a terminal").click()

@@ -3,20 +3,28 @@
 import type {
   ChangesShown,
   SettingShown as ContractSetting,
+  FirstUserBody,
   LocalServerShown,
   LocalServersShown,
+  McpServerConfigured,
+  McpTrialShown,
   ModelListed,
   ModelsListed,
+  PreferencesPatch,
+  PreferencesShown,
   ProviderShown,
   ProvidersShown,
+  SetupShown,
   TrialShown,
 } from "../contract/openapi";
 import { json } from "./client";
-import type { McpServerShown, Session, Settings } from "./types";
+import type { Session, Settings } from "./types";
 
 export type {
   LocalServerShown as LocalServer,
+  McpTrialShown as ServerTest,
   ModelListed as ListedModel,
+  PreferencesShown as Preferences,
   ProviderShown as Provider,
   TrialShown as ModelTest,
 };
@@ -49,25 +57,6 @@ export type AllSettings = Settings & { settings: readonly SettingShown[] };
 export type SettingsPatch = Readonly<Record<string, unknown>>;
 export type Reached = { base_url?: string; api_key?: string };
 
-export type Preferences = {
-  instructions: string;
-  tone: string;
-  language: string;
-  /** Null is that of the settings. */
-  time_zone: string | null;
-  model: string | null;
-};
-
-/** How far the first steps are. */
-export type SetupState = {
-  model: boolean;
-  history: boolean;
-  about: boolean;
-  dismissed: boolean;
-  first_user: boolean;
-  by_key: boolean;
-};
-
 /** A server of tools as it is configured, in the shape of `mcpServers`. */
 export type ServerConfig = {
   command?: string;
@@ -79,21 +68,8 @@ export type ServerConfig = {
   enabled?: boolean;
   [more: string]: unknown;
 };
-export type ServerTest = {
-  ok: boolean;
-  server: string | null;
-  protocol: string | null;
-  tools: readonly { name: string; description: string }[];
-  problem: string | null;
-};
 /** A server with its configuration, and who has the last word on that. */
-export type ConfiguredServer = McpServerShown & {
-  source: SettingShown["source"];
-  source_name: string | null;
-  editable: boolean;
-  config: ServerConfig;
-  command_line: string;
-};
+export type ConfiguredServer = McpServerConfigured & { config: ServerConfig };
 export type ConfiguredServers = { servers: readonly ConfiguredServer[] };
 const at = encodeURIComponent;
 const get = <T>(path: string, signal?: AbortSignal) => json<T>("GET", path, undefined, signal);
@@ -115,14 +91,13 @@ export const settingsApi = {
     json<ConfiguredServers>("PUT", `/mcp-servers/${at(name)}`, server),
   deleteServer: (name: string) => json<void>("DELETE", `/mcp-servers/${at(name)}`),
   testServer: (server: ServerConfig & { name: string; confirm?: string }) =>
-    json<ServerTest>("POST", "/mcp-servers/test", server),
+    json<McpTrialShown>("POST", "/mcp-servers/test", server),
 
-  preferences: (signal?: AbortSignal) => get<Preferences>("/preferences", signal),
-  changePreferences: (patch: Partial<Preferences>) =>
-    json<Preferences>("PATCH", "/preferences", patch),
+  preferences: (signal?: AbortSignal) => get<PreferencesShown>("/preferences", signal),
+  changePreferences: (patch: PreferencesPatch) =>
+    json<PreferencesShown>("PATCH", "/preferences", patch),
 
-  setup: (signal?: AbortSignal) => get<SetupState>("/setup", signal),
-  dismissSetup: () => json<SetupState>("POST", "/setup", { dismissed: true }),
-  firstUser: (body: { key: string; name: string; password: string }) =>
-    json<Session>("POST", "/setup/user", body),
+  setup: (signal?: AbortSignal) => get<SetupShown>("/setup", signal),
+  dismissSetup: () => json<SetupShown>("POST", "/setup", { dismissed: true }),
+  firstUser: (body: FirstUserBody) => json<Session>("POST", "/setup/user", body),
 };

@@ -55,7 +55,12 @@ export class AccountService {
   /** Sign in, and begin anew at the same address: nothing of somebody else's is left in the page. */
   signIn = async (shown: { key: string } | { name: string; password: string }): Promise<void> => {
     await api.signIn(shown);
-    history.replaceState(SIGNED_IN, "");
+    this.begin(location.href);
+  };
+
+  /** Somebody is signed in: the page is loaded anew, there. */
+  begin = (address: string): void => {
+    history.replaceState(SIGNED_IN, "", address);
     location.reload();
   };
 

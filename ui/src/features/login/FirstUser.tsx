@@ -25,7 +25,7 @@ export function FirstUser() {
     setFault("");
     try {
       await settingsApi.firstUser({ key: text("key").trim(), name, password });
-      await account.signIn({ name, password });
+      account.begin("/setup/model");
     } catch (error) {
       setFault(asProblem(error).detail || asProblem(error).title);
       first.current?.focus();

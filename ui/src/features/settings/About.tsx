@@ -1,7 +1,11 @@
 // Which Bethink this is, how its parts are, and what was changed in its settings.
+import { Copy } from "lucide-react";
+import { useCopy } from "../../answer/useCopy";
 import { unreachable } from "../../api/client";
 import { settingsApi } from "../../api/settings";
+import type { PartHealth } from "../../api/types";
 import { locale, t } from "../../i18n";
+import { Button } from "../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
@@ -11,8 +15,16 @@ import styles from "./Room.module.css";
 import { useSettings } from "./useSettings";
 import { told, valueWords } from "./words";
 
+/** What somebody who helps must know: the version, and what does not work; nothing of anybody's. */
+const reportOf = (version: string, parts: Readonly<Record<string, PartHealth>>): string =>
+  [
+    `Bethink ${version}, ${navigator.userAgent}`,
+    ...Object.entries(parts).map(([name, { status }]) => `${name}: ${status}`),
+  ].join("\n");
+
 export function About() {
   const { health } = useApp();
+  const copy = useCopy();
   const { health: now, settings, reachable } = useStore(health.store);
   if (!now || !settings) {
     return reachable ? (
@@ -37,6 +49,14 @@ export function About() {
           </div>
         ))}
       </dl>
+      <div className={styles.buttons}>
+        <Button
+          icon={Copy}
+          onClick={() => copy(reportOf(settings.version, now.parts ?? {}), t("Copied"))}
+        >
+          {t("Copy for a report")}
+        </Button>
+      </div>
       <section className={styles.part} aria-labelledby="parts">
         <h2 id="parts">{t("Status")}</h2>
         <Parts parts={now.parts ?? {}} />

@@ -8,7 +8,7 @@ import room from "./Room.module.css";
 
 /** Nobody was added yet: what the first user changes, and adding one. */
 export function NoUsers() {
-  const { account, toasts } = useApp();
+  const { account } = useApp();
   const [adding, setAdding] = useState(false);
   return (
     <section className={room.part} aria-labelledby="no-users">
@@ -32,11 +32,7 @@ export function NoUsers() {
         <PersonForm
           isFirst
           onClose={() => setAdding(false)}
-          onAdded={(user, password) => {
-            setAdding(false);
-            toasts.show(t("{name} was added", { name: user.name }));
-            account.signIn({ name: user.name, password }).catch(() => void account.check());
-          }}
+          onAdded={() => account.begin("/settings/keys")}
         />
       )}
     </section>

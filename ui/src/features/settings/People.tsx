@@ -65,7 +65,7 @@ export function People({ me }: { me: string }) {
           onClose={() => setAdding(false)}
           onAdded={(user) => {
             setAdding(false);
-            toasts.show(t("{name} was added", { name: user.name }));
+            if (user) toasts.show(t("{name} was added", { name: user.name }));
             void read();
           }}
         />

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { api, asProblem } from "../../api/client";
+import { settingsApi } from "../../api/settings";
 import type { UserShown } from "../../api/types";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
@@ -8,7 +9,7 @@ import styles from "./Keys.module.css";
 import { MIN_PASSWORD } from "./keyWords";
 
 type PersonFormProps = {
-  onAdded: (user: UserShown, password: string) => void;
+  onAdded: (user: UserShown | null) => void;
   onClose: () => void;
   /** The first one is an administrator, and signs in with a password at once. */
   isFirst?: boolean;
@@ -23,14 +24,15 @@ export function PersonForm({ onAdded, onClose, isFirst = false }: PersonFormProp
     const given = new FormData(event.currentTarget);
     setBusy(true);
     try {
+      const name = String(given.get("name") ?? "");
       const password = String(given.get("password") ?? "");
+      if (isFirst) {
+        await settingsApi.firstUser({ key: "", name, password });
+        onAdded(null);
+        return;
+      }
       onAdded(
-        await api.addUser({
-          name: String(given.get("name") ?? ""),
-          admin: isFirst || given.has("admin"),
-          ...(password ? { password } : {}),
-        }),
-        password,
+        await api.addUser({ name, admin: given.has("admin"), ...(password && { password }) }),
       );
     } catch (error) {
       setFault(asProblem(error).detail || asProblem(error).title);

@@ -1,6 +1,6 @@
 // What one person told of how answers are to be; each field is kept when it is left.
 import { Check } from "lucide-react";
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId, useRef, useState } from "react";
 import { asProblem } from "../../api/client";
 import { type Preferences, settingsApi } from "../../api/settings";
 import { t } from "../../i18n";
@@ -54,8 +54,12 @@ type FieldsProps = { kept: Preferences; onKept: (now: Preferences) => void };
 function Fields({ kept, onKept }: FieldsProps) {
   const [saved, setSaved] = useState<Key | null>(null);
   const [fault, setFault] = useState<{ key: Key; text: string } | null>(null);
-  const put = async (key: Key, value: string) => {
-    if (value === (kept[key] ?? "")) return;
+  const last = useRef(Promise.resolve());
+  // One after the other: what is shown is what was kept last.
+  const put = (key: Key, value: string) => {
+    if (value !== (kept[key] ?? "")) last.current = last.current.then(() => keep(key, value));
+  };
+  const keep = async (key: Key, value: string) => {
     try {
       onKept(await settingsApi.changePreferences({ [key]: value || null }));
       setSaved(key);
@@ -66,7 +70,7 @@ function Fields({ kept, onKept }: FieldsProps) {
   };
   const field = (key: Key) => ({
     value: kept[key] ?? "",
-    onPut: (value: string) => void put(key, value),
+    onPut: (value: string) => put(key, value),
     foot: (
       <>
         <span role="status">

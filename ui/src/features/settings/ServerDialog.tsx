@@ -153,12 +153,12 @@ function Ask({ command, about, busy, onBack, onRun }: AskProps) {
   );
 }
 
-function Offered({ test }: { test: ServerTest }) {
-  if (!test.ok) {
+function Offered({ test: { ok, problem, tools = [] } }: { test: ServerTest }) {
+  if (!ok) {
     return (
       <Notice tone="fault">
         <strong>{t("It does not answer")}</strong>
-        <span>{test.problem}</span>
+        <span>{problem}</span>
       </Notice>
     );
   }
@@ -167,11 +167,11 @@ function Offered({ test }: { test: ServerTest }) {
       <div>
         <strong>
           {t("It answers, with {count, plural, =0 {no tools} one {# tool} other {# tools}}", {
-            count: test.tools.length,
+            count: tools.length,
           })}
         </strong>
         <ul className={`scroll ${styles.offered}`}>
-          {test.tools.map(({ name, description }) => (
+          {tools.map(({ name, description }) => (
             <li key={name}>
               <code>{name}</code>
               <p>{description}</p>

@@ -29,9 +29,9 @@ export function Endpoint({ provider, server, onBack, onSaved }: EndpointProps) {
       <header>
         <IconButton icon={ArrowLeft} label={t("All providers")} onClick={onBack} />
         <div>
-          <h3 ref={top} id={id} tabIndex={-1}>
+          <h2 ref={top} id={id} tabIndex={-1}>
             {told(provider.title)}
-          </h3>
+          </h2>
           <p>{told(provider.description)}</p>
         </div>
       </header>

@@ -24,7 +24,7 @@ export function ModelChooser({ onSaved }: { onSaved: (model: string) => void }) 
   return (
     <div className={styles.chooser}>
       <section aria-labelledby="found-here">
-        <h3 id="found-here">{t("On this machine")}</h3>
+        <h2 id="found-here">{t("On this machine")}</h2>
         {offer.local.length > 0 ? (
           <ul className={styles.local}>
             {offer.local.map((server) => {
@@ -62,7 +62,7 @@ export function ModelChooser({ onSaved }: { onSaved: (model: string) => void }) 
         )}
       </section>
       <section aria-labelledby="providers">
-        <h3 id="providers">{t("All providers")}</h3>
+        <h2 id="providers">{t("All providers")}</h2>
         <ul className={styles.cards}>
           {offer.providers.map((provider) => (
             <li key={provider.id}>
