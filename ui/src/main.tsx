@@ -111,11 +111,11 @@ if (!isShared) {
   services.health.start();
   services.keys.start();
   void documentUploads.takeUp();
+  keepShell(toasts);
+  outbox.start();
 }
 keepFocus();
 keepPlace(router);
-keepShell(toasts);
-outbox.start();
 addEventListener("beforeunload", (event) => {
   if (services.sessions.holdUnsent) event.preventDefault();
 });

@@ -2,6 +2,7 @@
 
 import type { Notice } from "../api/schedules";
 import { noticesApi } from "../api/schedules";
+import { t } from "../i18n";
 import type { Router } from "./router";
 import { SharedSource } from "./sharedSource";
 import { Store } from "./store";
@@ -81,7 +82,7 @@ export class Notices {
     this.unseen.set([whole, ...this.unseen.get()]);
     const text =
       whole.text && whole.text !== whole.title ? `${whole.title}: ${whole.text}` : whole.title;
-    this.#toasts.show(text, { label: "Open", run: () => this.open(whole) });
+    this.#toasts.show(text, { label: t("Open"), run: () => this.open(whole) });
     this.#onNew();
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bytes, count, duration, ends, money } from "./words";
+import { bytes, count, duration, endOf, money } from "./words";
 
 test("durations are said as people read them", () => {
   expect([4, 120, 1949, 9960, 61_000].map(duration)).toEqual([
@@ -40,10 +40,10 @@ test("small money is not called nothing", () => {
 });
 
 test("every end but a plain one is explained", () => {
-  const silent = Object.entries(ends).filter(([, words]) => words === null);
-  expect(silent.map(([reason]) => reason)).toEqual([
-    "answered",
-    "awaiting_approval",
-    "client_tools",
-  ]);
+  for (const plain of ["answered", "awaiting_approval", "client_tools"] as const) {
+    expect(endOf(plain)).toBeNull();
+  }
+  for (const told of ["cancelled", "failed", "max_steps", "length", "content_filter"] as const) {
+    expect(endOf(told)).toMatch(/\.$/);
+  }
 });

@@ -1,5 +1,6 @@
 // Times, sizes and reasons in words.
 import type { StopReason } from "../api/types";
+import { locale, t } from "../i18n";
 
 const DAY_MS = 86_400_000;
 const startOfDay = (time: number) => new Date(time).setHours(0, 0, 0, 0);
@@ -11,14 +12,14 @@ export function daysAgo(time: number, now: number): number {
 
 export function dayGroup(time: number, now: number): string {
   const days = daysAgo(time, now);
-  if (days <= 0) return "Today";
-  if (days === 1) return "Yesterday";
-  if (days < 7) return "Earlier this week";
-  if (days < 30) return "Earlier this month";
+  if (days <= 0) return t("Today");
+  if (days === 1) return t("Yesterday");
+  if (days < 7) return t("Earlier this week");
+  if (days < 30) return t("Earlier this month");
   const date = new Date(time);
   const sameYear = date.getFullYear() === new Date(now).getFullYear();
   return date.toLocaleDateString(
-    undefined,
+    locale(),
     sameYear ? { month: "long" } : { month: "long", year: "numeric" },
   );
 }
@@ -27,11 +28,11 @@ export function dayGroup(time: number, now: number): string {
 export function shortDate(time: number, now: number = Date.now()): string {
   const date = new Date(time);
   const days = daysAgo(time, now);
-  if (days <= 0) return date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
-  if (days === 1) return "Yesterday";
+  if (days <= 0) return date.toLocaleTimeString(locale(), { hour: "2-digit", minute: "2-digit" });
+  if (days === 1) return t("Yesterday");
   const sameYear = date.getFullYear() === new Date(now).getFullYear();
   return date.toLocaleDateString(
-    undefined,
+    locale(),
     sameYear
       ? { day: "numeric", month: "short" }
       : { day: "numeric", month: "short", year: "numeric" },
@@ -39,31 +40,39 @@ export function shortDate(time: number, now: number = Date.now()): string {
 }
 
 export const fullDate = (time: number): string =>
-  new Date(time).toLocaleString(undefined, { dateStyle: "long", timeStyle: "short" });
+  new Date(time).toLocaleString(locale(), { dateStyle: "long", timeStyle: "short" });
+
+/** With so many digits behind the point, as the reader's language writes it. */
+const decimal = (n: number, digits = 1): string =>
+  n.toLocaleString(locale() ?? "en", {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+    useGrouping: false,
+  });
 
 /** `0.1 s`, `12 s`, `2 min 5 s`. */
 export function duration(ms: number): string {
   if (ms < 50) return `${Math.max(1, Math.round(ms))} ms`;
-  if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 9950) return `${decimal(ms / 1000)} s`;
   const seconds = Math.round(ms / 1000);
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 export function count(n: number, one: string, many = `${one}s`): string {
-  return `${n.toLocaleString()} ${n === 1 ? one : many}`;
+  return `${n.toLocaleString(locale())} ${n === 1 ? one : many}`;
 }
 
 /** A file's size as people say it: `840 B`, `12 kB`, `3.4 MB`. */
 export function bytes(size: number): string {
   if (size < 1000) return `${size} B`;
   if (size < 999_500) return `${Math.round(size / 1000)} kB`;
-  return `${(size / 1_000_000).toFixed(size < 9_950_000 ? 1 : 0)} MB`;
+  return `${decimal(size / 1_000_000, size < 9_950_000 ? 1 : 0)} MB`;
 }
 
 /** Tokens in few signs: `840`, `1.2k`, `128k`. */
 export function tokens(n: number): string {
   if (n < 1000) return `${n}`;
-  return n < 9950 ? `${(n / 1000).toFixed(1)}k` : `${Math.round(n / 1000)}k`;
+  return n < 9950 ? `${decimal(n / 1000)}k` : `${Math.round(n / 1000)}k`;
 }
 
 export function money(usd: number): string {
@@ -71,40 +80,45 @@ export function money(usd: number): string {
 }
 
 /** What a reader must know of an end; null where the answer speaks for itself. */
-export const ends: Record<StopReason, string | null> = {
-  answered: null,
-  awaiting_approval: null,
-  client_tools: null,
-  cancelled: "You stopped this answer. Everything until then is kept.",
-  failed: "The answer ended early. Everything until then is kept.",
-  interrupted:
-    "Bethink was stopped during this answer. The part shown here is kept. Ask again to continue.",
-  max_steps:
-    "The answer reached the limit of steps. Ask it to continue, or raise the limit in the settings.",
-  max_tool_calls:
-    "The answer reached the limit of tool calls. Ask it to continue, or raise the limit in the settings.",
-  max_tokens:
-    "The answer reached the limit of tokens. Ask it to continue, or raise the limit in the settings.",
-  max_cost:
-    "The answer reached the limit of cost. Ask it to continue, or raise the limit in the settings.",
-  max_seconds:
-    "The answer reached the time limit. Ask it to continue, or raise the limit in the settings.",
-  repeated_calls:
-    "The model kept repeating the same tool call, so the answer was stopped. Try other words.",
-  length: "The answer reached the maximum length of the model. Ask it to continue.",
-  content_filter: "The model’s provider withheld the rest of this answer.",
-};
-
-const sources: Record<string, string> = {
-  conversation: "from a conversation",
-  message: "from a conversation",
-  tool: "stored by the agent",
-  import: "imported",
-  document: "from a document",
-  person: "written by you",
-  user: "written by you",
-  owner: "written by you",
-};
+export function endOf(reason: StopReason): string | null {
+  const limit = (sentence: string) =>
+    `${sentence} ${t("Ask it to continue, or raise the limit in the settings.")}`;
+  const sentences: Record<StopReason, string | null> = {
+    answered: null,
+    awaiting_approval: null,
+    client_tools: null,
+    cancelled: t("You stopped this answer. Everything until then is kept."),
+    failed: t("The answer ended early. Everything until then is kept."),
+    interrupted: t(
+      "Bethink was stopped during this answer. The part shown here is kept. Ask again to continue.",
+    ),
+    max_steps: limit(t("The answer reached the limit of steps.")),
+    max_tool_calls: limit(t("The answer reached the limit of tool calls.")),
+    max_tokens: limit(t("The answer reached the limit of tokens.")),
+    max_cost: limit(t("The answer reached the limit of cost.")),
+    max_seconds: limit(t("The answer reached the time limit.")),
+    repeated_calls: t(
+      "The model kept repeating the same tool call, so the answer was stopped. Try other words.",
+    ),
+    length: t("The answer reached the maximum length of the model. Ask it to continue."),
+    content_filter: t("The model’s provider withheld the rest of this answer."),
+  };
+  return sentences[reason];
+}
 
 /** Where something in memory came from, by the kind of its source. */
-export const sourceName = (kind: string): string => sources[kind] ?? `from ${kind}`;
+export function sourceName(kind: string): string {
+  const byYou = t("written by you");
+  const said = t("from a conversation");
+  const names: Record<string, string> = {
+    conversation: said,
+    message: said,
+    tool: t("stored by the agent"),
+    import: t("imported"),
+    document: t("from a document"),
+    person: byYou,
+    user: byYou,
+    owner: byYou,
+  };
+  return names[kind] ?? t("from {kind}", { kind });
+}

@@ -6,7 +6,7 @@ import { Notice } from "../../kit/pieces";
 import { messageOf } from "../../run/past";
 import type { Session } from "../../run/session";
 import type { ShownTurn } from "../../run/view";
-import { ends } from "../../services/words";
+import { endOf } from "../../services/words";
 
 /** Ends after which the same answer can go on. */
 const GOES_ON: ReadonlySet<string> = new Set([
@@ -47,7 +47,7 @@ export function Ending({
       </Notice>
     );
   }
-  const words = run.end && ends[run.end];
+  const words = run.end && endOf(run.end);
   if (!words) return null;
   const tone = run.end === "failed" ? "fault" : run.end === "cancelled" ? "plain" : "ask";
   return (

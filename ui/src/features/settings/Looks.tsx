@@ -8,7 +8,7 @@ import styles from "./Room.module.css";
 /** How the pages look and speak, chosen on this device. */
 export function Looks() {
   const { look } = useApp();
-  const { theme, answers } = useStore(look.store);
+  const { theme, answers, size, density } = useStore(look.store);
   return (
     <section className={styles.part} aria-labelledby="looks">
       <h2 id="looks">{t("Appearance")}</h2>
@@ -23,6 +23,32 @@ export function Looks() {
             { value: "system", label: t("System"), icon: Monitor },
             { value: "light", label: t("Light"), icon: Sun },
             { value: "dark", label: t("Dark"), icon: Moon },
+          ]}
+        />
+      </div>
+      <div className={styles.line}>
+        <span>{t("Text size")}</span>
+        <Segmented
+          label={t("Text size")}
+          value={size}
+          onChange={(value) => look.choose({ size: value })}
+          options={[
+            { value: "small", label: t("Small") },
+            { value: "normal", label: t("Normal") },
+            { value: "large", label: t("Large") },
+            { value: "larger", label: t("Larger") },
+          ]}
+        />
+      </div>
+      <div className={styles.line}>
+        <span>{t("Density")}</span>
+        <Segmented
+          label={t("Density")}
+          value={density}
+          onChange={(value) => look.choose({ density: value })}
+          options={[
+            { value: "comfortable", label: t("Comfortable") },
+            { value: "compact", label: t("Compact") },
           ]}
         />
       </div>

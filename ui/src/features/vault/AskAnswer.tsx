@@ -11,7 +11,7 @@ import { Link, Notice, ProblemNotice } from "../../kit/pieces";
 import type { Change, Run, ToolPart } from "../../run/reduce";
 import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
-import { ends } from "../../services/words";
+import { endOf } from "../../services/words";
 import type { Asked } from "./asking";
 import { folderOf, titleOf } from "./treeRows";
 import { addressed, type Pages } from "./wikilinks";
@@ -96,7 +96,7 @@ function End({ asked: { problem }, run, onAgain }: Pick<AnswerProps, "asked" | "
     );
   }
   if (problem) return <ProblemNotice problem={problem} onRetry={onAgain} />;
-  const words = end && ends[end];
+  const words = end && endOf(end);
   return words ? <Notice tone={end === "cancelled" ? "plain" : "ask"}>{words}</Notice> : null;
 }
 
