@@ -1,6 +1,6 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
-import { address, diagramFrame } from "./scripts/diagramFrame.mjs";
+import { addresses, frames } from "./scripts/frames.mjs";
 import { base, pdfAssets } from "./scripts/pdfAssets.mjs";
 
 // The pages' own addresses that the interface also answers as data (`/settings`, `/tasks`, …):
@@ -30,8 +30,8 @@ const woff2Alone = {
 };
 
 export default defineConfig({
-  plugins: [react(), pdfAssets(), diagramFrame(), woff2Alone],
-  define: { PDF_ASSETS: JSON.stringify(base), DIAGRAM_FRAME: JSON.stringify(address) },
+  plugins: [react(), pdfAssets(), frames(), woff2Alone],
+  define: { PDF_ASSETS: JSON.stringify(base), FRAMES: JSON.stringify(addresses) },
   worker: { format: "es" },
   build: {
     outDir: "../src/bethink/static",

@@ -19,7 +19,6 @@ from tests.house import House, open_house
 
 pytestmark = pytest.mark.anyio
 PAGE = "<h1>Tea</h1>\n<p>Green.</p>"
-FOREIGN = {"origin": "null", "sec-fetch-site": "cross-site"}
 
 
 def _finished(events: Sequence[Event]) -> list[ToolFinished]:
@@ -135,23 +134,6 @@ async def test_the_tools_are_offered_when_they_are_asked_for_and_cost_nothing_el
     plain, asked = ({tool.name for tool in request.tools} for request in llm.requests[:2])
     assert "create_artifact" not in plain
     assert {"create_artifact", "update_artifact"} <= asked
-
-
-async def test_a_document_that_runs_is_given_into_a_frame_alone_and_under_its_policy() -> None:
-    async with open_house() as house, called(house) as http:
-        body = {"format": "html", "content": "<script>1</script>"}
-        framed = await http.post("/artifacts/preview", data=body, headers={"sec-fetch-dest": "iframe"})
-        assert framed.status_code == 200
-        policy = framed.headers["content-security-policy"]
-        assert policy.startswith("sandbox allow-scripts; default-src 'none';")
-        assert "allow-same-origin" not in policy
-        assert "frame-ancestors 'self'" in policy
-        assert framed.headers["x-content-type-options"] == "nosniff"
-        assert framed.text.endswith(body["content"])
-        alone = await http.post("/artifacts/preview", data=body, headers={"sec-fetch-dest": "document"})
-        assert alone.status_code == 403
-        assert (await http.post("/artifacts/preview", data=body, headers=FOREIGN)).status_code == 403
-        assert (await http.post("/artifacts/preview", data=body | {"format": "exe"})).status_code == 422
 
 
 async def test_they_are_exported_with_their_versions_and_imported() -> None:

@@ -21,6 +21,7 @@ import { LookService } from "./services/look";
 import { News } from "./services/news";
 import { Notices } from "./services/notices";
 import { Outbox } from "./services/outbox";
+import { PaneService } from "./services/pane";
 import { addressOfChat, Router, routeOf } from "./services/router";
 import { SessionsService } from "./services/sessions";
 import { keepShell } from "./services/shell";
@@ -93,6 +94,7 @@ const services: Services = {
   plannerNews,
   notices,
   outbox,
+  pane: new PaneService(),
   toasts,
   title: new Title(),
   keys: new KeysService(),

@@ -1,16 +1,14 @@
-"""`/artifacts`: what was made beside conversations; its versions, and the frame in which pages of it run."""
+"""`/artifacts`: what was made beside conversations, and its versions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Form, Header, Query, Response
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from bethink.artifacts import ArtifactDraft, ArtifactPatch, Artifacts, Author, Format
 from bethink.artifacts.records import MAX_CONTENT_CHARS, MAX_LANGUAGE_CHARS, MAX_TITLE_CHARS
-from bethink.errors import NotAllowed
 from bethink.web.deps import (
     SEES_ALL,
     Body,
@@ -23,7 +21,6 @@ from bethink.web.deps import (
     Timestamp,
 )
 from bethink.web.problems import documented
-from bethink.web.security.frames import FRAME_HEADERS
 
 if TYPE_CHECKING:
     from bethink.artifacts import Artifact, ArtifactVersion
@@ -34,12 +31,6 @@ router = APIRouter(prefix="/artifacts", tags=["artifacts"])
 _Title = Annotated[str, Field(max_length=MAX_TITLE_CHARS)]
 _Content = Annotated[str, Field(max_length=MAX_CONTENT_CHARS)]
 _Number = Annotated[int, Field(ge=1, description="The number of a version.")]
-_FRAMED: Final = "iframe"
-_HEAD: Final = '<!doctype html><meta charset="utf-8">'
-_SVG: Final = (
-    f"{_HEAD}<style>html,body{{margin:0;height:100%}}body{{display:grid;place-items:center}}"
-    "svg{max-width:100%;max-height:100%}</style>"
-)
 
 
 class NewArtifact(Body):
@@ -126,28 +117,6 @@ async def add_artifact(body: NewArtifact, app: Served, caller: Caller) -> Artifa
     """Keep something of an answer as an artifact."""
     draft = ArtifactDraft(**body.model_dump())
     return _shown(await app.features.of(Artifacts).create(caller, draft, by="owner"))
-
-
-@router.post(
-    "/preview",
-    response_class=HTMLResponse,
-    responses={200: {"description": "The document.", "content": {"text/html": {}}}, **documented(403)},
-)
-async def preview_artifact(
-    content: Annotated[str, Form(max_length=MAX_CONTENT_CHARS)],
-    format: Annotated[Literal["html", "svg"], Form()],
-    caller: Caller,
-    sec_fetch_dest: Annotated[str | None, Header(include_in_schema=False)] = None,
-) -> Response:
-    """Give a text back as a document that runs in a frame of the page, reaches nothing, and is not kept.
-
-    It is never a page of its own, which could lead elsewhere.
-    """
-    del caller
-    if sec_fetch_dest not in (_FRAMED, None):
-        raise NotAllowed("What an answer made runs only in a frame of the page.")
-    head = _SVG if format == "svg" else "" if "<!doctype" in content[:200].lower() else _HEAD
-    return HTMLResponse(f"{head}{content}", headers=FRAME_HEADERS)
 
 
 @router.get("/{artifact}", responses=documented(404))

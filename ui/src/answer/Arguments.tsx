@@ -1,3 +1,4 @@
+import { t } from "../i18n";
 import { CodeBlock } from "./CodeBlock";
 import { codeIn, entriesOf } from "./parts";
 
@@ -18,7 +19,7 @@ export function Arguments({ text, tool }: ArgumentsProps) {
               <dt>{name.replaceAll("_", " ")}</dt>
               <dd>
                 {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long text is scrolled with the keyboard */}
-                {isLong(value) ? <div tabIndex={0}>{value}</div> : value || <i>empty</i>}
+                {isLong(value) ? <div tabIndex={0}>{value}</div> : value || <i>{t("empty")}</i>}
               </dd>
             </div>
           ))}

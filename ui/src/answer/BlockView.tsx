@@ -1,5 +1,6 @@
 import { TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
+import { t } from "../i18n";
 import type { Run, ToolPart } from "../run/reduce";
 import { LazyMarkdown } from "./LazyMarkdown";
 import type { Block } from "./parts";
@@ -21,7 +22,7 @@ export function BlockView({ block, textOf, toolsOf, grows }: BlockProps) {
     case "reasoning":
       return (
         <details className="reasoning">
-          <summary>Reasoning</summary>
+          <summary>{t("Reasoning")}</summary>
           <p>{block.text}</p>
         </details>
       );
@@ -37,7 +38,7 @@ export function BlockView({ block, textOf, toolsOf, grows }: BlockProps) {
     case "unknown":
       return (
         <details className="reasoning">
-          <summary>An event that this page cannot show yet</summary>
+          <summary>{t("An event that this page cannot show yet")}</summary>
           <pre>{JSON.stringify(block.event, null, 2)}</pre>
         </details>
       );
@@ -56,7 +57,7 @@ export function Thinking({ run }: { run: Run }) {
   return (
     <p className="thinking">
       <i />
-      {run.parts.length ? "Continuing" : "Thinking"}
+      {run.parts.length ? t("Continuing") : t("Thinking")}
     </p>
   );
 }

@@ -1,7 +1,9 @@
-import { Check, Copy, Download, WrapText } from "lucide-react";
+import { Check, Copy, Download, PanelRight, WrapText } from "lucide-react";
 import { memo, useLayoutEffect, useRef, useState } from "react";
 import { t } from "../i18n";
 import { IconButton } from "../kit/Button";
+import { useApp } from "../services/context";
+import { formatOf } from "../services/pane";
 import css from "./CodeBlock.module.css";
 import type { Coloured } from "./colours";
 import { download, fileNameOf } from "./download";
@@ -41,9 +43,19 @@ const Chunk = memo(function Chunk({ text, coloured, isLong }: ChunkProps) {
 type ToolsProps = { text: string; language: string; wraps: boolean; onWrap: () => void };
 
 function Tools({ text, language, wraps, onWrap }: ToolsProps) {
+  const { pane } = useApp();
   const { copied, copy } = useCopied();
+  const format = formatOf(language);
   return (
     <span className={css.tools}>
+      {format && (
+        <IconButton
+          icon={PanelRight}
+          size={15}
+          label={t("Open in pane")}
+          onClick={() => pane.show({ format, language, text })}
+        />
+      )}
       <IconButton
         icon={WrapText}
         size={15}

@@ -1,4 +1,4 @@
-import { ChartNetwork, Code, Download } from "lucide-react";
+import { ChartNetwork, Code, Download, PanelRight } from "lucide-react";
 import { useEffect, useState } from "react";
 import { t } from "../i18n";
 import { IconButton } from "../kit/Button";
@@ -43,7 +43,7 @@ function Waiting() {
 
 /** A diagram of Mermaid as a picture. What cannot be drawn is read as it was written. */
 export function Diagram({ source }: { source: string }) {
-  const { toasts } = useApp();
+  const { pane, toasts } = useApp();
   const { picture, fault, paper } = useDrawn(source);
   const [isSource, setSource] = useState(false);
   if (fault !== null) {
@@ -71,6 +71,12 @@ export function Diagram({ source }: { source: string }) {
             size={15}
             label={isSource ? t("Show the diagram") : t("Show its text")}
             onClick={() => setSource(!isSource)}
+          />
+          <IconButton
+            icon={PanelRight}
+            size={15}
+            label={t("Open in pane")}
+            onClick={() => pane.show({ format: "mermaid", language: "mermaid", text: source })}
           />
           {picture && (
             <Menu

@@ -1,4 +1,5 @@
 import { Globe } from "lucide-react";
+import { t } from "../i18n";
 import { Link } from "../kit/pieces";
 import type { ToolPart } from "../run/reduce";
 import { Arguments } from "./Arguments";
@@ -7,7 +8,7 @@ import { codeIn, originOf, pretty, sourcesIn } from "./parts";
 function Raw({ tool }: { tool: ToolPart }) {
   return (
     <details className="raw">
-      <summary>Raw</summary>
+      <summary>{t("Raw")}</summary>
       <pre>{`${tool.name} ${tool.call}\n${pretty(tool.arguments)}\n\n${tool.error ? `${tool.error}\n` : ""}${pretty(tool.text)}`}</pre>
     </details>
   );
@@ -21,7 +22,7 @@ export function ToolInside({ tool }: { tool: ToolPart }) {
       <Arguments text={tool.arguments} tool={tool.name} />
       {tool.state === "unknown" && (
         <p className="result">
-          The call was started, but its outcome is unknown. It is not repeated automatically.
+          {t("The call was started, but its outcome is unknown. It is not repeated automatically.")}
         </p>
       )}
       {tool.untrusted && tool.text && (

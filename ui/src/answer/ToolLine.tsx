@@ -9,25 +9,39 @@ import {
   type LucideIcon,
 } from "lucide-react";
 import { type SyntheticEvent, useState } from "react";
+import { t } from "../i18n";
 import type { ToolPart, ToolState } from "../run/reduce";
 import { duration } from "../services/words";
 import { originOf, receiptOf, titleOfTool } from "./parts";
 import { ToolInside } from "./ToolInside";
 
-const faces: Record<ToolState, { icon: LucideIcon; said: string }> = {
-  running: { icon: LoaderCircle, said: "working" },
-  waiting: { icon: CircleHelp, said: "waiting for approval" },
-  done: { icon: Check, said: "done" },
-  failed: { icon: CircleAlert, said: "failed" },
-  unknown: { icon: CircleHelp, said: "outcome unknown" },
+const faces: Record<ToolState, LucideIcon> = {
+  running: LoaderCircle,
+  waiting: CircleHelp,
+  done: Check,
+  failed: CircleAlert,
+  unknown: CircleHelp,
 };
+
+const stateName = (state: ToolState): string =>
+  ({
+    running: t("working"),
+    waiting: t("waiting for approval"),
+    done: t("done"),
+    failed: t("failed"),
+    unknown: t("outcome unknown"),
+  })[state];
 
 function Progress({ tool }: { tool: ToolPart }) {
   if (tool.state !== "running" || tool.progress === null) return null;
   return (
     <>
       {tool.fraction !== null && (
-        <progress max={1} value={tool.fraction} aria-label={`Progress: ${tool.label}`} />
+        <progress
+          max={1}
+          value={tool.fraction}
+          aria-label={t("Progress: {label}", { label: tool.label })}
+        />
       )}
       <span className="progress clip">{tool.progress}</span>
     </>
@@ -37,8 +51,7 @@ function Progress({ tool }: { tool: ToolPart }) {
 /** One call: what it was in plain words and how long it took; opened, what went in and what came out. */
 export function ToolLine({ tool }: { tool: ToolPart }) {
   const rejected = tool.decision === "reject";
-  const { icon, said } = faces[tool.state];
-  const Icon = rejected ? CircleX : icon;
+  const Icon = rejected ? CircleX : faces[tool.state];
   const stays = (tool.state === "failed" && !rejected) || tool.state === "unknown";
   const [chosen, setChosen] = useState<boolean | null>(null);
   const open = chosen ?? stays;
@@ -55,7 +68,9 @@ export function ToolLine({ tool }: { tool: ToolPart }) {
       <summary>
         <ChevronRight size={14} className="turner" aria-hidden />
         <Icon size={15} aria-hidden className="state" />
-        <span className="visually-hidden">{rejected ? "rejected" : said}: </span>
+        <span className="visually-hidden">
+          {rejected ? t("rejected") : stateName(tool.state)}:{" "}
+        </span>
         {server && <span className="server">{server}</span>}
         <span className="label">{label}</span>
         {tool.decision && <span className="receipt">{receiptOf(tool)}</span>}

@@ -1,5 +1,5 @@
 // Has Mermaid draw, in a frame that can neither load nor reach anything; the page gets pictures from it, never markup.
-declare const DIAGRAM_FRAME: string;
+declare const FRAMES: { diagrams: string };
 
 export type Picture = { svg: string; width: number; height: number };
 export type Theme = { darkMode: boolean; themeVariables: Record<string, string> };
@@ -48,7 +48,7 @@ class Diagrams {
     if (this.#frame) return this.#frame;
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts");
-    frame.src = DIAGRAM_FRAME;
+    frame.src = FRAMES.diagrams;
     frame.title = "Diagrams";
     frame.tabIndex = -1;
     frame.ariaHidden = "true";

@@ -1,4 +1,5 @@
 // What the pieces of an answer say, and how they are put together.
+import { t } from "../i18n";
 import type { Part, RecalledItem, Run, ToolPart, Unbacked } from "../run/reduce";
 import { addressOfSource } from "../services/router";
 
@@ -47,8 +48,8 @@ export function objectIn(text: string): Record<string, unknown> | null {
 /** A value as a person reads it: text as it is, yes and no, lists and the rest in one line. */
 function inWords(value: unknown): string {
   if (typeof value === "string") return value;
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  if (value === null) return "none";
+  if (typeof value === "boolean") return value ? t("yes") : t("no");
+  if (value === null) return t("none");
   const isPlain = (each: unknown) => typeof each === "string" || typeof each === "number";
   if (Array.isArray(value) && value.length && value.every(isPlain)) return value.join(", ");
   return JSON.stringify(value, null, 1).replace(/\s*\n\s*/g, " ");
@@ -77,23 +78,23 @@ export function titleOfTool({ name, label }: Pick<ToolPart, "name" | "label">) {
 /** Whose words an untrusted result is, for its line and for a sentence. */
 export function originOf({ arguments: text, name }: Pick<ToolPart, "arguments" | "name">) {
   return codeIn(text, name)
-    ? { mark: "from a program", words: "Output of a program, not your words." }
-    : { mark: "from outside", words: "Content from outside, not your words." };
+    ? { mark: t("from a program"), words: t("Output of a program, not your words.") }
+    : { mark: t("from outside"), words: t("Content from outside, not your words.") };
 }
-
-const receipts = {
-  approve: "approved",
-  edit: "approved with your changes",
-  reject: "rejected",
-} as const;
 
 /** What the owner decided about a call, in words. */
 export function receiptOf({ decision, always }: Pick<ToolPart, "decision" | "always">): string {
   if (!decision) return "";
-  if (!always) return receipts[decision];
-  return decision === "reject"
-    ? "rejected; this tool is never used again"
-    : "approved; this tool always runs without asking";
+  if (always) {
+    return decision === "reject"
+      ? t("rejected; this tool is never used again")
+      : t("approved; this tool always runs without asking");
+  }
+  return {
+    approve: t("approved"),
+    edit: t("approved with your changes"),
+    reject: t("rejected"),
+  }[decision];
 }
 
 export function pretty(text: string): string {
@@ -164,30 +165,48 @@ export function citedFirst(run: Pick<Run, "used" | "recalled">): NumberedItem[] 
   return numbered.toSorted((a, b) => place(a) - place(b));
 }
 
-const claims: Record<Unbacked["claim"], string> = {
-  saved: "Nothing was saved",
-  changed: "Nothing was changed",
-  deleted: "Nothing was deleted",
-  scheduled: "Nothing was scheduled",
-  sent: "Nothing was sent",
-};
-export const claimName = (claim: Unbacked["claim"]): string => claims[claim];
+export const claimName = (claim: Unbacked["claim"]): string =>
+  ({
+    saved: t("Nothing was saved"),
+    changed: t("Nothing was changed"),
+    deleted: t("Nothing was deleted"),
+    scheduled: t("Nothing was scheduled"),
+    sent: t("Nothing was sent"),
+  })[claim];
 
-const kinds: Record<string, string> = {
-  fact: "Memory",
-  turn: "Earlier conversation",
-  page: "Vault page",
-  passage: "Document",
-};
-export const kindName = (kind: string): string => kinds[kind] ?? kind;
+/** A word for what has one; a newer server knows more. */
+const named = (words: Record<string, string>, name: string): string => words[name] ?? name;
 
-const changes: Record<string, string> = {
-  added: "Remembered",
-  merged: "Already known, confirmed",
-  superseded: "Corrected",
-  suggested: "Suggested, waiting for your review",
-  retracted: "Retracted",
-  restored: "Restored",
-  forgotten: "Forgotten",
-};
-export const changeName = (change: string): string => changes[change] ?? change;
+export const kindName = (kind: string): string =>
+  named(
+    {
+      fact: t("Memory"),
+      turn: t("Earlier conversation"),
+      page: t("Vault page"),
+      passage: t("Document"),
+    },
+    kind,
+  );
+
+export const changeName = (change: string): string =>
+  named(
+    {
+      added: t("Remembered"),
+      merged: t("Already known, confirmed"),
+      superseded: t("Corrected"),
+      suggested: t("Suggested, waiting for your review"),
+      retracted: t("Retracted"),
+      restored: t("Restored"),
+      forgotten: t("Forgotten"),
+    },
+    change,
+  );
+
+/** The artifact that a call made or changed, as its result names it. */
+export function artifactIn({ text, name, state }: Pick<ToolPart, "text" | "name" | "state">) {
+  const bare = name.slice(name.lastIndexOf("__") + 1).replace(/^_/, "");
+  if (state !== "done" || !/^(create|update)_artifact$/.test(bare)) return null;
+  const found = /(?:“(.*)” )?\(artifact:([\w-]+)\?version=(\d+)\)/s.exec(text);
+  if (!found) return null;
+  return { title: found[1] ?? "", id: found[2] ?? "", version: Number(found[3]) };
+}

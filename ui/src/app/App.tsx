@@ -22,6 +22,7 @@ import { Rail } from "./Rail";
 
 const Incoming = lazy(() => import("./Incoming"));
 const Shortcuts = lazy(() => import("./Shortcuts"));
+const ArtifactSide = lazy(() => import("../features/artifacts/ArtifactSide"));
 const MemoryRoom = lazy(() => import("../features/memory/MemoryRoom"));
 const SettingsRoom = lazy(() => import("../features/settings/SettingsRoom"));
 const SetupRoom = lazy(() => import("../features/settings/setup/SetupRoom"));
@@ -33,10 +34,26 @@ const SchedulesRoom = lazy(() => import("../features/schedules/SchedulesRoom"));
 const PromptsRoom = lazy(() => import("../features/prompts/PromptsRoom"));
 const TodayRoom = lazy(() => import("../features/today/TodayRoom"));
 
+/** What an answer made, beside its conversation. */
+function Beside({ conversation }: { conversation: string | null }) {
+  const { pane } = useApp();
+  if (!useStore(pane.store)) return null;
+  return (
+    <Suspense fallback={null}>
+      <ArtifactSide conversation={conversation} />
+    </Suspense>
+  );
+}
+
 function Shown({ route }: { route: Route }) {
   switch (route.room) {
     case "chat":
-      return <ChatRoom {...route} />;
+      return (
+        <>
+          <ChatRoom {...route} />
+          <Beside conversation={route.conversation} />
+        </>
+      );
     case "memory":
       return <MemoryRoom memory={route.memory} />;
     case "settings":

@@ -10,6 +10,7 @@ import type { LookService } from "./look";
 import type { News } from "./news";
 import type { Notices } from "./notices";
 import type { Outbox } from "./outbox";
+import type { PaneService } from "./pane";
 import type { Router } from "./router";
 import type { SessionsService } from "./sessions";
 import type { Title } from "./title";
@@ -32,6 +33,8 @@ export type Services = {
   notices: Notices;
   /** What is written without the server. */
   outbox: Outbox;
+  /** What stands beside a conversation. */
+  pane: PaneService;
   toasts: Toasts;
   title: Title;
   keys: KeysService;

@@ -1,7 +1,7 @@
-"""The policy of documents that others wrote: they run in a frame of their own origin, and reach nothing.
+"""The policy of documents in which the page has run what others wrote: they reach nothing.
 
-For what the web door gives into frames of the page: artifacts (`web.artifacts`), and the document in which
-diagrams are drawn (`web.ui`). `sandbox` holds as well if the address is opened as a page of its own.
+For what `web.ui` gives into frames of the page: the one in which artifacts run, and the one in which diagrams are
+drawn. The page tells them by messages what that is. `sandbox` gives them an origin that nobody else has.
 """
 
 from __future__ import annotations

@@ -56,7 +56,9 @@ _MAX_MEDIA_TYPE_BYTES: Final = 1_000
 """Its parameters are taken apart in time that grows with the square of its length."""
 
 _SIGNING_IN: Final = re.compile(r"/(?:session|users|keys)(?:/.*)?")
-_TEXTS: Final = re.compile(r"/conversations/[^/]+/chat|/v1/.*|/mcp|/vault(?:/.*)?|/documents/text")
+_TEXTS: Final = re.compile(
+    r"/conversations/[^/]+/chat|/v1/.*|/mcp|/vault(?:/.*)?|/documents/text|/artifacts(?:/[^/]+)?"
+)
 """What takes a whole text of its owner's."""
 _TURNS: Final = re.compile(r"/v1/.*|/openai/.*")
 _UNBOUNDED: Final = re.compile(

@@ -20,7 +20,7 @@ type ChatRoomProps = {
 };
 
 export function ChatRoom({ conversation, temporary, at }: ChatRoomProps) {
-  const { sessions, look } = useApp();
+  const { sessions, look, pane } = useApp();
   const session = sessions.of(conversation, { temporary, at: at ?? undefined });
   useEffect(() => {
     if (at !== null) void session.show(at);
@@ -40,7 +40,8 @@ export function ChatRoom({ conversation, temporary, at }: ChatRoomProps) {
   const narrow = useMedia(NARROW);
   const [sheet, setSheet] = useState<"list" | "panel" | null>(null);
   const close = () => setSheet(null);
-  const panel = !narrow && !empty && (asked || (wanted && tells));
+  const isBeside = useStore(pane.store) !== null;
+  const panel = !narrow && !empty && !isBeside && (asked || (wanted && tells));
   const togglePanel = () => {
     if (narrow) return setSheet("panel");
     setAsked(!panel);

@@ -1,3 +1,4 @@
+import { ArtifactCard } from "../../answer/ArtifactCard";
 import { ToolLine } from "../../answer/ToolLine";
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
@@ -11,6 +12,8 @@ export function ToolGroup(props: {
   session: Session;
 }) {
   const { tools, run, session } = props;
+  const { running, turns } = session.store.get();
+  const isLive = running && turns.at(-1)?.run.id === run;
   return (
     <ul className="tools" aria-label="Tool calls">
       {tools.map((tool) => (
@@ -20,6 +23,7 @@ export function ToolGroup(props: {
           ) : (
             <ToolLine tool={tool} />
           )}
+          <ArtifactCard tool={tool} isLive={isLive} />
           <AttachmentList
             files={tool.attachments}
             session={session}
