@@ -44,8 +44,6 @@ export type BatchBody = { category?: string | null; ids: readonly string[]; pinn
 
 export type Body_create_transcription = { file: string; language?: string | null; model?: string | null; prompt?: string; response_format?: "json" | "text" };
 
-export type Body_preview_artifact = { content: string; format: "html" | "svg" };
-
 export type Body_transcribe_audio = { file: string; language?: string | null; prompt?: string };
 
 export type Body_upload_file = { file: string };
