@@ -1,7 +1,7 @@
 """The policy of documents in which the page has run what others wrote: they reach nothing.
 
-For what `web.ui` gives into frames of the page: the one in which artifacts run, and the one in which diagrams are
-drawn. The page tells them by messages what that is. `sandbox` gives them an origin that nobody else has.
+For what `web.ui` gives into frames of the page: the one in which artifacts run, and the one in which diagrams
+are drawn. The page tells them by messages what that is. `sandbox` gives them an origin that nobody else has.
 """
 
 from __future__ import annotations
