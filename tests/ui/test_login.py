@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -74,3 +75,35 @@ def test_signing_out_says_what_failed_and_is_no_error_for_who_is_out_already(
         expect(page.get_by_text("Make room.")).to_be_visible()
         with page.expect_navigation(url=f"{served.url}/"):
             leave.click()
+
+
+def test_who_has_the_set_up_key_becomes_the_first_user_and_goes_on(page: Page, tmp_path: Path) -> None:
+    public = {"BETHINK_PUBLIC_URLS": "https://bethink.example"}
+    with bethink(tmp_path, None, **public) as served:
+        page.goto(served.url)
+        expect(page.get_by_role("heading", name="Set up Bethink")).to_be_visible()
+        expect(page.get_by_label("Set-up key")).to_be_focused()
+        assert faults(page) == []
+        page.get_by_label("Set-up key").fill("a key that nobody has printed")
+        page.get_by_label("Your name").fill("ann")
+        page.get_by_label("Password").fill("correct horse battery")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).not_to_be_empty()
+        page.get_by_label("Set-up key").fill((tmp_path / "setup.key").read_text(encoding="utf-8").strip())
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Choose a model")).to_be_visible()
+        page.goto(f"{served.url}/settings/keys")
+        expect(page.get_by_role("list", name="Users")).to_contain_text("administrator")
+
+
+def test_the_first_user_of_this_machine_is_made_in_settings(page: Page, tmp_path: Path) -> None:
+    with bethink(tmp_path, None) as served:
+        served.post("/memories", {"content": "Plays the viola"})
+        page.goto(f"{served.url}/settings/keys")
+        page.get_by_role("button", name="Add the first user").click()
+        page.get_by_label("Name").fill("ann")
+        page.get_by_label(re.compile("Password")).fill("correct horse battery")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("list", name="Users")).to_contain_text("ann")
+        page.goto(f"{served.url}/memory")
+        expect(page.get_by_text("Plays the viola").first).to_be_visible()

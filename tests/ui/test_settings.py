@@ -118,7 +118,8 @@ def test_what_the_environment_sets_says_so_and_cannot_be_changed(served: Served,
 
 def test_switches_choices_lists_and_secrets_are_kept_at_once(served: Served, page: Page) -> None:
     page.goto(f"{served.url}/settings/memory")
-    page.get_by_role("combobox", name="Remember from conversations").select_option("Suggest")
+    page.get_by_role("combobox", name="Remember from conversations").click()
+    page.get_by_role("option", name="Suggest").click()
     expect(_row(page, "extraction").get_by_role("status")).to_have_text("Saved")
     page.goto(f"{served.url}/settings/code")
     page.get_by_role("switch", name="Python").click()

@@ -1,6 +1,8 @@
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
+import { settingsApi } from "../api/settings";
 import { t } from "../i18n";
+import { Link } from "../kit/pieces";
 import { browserZone, inZone } from "../services/days";
 
 /** Says so if times in words are read by another clock than this browser's. */
@@ -8,8 +10,8 @@ export function ZoneNote() {
   const [zone, setZone] = useState("");
   useEffect(() => {
     let isHere = true;
-    api.settings().then(
-      (settings) => isHere && setZone(settings.time_zone),
+    Promise.all([api.settings(), settingsApi.preferences()]).then(
+      ([settings, mine]) => isHere && setZone(mine.time_zone ?? settings.time_zone),
       () => undefined,
     );
     return () => {
@@ -20,10 +22,11 @@ export function ZoneNote() {
   if (!zone || inZone(now, zone) === inZone(now, browserZone())) return null;
   return (
     <p className="zone-note">
-      {t(
-        "Times in words are read by the clock in {zone}; this browser is in {browserzone}. Start Bethink with BETHINK_TIME_ZONE={browserzone} to make them one.",
-        { zone, browserzone: browserZone() },
-      )}
+      {t("Times in words are read by the clock in {zone}; this browser is in {browserzone}.", {
+        zone,
+        browserzone: browserZone(),
+      })}{" "}
+      <Link to="/settings/you">{t("Change the time zone")}</Link>
     </p>
   );
 }

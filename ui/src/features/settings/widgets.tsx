@@ -3,6 +3,7 @@ import { X } from "lucide-react";
 import { type KeyboardEvent, useEffect, useState } from "react";
 import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
+import { Select } from "../../kit/Select";
 import styles from "./Setting.module.css";
 import type { NumberWidget, Widget } from "./schema";
 import { choiceName, unitOf, valueWords } from "./words";
@@ -51,20 +52,22 @@ export function ChoiceWidget(props: Of<"choice">) {
     else props.onPut(isBoolean ? text === "true" : text);
   };
   return (
-    <select
-      className="input"
-      value={value === null || value === undefined ? "" : String(value)}
-      disabled={props.disabled}
-      {...aria(props)}
-      onChange={(event) => put(event.target.value)}
-    >
-      {widget.optional && <option value="">{t("Not set")}</option>}
-      {widget.options.map((option) => (
-        <option key={String(option)} value={String(option)}>
-          {choiceName(option, name)}
-        </option>
-      ))}
-    </select>
+    <span className={styles.choice}>
+      <Select
+        label={props.title}
+        look="wide"
+        value={value === null || value === undefined ? "" : String(value)}
+        disabled={props.disabled}
+        onChange={put}
+        options={[
+          ...(widget.optional ? [{ value: "", label: t("Not set") }] : []),
+          ...widget.options.map((option) => ({
+            value: String(option),
+            label: choiceName(option, name),
+          })),
+        ]}
+      />
+    </span>
   );
 }
 

@@ -27,7 +27,7 @@ export const plain = (text: string): string => said(text).replaceAll("`", "");
 const units: readonly [ending: RegExp, unit: () => string][] = [
   [/_ms$/, () => t("ms")],
   [/_s$/, () => t("seconds")],
-  [/_minutes?$/, () => t("minutes")],
+  [/_minutes$/, () => t("minutes")],
   [/_days$/, () => t("days")],
   [/_mb$/, () => t("MB")],
   [/_bytes$/, () => t("bytes")],
