@@ -1,5 +1,6 @@
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useEffect, useRef } from "react";
+import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import type { Siblings } from "../../run/restore";
 import type { Session } from "../../run/session";
@@ -29,22 +30,34 @@ export function BranchSwitch({ of, siblings, session, busy }: BranchSwitchProps)
   });
   const go = (to: number) => void session.choose(siblings, to).catch(toasts.fault);
   return (
-    <fieldset ref={group} className="branches" aria-label={`Versions of this ${of}`}>
+    <fieldset
+      ref={group}
+      className="branches"
+      aria-label={of === "answer" ? t("Versions of this answer") : t("Versions of this message")}
+    >
       <IconButton
         icon={ChevronLeft}
         size={15}
-        label={`Earlier version of this ${of}`}
+        label={
+          of === "answer"
+            ? t("Earlier version of this answer")
+            : t("Earlier version of this message")
+        }
         disabled={busy || index === 0}
         onClick={() => go(index - 1)}
       />
       <span aria-hidden>
         {index + 1}/{count}
       </span>
-      <span className="visually-hidden">{`Version ${index + 1} of ${count}`}</span>
+      <span className="visually-hidden">
+        {t("Version {number} of {count}", { number: index + 1, count })}
+      </span>
       <IconButton
         icon={ChevronRight}
         size={15}
-        label={`Later version of this ${of}`}
+        label={
+          of === "answer" ? t("Later version of this answer") : t("Later version of this message")
+        }
         disabled={busy || index === count - 1}
         onClick={() => go(index + 1)}
       />

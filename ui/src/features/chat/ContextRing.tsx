@@ -1,16 +1,25 @@
 import { useState } from "react";
+import { t } from "../../i18n";
 import { Popover } from "../../kit/Popover";
 import type { SessionView } from "../../run/view";
-import { count, money, tokens } from "../../services/words";
+import { money, tokens } from "../../services/words";
 import { SummaryDialog } from "./SummaryDialog";
 import { usedOf, WindowParts } from "./WindowParts";
 
-const jobs: Record<string, string> = {
-  chat: "Answers",
-  extraction: "Storing memories",
-  title: "Title",
-  summary: "Summaries",
-};
+function jobName(job: string): string {
+  switch (job) {
+    case "chat":
+      return t("Answers");
+    case "extraction":
+      return t("Storing memories");
+    case "title":
+      return t("Title");
+    case "summary":
+      return t("Summaries");
+    default:
+      return job;
+  }
+}
 
 const RADIUS = 7;
 const ROUND = 2 * Math.PI * RADIUS;
@@ -37,14 +46,14 @@ function Costs({ view }: { view: SessionView }) {
   const priced = spent.some((each) => each.cost_usd !== null);
   const whole = spent.reduce((sum, each) => sum + (each.cost_usd ?? 0), 0);
   const all = spent.reduce((sum, each) => sum + each.input_tokens + each.output_tokens, 0);
-  const about = spent.some((each) => each.estimated) ? "about " : "";
+  const isEstimated = spent.some((each) => each.estimated);
   return (
     <section>
-      <h2>This conversation so far</h2>
+      <h2>{t("This conversation so far")}</h2>
       <dl className="figures">
         {spent.map((each) => (
           <div key={each.job}>
-            <dt>{jobs[each.job] ?? each.job}</dt>
+            <dt>{jobName(each.job)}</dt>
             <dd>
               {tokens(each.input_tokens + each.output_tokens)}
               {each.cost_usd !== null && ` · ${money(each.cost_usd)}`}
@@ -52,10 +61,11 @@ function Costs({ view }: { view: SessionView }) {
           </div>
         ))}
         <div>
-          <dt>Total</dt>
+          <dt>{t("Total")}</dt>
           <dd>
-            {about}
-            {count(all, "token")}
+            {isEstimated
+              ? t("{count, plural, one {about # token} other {about # tokens}}", { count: all })
+              : t("{count, plural, one {# token} other {# tokens}}", { count: all })}
             {priced && ` · ${money(whole)}`}
           </dd>
         </div>
@@ -76,13 +86,13 @@ export function ContextRing({ view }: { view: SessionView }) {
     <>
       <Popover
         className="ring-button"
-        label="Context window"
+        label={t("Context window")}
         face={
           <>
             <Ring share={share} />
             <span aria-hidden>{tokens(used)}</span>
             <span className="visually-hidden">
-              {`Context window ${percent} percent full; costs of this conversation`}
+              {t("Context window {percent} percent full; costs of this conversation", { percent })}
             </span>
           </>
         }

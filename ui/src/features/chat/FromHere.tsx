@@ -1,5 +1,6 @@
 import { CornerDownRight, X } from "lucide-react";
 import { answerText } from "../../answer/parts";
+import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
@@ -13,13 +14,13 @@ export function FromHere({ session, view }: { session: Session; view: SessionVie
     <p className="from-here" role="status">
       <CornerDownRight size={16} aria-hidden />
       <span className="clip">
-        Your next message continues from <q>{words.slice(0, 120)}</q>
+        {t("Your next message continues from “{words}”", { words: words.slice(0, 120) })}
       </span>
-      <small>The messages after it are kept as another version.</small>
+      <small>{t("The messages after it are kept as another version.")}</small>
       <IconButton
         icon={X}
         size={14}
-        label="Continue at the end instead"
+        label={t("Continue at the end instead")}
         onClick={() => session.goOn(null)}
       />
     </p>

@@ -2,9 +2,10 @@ import { useEffect, useState } from "react";
 import { LazyMarkdown } from "../../answer/LazyMarkdown";
 import { api, asProblem, type Problem } from "../../api/client";
 import type { Summary } from "../../api/types";
+import { t } from "../../i18n";
 import { Dialog } from "../../kit/Dialog";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
-import { count, fullDate } from "../../services/words";
+import { fullDate } from "../../services/words";
 
 type SummaryProps = { conversation: string; onClose: () => void };
 
@@ -21,15 +22,17 @@ export function SummaryDialog({ conversation, onClose }: SummaryProps) {
     return () => abort.abort();
   }, [conversation]);
   return (
-    <Dialog title="Summary of earlier messages" className="summary-dialog" onClose={onClose}>
+    <Dialog title={t("Summary of earlier messages")} className="summary-dialog" onClose={onClose}>
       <div className="body">
         {problem && <ProblemNotice problem={problem} />}
-        {!problem && !summary && <Skeleton lines={4} label="Loading the summary" />}
+        {!problem && !summary && <Skeleton lines={4} label={t("Loading the summary")} />}
         {summary && (
           <>
             <p className="hint">
-              The model reads this instead of the first {count(summary.covered_messages, "message")}
-              , which are all kept. Written {fullDate(Date.parse(summary.at))}.
+              {t(
+                "{count, plural, one {The model reads this instead of the first message, which is kept.} other {The model reads this instead of the first # messages, which are all kept.}} Written {at}.",
+                { count: summary.covered_messages, at: fullDate(Date.parse(summary.at)) },
+              )}
             </p>
             <LazyMarkdown text={summary.text} />
           </>

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { request } from "../../api/client";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
-import { count } from "../../services/words";
 import { type Row, type Table, tableIn } from "./attached";
 import { FileChip, type FileProps } from "./FileChip";
 
@@ -72,7 +72,7 @@ function TableView({ name, table }: { name: string; table: Table }) {
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
-      <section className="table" aria-label={`Table ${name}`} tabIndex={0}>
+      <section className="table" aria-label={t("Table {name}", { name })} tabIndex={0}>
         <table>
           <thead>
             {head.map((row, i) => (
@@ -90,11 +90,16 @@ function TableView({ name, table }: { name: string; table: Table }) {
       </section>
       {body.length > SHOWN_ROWS && (
         <Button look="quiet" onClick={() => setAll(!all)}>
-          {all ? "Show fewer rows" : `Show all ${count(body.length, "row")}`}
+          {all ? t("Show fewer rows") : t("Show all {count} rows", { count: body.length })}
         </Button>
       )}
       {all && left > 0 && (
-        <p className="gone">{count(left, "more row")} in the file. Download it to see all.</p>
+        <p className="gone">
+          {t(
+            "{count, plural, one {# more row} other {# more rows}} in the file. Download it to see all.",
+            { count: left },
+          )}
+        </p>
       )}
     </>
   );

@@ -1,11 +1,12 @@
 import { Ghost } from "lucide-react";
+import { t } from "../../i18n";
 
 /** Says plainly that this conversation does not stay. */
 export function TemporaryMark() {
   return (
     <span className="temporary-mark">
       <Ghost size={14} aria-hidden />
-      Temporary
+      {t("Temporary")}
     </span>
   );
 }
@@ -16,8 +17,9 @@ export function TemporaryNote() {
     <p className="temporary-note">
       <Ghost size={15} aria-hidden />
       <span>
-        This chat is not listed, searched or remembered. It is deleted one day after its last
-        message.
+        {t(
+          "This chat is not listed, searched or remembered. It is deleted one day after its last message.",
+        )}
       </span>
     </p>
   );

@@ -1,17 +1,28 @@
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import type { Window } from "../../run/reduce";
 import { tokens } from "../../services/words";
 
-const parts: readonly [name: Exclude<keyof Window, "window">, words: string][] = [
-  ["system", "Instructions"],
-  ["tools", "Tools"],
-  ["memory", "Memory"],
-  ["summary", "Summary of earlier messages"],
-  ["history", "Messages"],
-];
+type Name = Exclude<keyof Window, "window">;
+const parts: readonly Name[] = ["system", "tools", "memory", "summary", "history"];
+
+function wordsOf(name: Name): string {
+  switch (name) {
+    case "system":
+      return t("Instructions");
+    case "tools":
+      return t("Tools");
+    case "memory":
+      return t("Memory");
+    case "summary":
+      return t("Summary of earlier messages");
+    case "history":
+      return t("Messages");
+  }
+}
 /** How many tokens of the window are taken. */
 export const usedOf = (filled: Window): number =>
-  parts.reduce((sum, [name]) => sum + filled[name], 0);
+  parts.reduce((sum, name) => sum + filled[name], 0);
 
 type PartsProps = { filled: Window; used: number; onSummary: () => void };
 
@@ -19,9 +30,9 @@ type PartsProps = { filled: Window; used: number; onSummary: () => void };
 export function WindowParts({ filled, used, onSummary }: PartsProps) {
   return (
     <section>
-      <h2>What the context window contains</h2>
+      <h2>{t("What the context window contains")}</h2>
       <div className="window-bar" aria-hidden>
-        {parts.map(([name]) => (
+        {parts.map((name) => (
           <i
             key={name}
             className={`of-${name}`}
@@ -31,27 +42,34 @@ export function WindowParts({ filled, used, onSummary }: PartsProps) {
       </div>
       <dl className="figures">
         {parts
-          .filter(([name]) => filled[name] > 0)
-          .map(([name, words]) => (
+          .filter((name) => filled[name] > 0)
+          .map((name) => (
             <div key={name}>
               <dt>
                 <i className={`swatch of-${name}`} aria-hidden />
-                {words}
+                {wordsOf(name)}
               </dt>
               <dd>{tokens(filled[name])}</dd>
             </div>
           ))}
         <div>
-          <dt>Free</dt>
+          <dt>{t("Free")}</dt>
           <dd>
-            {tokens(Math.max(0, filled.window - used))} of {tokens(filled.window)}
+            {t("{free} of {all}", {
+              free: tokens(Math.max(0, filled.window - used)),
+              all: tokens(filled.window),
+            })}
           </dd>
         </div>
       </dl>
       {filled.summary > 0 && (
         <>
-          <p>Earlier messages are summarised for the model. They all stay in this conversation.</p>
-          <Button onClick={onSummary}>Read the summary</Button>
+          <p>
+            {t(
+              "Earlier messages are summarised for the model. They all stay in this conversation.",
+            )}
+          </p>
+          <Button onClick={onSummary}>{t("Read the summary")}</Button>
         </>
       )}
     </section>
