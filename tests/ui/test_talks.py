@@ -14,11 +14,6 @@ from tests.ui.running import PICTURES, Served, imported
 pytestmark = pytest.mark.timeout(120)
 
 
-def rows(page: Page) -> list[str]:
-    """The conversations that are listed, from the top."""
-    return page.locator("[data-row] > a").all_inner_texts()
-
-
 def made(served: Served, *titles: str) -> list[str]:
     return [served.post("/conversations", {"title": title})["id"] for title in titles]
 
@@ -102,7 +97,7 @@ def test_what_needs_somebody_has_its_own_mark_and_destroys_in_its_own_colour(
     assert faults(page) == []
     page.screenshot(path=PICTURES / "needs-you.png")
     page.get_by_role("button", name="1 needs you").click()
-    assert rows(page) == ["Forget everything"]
+    expect(page.locator("[data-row] > a")).to_have_text(["Forget everything"])
     page.get_by_role("button", name="1 needs you").click()
     card.get_by_role("button", name="Reject").click()
     expect(page.get_by_role("button", name="1 needs you")).to_have_count(0)
@@ -139,7 +134,7 @@ def test_projects_take_conversations_by_menu_and_by_dragging(served: Served, pag
     project.click()
     page.get_by_role("link", name="Boat names").drag_to(project)
     expect(page.get_by_text("Moved to The boat")).to_be_visible()
-    assert rows(page) == ["Boat names", "Tax letter"]
+    expect(page.locator("[data-row] > a")).to_have_text(["Boat names", "Tax letter"])
     page.get_by_role("button", name="More for Tax letter").click()
     page.get_by_role("menuitem", name="Move to a project").hover()
     page.get_by_role("menuitemcheckbox", name="The boat").click()
@@ -168,7 +163,8 @@ def test_several_are_chosen_and_moved_together(served: Served, page: Page) -> No
     page.screenshot(path=PICTURES / "selected.png")
     bar.get_by_role("button", name="Pin").click()
     expect(page.get_by_role("heading", name="Pinned")).to_be_visible()
-    assert [name.strip() for name in rows(page)] == ["Four", "Three", "Two", "One"]
+    expect(page.locator("[data-row] > a")).to_have_text(["Four", "Three", "Two", "One"])
+    expect(page.get_by_role("img", name="pinned")).to_have_count(3)
     page.get_by_role("link", name="One", exact=True).focus()
     page.keyboard.press("s")
     expect(bar).to_contain_text("1 selected")
@@ -236,7 +232,7 @@ def test_a_link_shows_a_conversation_to_whoever_has_it_until_it_is_revoked(
     assert faults(page) == []
     page.screenshot(path=PICTURES / "share.png")
     dialog.get_by_role("button", name="Make a link").click()
-    link = dialog.get_by_label("Link").input_value()
+    link = dialog.get_by_label("Link", exact=True).input_value()
     answer = stranger.goto(link)
     assert answer is not None
     assert answer.headers["x-robots-tag"] == "noindex, nofollow"

@@ -170,7 +170,7 @@ def test_a_picture_and_a_table_of_a_tool_are_shown_also_after_a_reload(desk: Ser
     page.get_by_role("button", name="Show all 41 rows").click()
     expect(table.get_by_role("row")).to_have_count(42)
     expect(table.get_by_text("last")).to_be_visible()
-    assert page.title() == "Bethink"
+    assert page.title() == "Draw my walks · Bethink"
     expect(table.locator("img, script, style")).to_have_count(0)
     page.get_by_role("button", name="Show fewer rows").click()
     page.get_by_role("button", name=re.compile("chart.png")).click()
