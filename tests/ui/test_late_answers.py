@@ -189,7 +189,8 @@ def test_more_conversations_are_listed_behind_what_was_slow_to_come(served: Serv
         "cursor": "next",
         "total": 51,
     }
-    older = {"items": [{**talk, "title": "Older"}], "cursor": None, "total": 51}
+    past = {**talk, "title": "Older", "updated_at": "2020-01-01T00:00:00Z"}
+    older = {"items": [past], "cursor": None, "total": 51}
     held: list[Route] = []
 
     def answer(route: Route) -> None:
