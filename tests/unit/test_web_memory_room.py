@@ -170,3 +170,58 @@ async def test_a_question_after_the_slash_is_answered_in_words() -> None:
         nothing = await said("zymurgy")
         assert nothing.startswith("Nothing in your memory answers that.")
         assert "Similarity" not in found + nothing
+
+
+async def test_a_thing_from_a_year_is_not_said_to_be_so_since_then() -> None:
+    async with open_door() as door:
+        for content, since in (
+            ("User has a bicycle from 1984", None),
+            ("User's car from 1999 is red", None),
+            ("User has worked at the clinic from 2015", "2015-01-01T00:00:00Z"),
+            ("User lived in Paris from 2010 to 2014", "2010-01-01T00:00:00Z"),
+        ):
+            id = await kept(door, content)
+            assert (await door.http.get(f"/memories/{id}")).json()["valid_from"] == since, content
+
+
+async def test_the_story_of_a_memory_has_what_was_done_with_its_undo() -> None:
+    async with open_door() as door:
+        first = await kept(door, "User works at Acme as an engineer")
+        edit = {"content": "User works at Globex as an engineer"}
+        changed = (await door.http.patch(f"/memories/{first}", json=edit)).json()
+        story = (await door.http.get(f"/memories/{changed['memory']['id']}/history")).json()
+        assert [one["content"] for one in story["items"]] == [
+            "User works at Acme as an engineer",
+            "User works at Globex as an engineer",
+        ]
+        assert [(one["change"], one["undo"]) for one in story["events"]][0] == (
+            "superseded",
+            changed["undo"],
+        )
+        assert story["events"][-1]["change"] == "added"
+
+
+async def test_the_room_has_a_graph_and_numbers_of_use_whatever_the_setting_is() -> None:
+    async with open_door(ScriptedLlm(["You keep bees [m1]."])) as door:
+        bees = await kept(door, "User keeps bees with Mirabelle Dupont", importance=0.9)
+        await kept(door, "Mirabelle Dupont lives in Lyon")
+        assert (await door.http.get("/documents/graph")).status_code == 403
+        graph = (await door.http.get("/memories/graph")).json()
+        assert f"fact:{bees}" in {node["id"] for node in graph["nodes"]}
+        assert "name:mirabelle dupont" in {node["id"] for node in graph["nodes"]}
+        before = (await door.http.get("/memories/usage")).json()
+        assert before == {"recalled": 0, "answers": 0, "cited": 0}
+        await door.chat(await door.new(), "Which bees do I keep?")
+        after = (await door.http.get("/memories/usage")).json()
+        assert after["recalled"] >= 1
+        assert (after["answers"], after["cited"]) == (1, 1)
+
+
+async def test_categories_come_the_largest_first_and_each_in_one_piece() -> None:
+    async with open_door() as door:
+        for number, category in enumerate(("plans", "goals", "plans", "goals", "plans")):
+            await kept(door, f"Thing number {number} of {category}", category=category)
+        first = await listed(door, order="category", limit=3)
+        second = await listed(door, order="category", limit=3, cursor=first["cursor"])
+        found = [item["category"] for item in (*first["items"], *second["items"])]
+        assert found == ["plans"] * 3 + ["goals"] * 2

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _CONVERSATIONS: Final = 200
 """So many conversations are read through for one memory; of more, the newest."""
 
+_TEXT_CHARS: Final = 400
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
@@ -30,11 +32,21 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
-    """Where a message stands: the conversation's title, and its place there."""
+    """Where a message stands: the conversation's title, its place there, and what it begins with."""
 
     conversation: str
     title: str
     position: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUsage:
+    """How many memories were shown in conversations, and how many answers had memories, or name one."""
+
+    recalled: int
+    answers: int
+    cited: int
 
 
 async def uses_of(store: Store, owner: str, memory: str) -> list[MemoryUse]:
@@ -66,7 +78,20 @@ async def places_of(store: Store, owner: str, messages: list[str]) -> dict[str, 
     talks = await store.get(CONVERSATIONS, owner, ids)
     titles = {one.record.id: one.record.title for one in talks if one is not None}
     return {
-        one.id: MessagePlace(one.conversation, titles[one.conversation], one.position)
+        one.id: MessagePlace(
+            one.conversation, titles[one.conversation], one.position, one.message.content[:_TEXT_CHARS]
+        )
         for one in found
         if one.conversation in titles
     }
+
+
+async def usage_of(store: Store, owner: str) -> MemoryUsage:
+    """How much memories are used, in one pass over the sightings and one over the messages."""
+    shown = {one.fact async for one in records_of(store, owner, Scan(SIGHTINGS, limit=500))}
+    answers = cited = 0
+    if shown:
+        async for stored in records_of(store, owner, Scan(MESSAGES, limit=500)):
+            answers += bool(stored.recalled)
+            cited += bool(stored.used)
+    return MemoryUsage(len(shown), answers, cited)

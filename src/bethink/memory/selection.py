@@ -6,8 +6,9 @@ looked at fact by fact, in one pass over those that can be meant.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from bethink.memory.facts import FACTS, STEPS, Fact
 from bethink.store import Page, Scan, items_of, records_of
@@ -39,6 +40,7 @@ class FactSelection:
     since: int | None = None
     until: int | None = None
     as_of: int | None = None
+    order: Literal["newest", "category"] = "newest"
 
     @property
     def where(self) -> dict[str, Key]:
@@ -55,7 +57,7 @@ class FactSelection:
     @property
     def is_by_keys(self) -> bool:
         """Whether the store can count what it means."""
-        return all(
+        return self.order == "newest" and all(
             one is None for one in (self.pinned, self.trust, self.source, self.since, self.until, self.as_of)
         )
 
@@ -103,6 +105,9 @@ class FactSelector:
         if selection.as_of is not None:
             known = await self.in_use_at([item.record for item in meant], selection.as_of)
             meant = [item for item in meant if item.record.id in known]
+        if selection.order == "category":
+            counts = Counter(item.record.category for item in meant)
+            meant.sort(key=lambda item: (-counts[item.record.category], item.record.category))
         begin = next((place + 1 for place, item in enumerate(meant) if item.record.id == cursor), 0)
         items = tuple(meant[begin : begin + limit])
         more = begin + limit < len(meant)

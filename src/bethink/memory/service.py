@@ -392,6 +392,19 @@ class Memory:
         scan = Scan(STEPS, order="at", reverse=True, limit=limit, after=cursor)
         return (await self.store.scan(principal.owner, scan))[0]
 
+    async def steps_of(self, principal: Principal, ids: Collection[str]) -> list[tuple[LogStep, str]]:
+        """What was done to these facts, as far as the log goes back, newest first, each with its fact."""
+        scan = Scan(STEPS, order="at", reverse=True, limit=_PAGE)
+        found: list[tuple[LogStep, str]] = []
+        async for page in pages_of(self.store, principal.owner, scan):
+            found += [
+                (item.record, touched.id)
+                for item in page
+                for touched in item.record.facts
+                if touched.id in ids
+            ]
+        return found
+
     async def parting(self, owner: str, going: Collection[str]) -> Sequence[Change]:
         """The changes by which nothing that stays contradicts facts that are to go for good.
 
@@ -578,7 +591,7 @@ FEATURE = Feature(
     collections=(FACTS, STEPS),
     counted={"memories": ("memory", FACTS)},
     tools="bethink.tools.memory",
-    routes=("bethink.web.memories",),
+    routes=("bethink.web.memory_views", "bethink.web.memories"),
     commands="bethink.cli.memory",
     mcp_summary=(
         "Long-term memory of the user: search it before you answer questions about them, store what is "

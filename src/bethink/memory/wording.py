@@ -344,6 +344,14 @@ _MOVED = re.compile(
     r"\b(?:moved|relocated|started|joined|switched|changed|became|begun|began)\b", re.IGNORECASE
 )
 _FROM = re.compile(r"\b(?:from|between)\s+$", re.IGNORECASE)
+_MADE_FROM = re.compile(
+    r"\b(?:an?|the|my|his|her|their|our|\w+['’]s)\s+(?:[\w-]+\s+){1,4}from\s+$", re.IGNORECASE
+)
+"""What stands before the year that a thing is from: "a bicycle from 1984" was not had since."""
+_LASTING = re.compile(
+    r"\b(?:been|works?|worked|working|lives?|lived|living|stud(?:y|ies|ied))\b", re.IGNORECASE
+)
+_YEAR = re.compile(r"\d{4}")
 _ONE_DAY = timedelta(days=1)
 
 
@@ -419,12 +427,23 @@ def _bounds(text: str, mentions: list[Mention]) -> tuple[int | None, int | None]
     ended: set[datetime] = set()
     for mention in mentions:
         spans = _FROM.search(text[: mention.start]) is not None
+        if _is_origin(text, mention):
+            continue
         starts = mention.relation == "since" or spans or (mention.relation == "in" and _MOVED.search(text))
         if starts and mention.low is not None:
             begun.add(mention.low)
         if (mention.relation == "until" or spans) and mention.high is not None:
             ended.add(mention.high)
     return _only(begun), _only(ended)
+
+
+def _is_origin(text: str, mention: Mention) -> bool:
+    """Whether a thing is said to be from a year, rather than something to be so since then."""
+    return (
+        _YEAR.fullmatch(mention.text) is not None
+        and _MADE_FROM.search(text[: mention.start]) is not None
+        and _LASTING.search(text) is None
+    )
 
 
 def _only(moments: set[datetime]) -> int | None:

@@ -16,11 +16,9 @@ from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field
 
 from bethink.clock import to_datetime, to_us
-from bethink.conversations.uses import places_of, uses_of
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.export import FORMATS
 from bethink.memory import LARGEST_SHARE, THRESHOLD, NewFact
-from bethink.memory.batch import BatchEdit
 from bethink.memory.facts import StepKind, Trust
 from bethink.memory.selection import FactSelection
 from bethink.recall.answerable import answering
@@ -130,71 +128,20 @@ class MemoryChange(ResponseModel):
     count: int = Field(description="How many memories were changed: `memory` is the first of them.")
 
 
+class MemoryEvent(ResponseModel):
+    """One change of a memory or of what it was before; `undo` takes it back, if nothing was changed since."""
+
+    at: Timestamp
+    change: StepKind
+    memory: str
+    undo: str | None
+
+
 class MemoryHistory(BaseModel):
-    """What a memory was and what it became, oldest first."""
+    """What a memory was and what it became, oldest first, and what was done, newest first."""
 
     items: list[Memory]
-
-
-class MemoryUse(ResponseModel):
-    """An answer that was given with a memory."""
-
-    conversation: str
-    title: str
-    message: str
-    position: int
-    at: Timestamp
-    is_cited: bool = Field(description="Its text names the memory as a source.")
-
-
-class MessagePlace(ResponseModel):
-    """Where a message stands."""
-
-    conversation: str
-    title: str
-    position: int
-
-
-class MemoryUses(BaseModel):
-    """Who used a memory, the newest answer first, and where the messages stand that it comes from."""
-
-    items: list[MemoryUse]
-    sources: dict[str, MessagePlace] = Field(
-        description="By the ids of messages, those that are still there."
-    )
-
-
-class LikelyDuplicate(ResponseModel):
-    """Two memories that may say the same; `likeness` is how near they are in meaning, 0..1."""
-
-    kept: Memory
-    gone: Memory
-    likeness: float
-
-
-class LikelyDuplicates(BaseModel):
-    """What a person may want to merge, the likest first."""
-
-    items: list[LikelyDuplicate]
-
-
-Ids = Annotated[list[str], Field(min_length=1, max_length=500)]
-
-
-class BatchBody(Body):
-    """What several memories are to become; what is left out stays."""
-
-    ids: Ids
-    retract: bool = False
-    pinned: bool | None = None
-    category: Label | None = None
-
-
-class MergeBody(Body):
-    """Memories that say the same as `keep`, and go into it."""
-
-    keep: str
-    gone: Ids
+    events: list[MemoryEvent]
 
 
 class MemoryDraft(Body):
@@ -376,30 +323,6 @@ async def consolidate_memories(body: ConsolidationBody, app: Served, caller: Cal
     )
 
 
-@router.get("/duplicates", dependencies=[SEES_ALL])
-async def get_likely_duplicates(app: Served, caller: Caller) -> LikelyDuplicates:
-    """Pairs that may say the same, for a person to look at: nothing merges them by itself."""
-    pairs = await app.memory.likely_duplicates(caller)
-    return LikelyDuplicates(items=[LikelyDuplicate.of(pair) for pair in pairs])
-
-
-@router.post("/batch", responses=documented(404, 409))
-async def change_memories(
-    body: BatchBody, app: Served, caller: Caller, reader_filter: CallerFilter
-) -> MemoryChange:
-    """Retract, pin or file several memories in one step, which one `undo` takes back."""
-    edit = BatchEdit(retract=body.retract, pinned=body.pinned, category=body.category)
-    return change_of(await app.memory.edit_many(caller, body.ids, edit), reader_filter)
-
-
-@router.post("/merge", responses=documented(404, 409))
-async def merge_memories(
-    body: MergeBody, app: Served, caller: Caller, reader_filter: CallerFilter
-) -> MemoryChange:
-    """Take memories into one that says the same, with their sources and topics; `undo` parts them again."""
-    return change_of(await app.memory.merge(caller, body.keep, body.gone), reader_filter)
-
-
 def _selection(
     *,
     category: Label | None = None,
@@ -415,6 +338,10 @@ def _selection(
         AwareDatetime | None,
         Query(description="What was known and in use at this time, whatever became of it since."),
     ] = None,
+    order: Annotated[
+        Literal["newest", "category"],
+        Query(description="Newest first, or the largest category first and in it the newest."),
+    ] = "newest",
 ) -> FactSelection:
     return FactSelection(
         state=None if state == "all" else state,
@@ -427,6 +354,7 @@ def _selection(
         since=since and to_us(since),
         until=until and to_us(until),
         as_of=as_of and to_us(as_of),
+        order=order,
     )
 
 
@@ -589,19 +517,9 @@ async def get_memory_history(
     """The memories that this one corrected and by which it was corrected, oldest first, itself among them."""
     await fact_of(app, caller, memory, reader_filter)
     history = visible(await app.memory.history(caller, memory), reader_filter)
-    return MemoryHistory(items=[Memory.of(fact) for fact in history])
-
-
-@router.get("/{memory}/uses", dependencies=[SEES_ALL], responses=documented(404))
-async def get_memory_uses(memory: str, app: Served, caller: Caller) -> MemoryUses:
-    """The answers that were given with a memory, and where the messages stand that it comes from."""
-    fact = await fact_of(app, caller, memory)
-    store = app.ports.store
-    uses = await uses_of(store, caller.owner, memory)
-    said = [source.message for source in fact.sources if source.message is not None]
-    places = await places_of(store, caller.owner, said)
-    sources = {id: MessagePlace.of(place) for id, place in places.items()}
-    return MemoryUses(items=[MemoryUse.of(use) for use in uses], sources=sources)
+    steps = await app.memory.steps_of(caller, [fact.id for fact in history])
+    events = [MemoryEvent.of(step, memory=id) for step, id in steps]
+    return MemoryHistory(items=[Memory.of(fact) for fact in history], events=events)
 
 
 async def fact_of(

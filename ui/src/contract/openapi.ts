@@ -324,11 +324,13 @@ export type MemoryDoubt = { at: string | null; kind: "contradicts" | "depends" |
 
 export type MemoryDraft = { category?: string; content: string; depends_on?: readonly string[]; importance?: number; pinned?: boolean; suggested?: boolean; topics?: readonly string[]; valid_from?: string | null; valid_until?: string | null };
 
+export type MemoryEvent = { at: string; change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "expired" | "undone"; memory: string; undo: string | null };
+
 export type MemoryFinding = { about: string; count: number; examples: readonly string[]; mend: string; trouble: string };
 
 export type MemoryHealth = { findings: readonly MemoryFinding[] };
 
-export type MemoryHistory = { items: readonly Memory[] };
+export type MemoryHistory = { events: readonly MemoryEvent[]; items: readonly Memory[] };
 
 export type MemoryImport = { added: number; bad: readonly BadImportLine[]; differing: number; format: "jsonl" | "md" | "csv" | "data.json"; id: string; known: number; lines: number; merged: number; preview: boolean; refused: number; restored: number; said: number; undo: string | null };
 
@@ -348,6 +350,8 @@ export type MemorySource = { at: string | null; id: string | null; kind: string;
 
 export type MemoryStep = { at: string; change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "expired" | "undone"; count: number; id: string; memory: Memory | null; undo: string | null };
 
+export type MemoryUsageNumbers = { answers: number; cited: number; recalled: number };
+
 export type MemoryUse = { at: string; conversation: string; is_cited: boolean; message: string; position: number; title: string };
 
 export type MemoryUsed = { ids: readonly string[]; kind: "memory_used"; marks: readonly Mark[] };
@@ -366,7 +370,7 @@ export type MessageClaim = { claim: "saved" | "changed" | "deleted" | "scheduled
 
 export type MessageMark = { after: number; id: string };
 
-export type MessagePlace = { conversation: string; position: number; title: string };
+export type MessagePlace = { conversation: string; position: number; text: string; title: string };
 
 export type MessageRecalled = { id: string; kind: string; score: number; source?: string | null };
 

@@ -90,7 +90,7 @@ async def get_graph(
 ) -> DocumentGraphShown:
     """How what changed last hangs together; the setting `graph_enabled` switches it on."""
     within = await _within(app, caller, collection)
-    return _shown(await app.graph.view(caller, part_of=within, limit=limit))
+    return shown(await app.graph.view(caller, part_of=within, limit=limit))
 
 
 @router.get("/focus")
@@ -100,14 +100,14 @@ async def get_focus(
     """A node, such as `document:ID`, `fact:ID`, `page:PATH` or `name:ada lovelace`, and what is beside it."""
     within = await _within(app, caller, collection)
     found = await app.graph.focus(caller, node, part_of=within)
-    shown = _shown(found.view)
+    view = shown(found.view)
     return DocumentGraphFocus(
         node=_node(found.node),
         text=found.text,
-        nodes=shown.nodes,
-        edges=shown.edges,
-        topics=shown.topics,
-        left=shown.left,
+        nodes=view.nodes,
+        edges=view.edges,
+        topics=view.topics,
+        left=view.left,
     )
 
 
@@ -147,7 +147,8 @@ async def _within(app: App, caller: Principal, collection: str | None) -> frozen
     return frozenset(one.content for one in await app.library.in_scope(caller, inside))
 
 
-def _shown(view: GraphView) -> DocumentGraphShown:
+def shown(view: GraphView) -> DocumentGraphShown:
+    """A view of the graph as JSON."""
     return DocumentGraphShown(
         nodes=_nodes(view.nodes),
         edges=[DocumentGraphEdge.of(one) for one in view.edges],
