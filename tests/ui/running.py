@@ -119,6 +119,18 @@ def bethink(
         process.close()
 
 
+def brought_back(served: Served, lines: Sequence[dict[str, object]]) -> dict[str, Any]:
+    """What became of the lines of an export."""
+    request = urllib.request.Request(  # noqa: S310 - the address is our own server's
+        f"{served.url}/memories/import",
+        data="\n".join(json.dumps(line) for line in lines).encode(),
+        headers={"content-type": "application/octet-stream"},
+        method="POST",
+    )
+    with urllib.request.urlopen(request, timeout=_START_S) as response:  # noqa: S310
+        return json.loads(response.read())
+
+
 def imported(served: Served, title: str, said: Sequence[str]) -> str:
     """A conversation in which the owner and the model said this, in turns; its id."""
     conversation, at = f"imported-{title.lower().replace(' ', '-')}", "2026-05-03T10:00:00Z"
@@ -138,14 +150,7 @@ def imported(served: Served, title: str, said: Sequence[str]) -> str:
         }
         for position, content in enumerate(said)
     ]
-    request = urllib.request.Request(  # noqa: S310 - the address is our own server's
-        f"{served.url}/memories/import",
-        data="\n".join(json.dumps(line) for line in [*head, *messages]).encode(),
-        headers={"content-type": "application/octet-stream"},
-        method="POST",
-    )
-    with urllib.request.urlopen(request, timeout=_START_S) as response:  # noqa: S310
-        outcome = json.loads(response.read())
+    outcome = brought_back(served, [*head, *messages])
     assert outcome["said"] == len(said) + 1, outcome
     return conversation
 

@@ -39,7 +39,7 @@ def known(tmp_path: Path, browser: object) -> Generator[Served]:
 def opened(page: Page, served: Served, item: str) -> Locator:
     """The dialog behind an item of the Memory room's menu."""
     page.goto(f"{served.url}/memory")
-    page.get_by_role("button", name="Export, import, forget").click()
+    page.get_by_role("button", name="Data: export, import, forget").click()
     page.get_by_role("menuitem", name=item).click()
     return page.get_by_role("dialog", name="Forget for good")
 

@@ -131,7 +131,7 @@ def test_what_would_be_forgotten_is_what_was_asked_for_last(served: Served, page
     found |= {"kinds": []}
     page.route("**/memories/forget", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks what it is given
     page.goto(f"{served.url}/memory")
-    page.get_by_role("button", name="Export, import, forget").click()
+    page.get_by_role("button", name="Data: export, import, forget").click()
     page.get_by_role("menuitem", name="Forget by search").click()
     dialog = page.get_by_role("dialog", name="Forget for good")
     for words in ("the dog", "the cat"):
@@ -249,12 +249,12 @@ def test_a_memory_is_brought_back_into_the_list_that_is_shown_now(served: Served
     bicycle = page.get_by_role("article", name="Has a red bicycle")
     viola = page.get_by_role("article", name="Plays the viola")
     page.get_by_role("searchbox", name="Search memory").fill("bicycle")
-    expect(page.get_by_text("best match first")).to_be_visible()
+    expect(page.get_by_text("1 memory answers, best first")).to_be_visible()
     bicycle.focus()
     page.keyboard.press("x")
     expect(bicycle).to_have_count(0)
     page.get_by_role("searchbox", name="Search memory").fill("")
-    expect(page.get_by_text("best match first")).to_have_count(0)
+    expect(page.get_by_text("answers, best first")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(bicycle).to_be_visible()
     expect(viola).to_be_visible()

@@ -24,7 +24,7 @@ def test_a_memory_is_added_found_corrected_retracted_and_forgotten(served: Serve
     expect(row).to_be_visible()
 
     page.get_by_role("searchbox", name="Search memory").fill("viola")
-    expect(page.get_by_text("best match first")).to_be_visible()
+    expect(page.get_by_text("1 memory answers, best first")).to_be_visible()
     page.get_by_role("searchbox", name="Search memory").fill("")
 
     row.focus()

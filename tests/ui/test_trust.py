@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -40,19 +41,26 @@ def test_a_memory_tells_what_it_was_before(served: Served, page: Page) -> None:
     old = served.post("/memories", {"content": "Works at Acme as an engineer"})["memory"]
     changed = served.patch(f"/memories/{old['id']}", {"content": "Works at Globex as an engineer"})
     page.goto(f"{served.url}/memory/{changed['memory']['id']}")
-    past = page.get_by_role("listitem").filter(has_text="Replaced")
+    story = page.get_by_role("region", name="Story")
+    past = story.get_by_role("listitem").filter(has_text="Replaced")
     expect(past).to_contain_text("Works at Acme as an engineer")
+    # What was taken out and what came in.
+    expect(story.get_by_role("deletion")).to_have_text("Acme")
+    expect(story.get_by_role("insertion")).to_have_text("Globex")
     page.screenshot(path=PICTURES / "timeline.png")
     assert faults(page) == []
     past.get_by_role("link", name="Works at Acme").click()
-    expect(page.get_by_role("article", name="Works at Acme as an engineer")).to_contain_text("until")
+    this = page.get_by_role("region", name="This memory")
+    expect(this.get_by_text(re.compile("^until"))).to_be_visible()
+    this.get_by_role("button", name="Undo").first.click()
+    expect(page.get_by_role("article", name="Works at Acme as an engineer")).to_be_visible()
 
 
 def test_everything_about_something_is_forgotten_by_words(served: Served, page: Page) -> None:
     served.post("/memories", {"content": "Worked at Initech until 2019"})
     served.post("/memories", {"content": "Has a red bicycle"})
     page.goto(f"{served.url}/memory")
-    page.get_by_role("button", name="Export, import, forget").click()
+    page.get_by_role("button", name="Data: export, import, forget").click()
     page.get_by_role("menuitem", name="Forget by search").click()
     page.get_by_label("Everything about").fill("Initech")
     page.keyboard.press("Enter")
@@ -68,7 +76,7 @@ def test_everything_about_something_is_forgotten_by_words(served: Served, page: 
 def test_memory_is_taken_away_as_a_file_and_brought_back(served: Served, page: Page, tmp_path: Path) -> None:
     served.post("/memories", {"content": "Plays the viola"})
     page.goto(f"{served.url}/memory")
-    page.get_by_role("button", name="Export, import, forget").click()
+    page.get_by_role("button", name="Data: export, import, forget").click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name="Export as JSON Lines").click()
     kept = tmp_path / download.value.suggested_filename
@@ -90,7 +98,8 @@ def test_what_was_suggested_is_answered_with_a_key(served: Served, page: Page) -
         served.post("/memories", {"content": content, "suggested": True})
     page.goto(f"{served.url}/memory")
     page.get_by_role("link", name="To review 3").click()
-    first = page.get_by_role("article", name="Is afraid of geese")
+    waiting = page.get_by_role("list", name="Suggested memories")
+    first = waiting.get_by_role("article", name="Is afraid of geese")
     first.focus()
     assert faults(page) == []
     page.screenshot(path=PICTURES / "review.png")
@@ -99,7 +108,8 @@ def test_what_was_suggested_is_answered_with_a_key(served: Served, page: Page) -
     expect(page.get_by_role("article", name="Owns a yacht")).to_be_focused()
     page.keyboard.press("x")
     expect(page.get_by_text("yacht")).to_have_count(0)
-    page.get_by_role("article", name="Wants to learn Finnish").get_by_role("button", name="Accept").click()
+    finnish = waiting.get_by_role("article", name="Wants to learn Finnish")
+    finnish.get_by_role("button", name="Accept").click()
     expect(page.get_by_text("Nothing to review")).to_be_visible()
     page.goto(f"{served.url}/memory")
     expect(page.get_by_role("article", name="Wants to learn Finnish")).to_be_visible()
@@ -111,9 +121,19 @@ def test_the_health_page_shows_what_speaks_against_what(served: Served, page: Pa
     served.post("/memories", {"content": "User likes spicy food"})
     served.post("/memories", {"content": "User does not like spicy food"})
     page.goto(f"{served.url}/memory/health")
-    expect(page.get_by_role("heading", name="contradict another")).to_be_visible()
-    expect(page.get_by_text("2 memories, 0 pinned, 2 in doubt")).to_be_visible()
+    expect(page.get_by_role("heading", name="Contradictions (2)")).to_be_visible()
+    numbers = page.get_by_role("region", name="In numbers")
+    expect(numbers.locator("div").filter(has_text="In doubt")).to_contain_text("2")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "health.png")
-    page.get_by_role("link", name="User does not like spicy food").click()
-    expect(page.get_by_role("link", name="Contradicted by another memory")).to_be_visible()
+    found = page.get_by_role("region", name="Contradictions (2)")
+    found.get_by_role("link", name="User does not like spicy food").click()
+    against = page.get_by_role("region", name="What speaks against it")
+    expect(against.get_by_role("link", name="Contradicted by another memory")).to_be_visible()
+    expect(against).to_contain_text("User likes spicy food")
+    assert faults(page) == []
+    against.get_by_role("button", name="Keep this one").click()
+    expect(against).to_have_count(0)
+    expect(page.get_by_role("article", name="User likes spicy food")).to_have_count(0)
+    page.keyboard.press("u")
+    expect(page.get_by_role("article", name="User likes spicy food")).to_be_visible()

@@ -194,7 +194,7 @@ async def test_the_story_of_a_memory_has_what_was_done_with_its_undo() -> None:
             "User works at Acme as an engineer",
             "User works at Globex as an engineer",
         ]
-        assert [(one["change"], one["undo"]) for one in story["events"]][0] == (
+        assert next((one["change"], one["undo"]) for one in story["events"]) == (
             "superseded",
             changed["undo"],
         )

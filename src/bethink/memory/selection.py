@@ -115,12 +115,14 @@ class FactSelector:
 
     async def in_use_at(self, facts: Sequence[Fact], moment: int) -> set[str]:
         """Those of the facts that were known and in use at a moment, microseconds UTC, by their ids."""
-        earlier: dict[str, State | None] = {}
+        earlier: dict[str, State] = {}
         scan = Scan(STEPS, order="at", low=moment + 1, limit=_PAGE)
         async for step in records_of(self.store, self.owner, scan):
             for touched in step.facts:
-                # Before its first change since, it was what it was at the moment.
-                earlier.setdefault(touched.id, touched.was)
+                # Before its first change since, it was what it was at the moment. What was put back by an
+                # import was known when it was learnt.
+                if touched.was is not None:
+                    earlier.setdefault(touched.id, touched.was)
         # The log is kept for a year: of what was superseded before, what came instead tells when.
         instead = [fact.superseded_by for fact in facts if fact.state == "superseded" and fact.superseded_by]
         found = await self.store.get(FACTS, self.owner, [*dict.fromkeys(instead)])

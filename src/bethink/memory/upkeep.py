@@ -132,11 +132,13 @@ class FactUpkeep:
     async def statistics(self, principal: Principal) -> dict[str, Any]:
         """How many facts there are, by what they are, from one pass over them.
 
-        States and sources with their counts, and of those in use the categories, projects and trusts, the
-        most frequent first, and the months in which they were learnt (UTC).
+        `first_at` is when the oldest was learnt. States and sources come with their counts, and of those in
+        use the categories, projects and trusts, the most frequent first, and the months in which they were
+        learnt (UTC).
         """
         states, categories, sources, months, projects, trusts = (Counter[str]() for _ in range(6))
         pinned = doubted = 0
+        first_at: int | None = None
         async for page in self._pages(principal):
             states.update(fact.state for fact in page)
             sources.update(kind for fact in page for kind in {source.kind for source in fact.sources})
@@ -145,10 +147,13 @@ class FactUpkeep:
             projects.update(fact.project for fact in in_use if fact.project is not None)
             trusts.update(fact.trust for fact in in_use)
             months.update(f"{to_datetime(fact.created_at):%Y-%m}" for fact in in_use)
+            if first_at is None and page:
+                first_at = page[0].created_at
             pinned += sum(fact.pinned for fact in in_use)
             doubted += sum(bool(fact.doubts) for fact in in_use)
         return {
             "facts": states.total(),
+            "first_at": first_at,
             "pinned": pinned,
             "doubted": doubted,
             "states": dict(states.most_common()),

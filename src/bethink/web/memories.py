@@ -200,6 +200,7 @@ class MemoryNumbers(ResponseModel):
     """How many memories there are, by what they are."""
 
     facts: int
+    first_at: Timestamp | None = Field(description="When the oldest was learnt.")
     pinned: int
     doubted: int
     states: dict[str, int]

@@ -2,16 +2,35 @@
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { api, asProblem, type Problem } from "../../api/client";
 import type { ForgetPreview, ForgetWanted, Forgotten } from "../../api/types";
+import { locale, t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
-import { count } from "../../services/words";
+import styles from "./memory.module.css";
+
+/** What features call their records, as the server counts them. */
+function kindName(kind: string): string {
+  const known: Record<string, string> = {
+    conversations: t("conversations"),
+    pages: t("pages"),
+    files: t("files"),
+    documents: t("documents"),
+    people: t("people"),
+    tasks: t("tasks"),
+    events: t("events"),
+    schedules: t("schedules"),
+    projects: t("projects"),
+    prompts: t("prompts"),
+  };
+  return known[kind] ?? kind;
+}
 
 type ForgetProps = {
   /** What to forget; where it is left out, it is asked for in words. */
   given?: ForgetWanted;
-  onClose: () => void;
+  /** True behind a receipt: something is gone. */
+  onClose: (isGone?: boolean) => void;
 };
 
 export function ForgetDialog({ given, onClose }: ForgetProps) {
@@ -57,37 +76,37 @@ export function ForgetDialog({ given, onClose }: ForgetProps) {
   const leave = () => busy || onClose();
   // The list is read anew behind the receipt: the row that opened this may be gone then.
   const closeReceipt = () => {
-    onClose();
+    onClose(true);
     void memoryNews.tell();
   };
   if (receipt) return <ReceiptDialog receipt={receipt} onClose={closeReceipt} />;
   const goes = preview?.kinds.some((kind) => kind.goes && kind.count);
   const nothing = preview && !preview.memories.length && !preview.messages.length && !goes;
   return (
-    <Dialog title="Forget for good" onClose={leave} className="forget">
+    <Dialog title={t("Forget for good")} onClose={leave} className="forget">
       <div className="body">
         {!given && <Ask onLook={(query) => void look({ query })} />}
         {problem && (
           <ProblemNotice problem={problem} onRetry={wanted ? () => void look(wanted) : undefined} />
         )}
         {wanted && !preview && !problem && (
-          <Skeleton lines={3} label="Finding what would be forgotten" />
+          <Skeleton lines={3} label={t("Finding what would be forgotten")} />
         )}
         {preview && wanted?.all && (
           <Besides preview={preview} wanted={wanted} onChange={(what) => void look(what, true)} />
         )}
-        {nothing && <p>No memories match.</p>}
+        {nothing && <p>{t("No memories match.")}</p>}
         {preview && !nothing && <Preview preview={preview} byWords={!wanted?.all} />}
         <div className="actions">
           <Button data-first disabled={busy} onClick={leave}>
-            Keep
+            {t("Keep")}
           </Button>
           <Button
-            look="fault"
+            look="danger"
             disabled={!preview || shown !== wanted || Boolean(nothing) || busy}
             onClick={() => void forget()}
           >
-            {wanted?.all ? "Forget everything" : "Forget"}
+            {wanted?.all ? t("Forget everything") : t("Forget")}
           </Button>
         </div>
       </div>
@@ -108,12 +127,13 @@ function Besides({
   const conversations = preview.kinds.find(({ kind }) => kind === "conversations");
   const ticked = wanted.kinds ?? [];
   return (
-    <fieldset className="would-go">
-      <legend>What is forgotten</legend>
+    <fieldset className={styles.wouldGo}>
+      <legend>{t("What is forgotten")}</legend>
       <p>
-        {" "}
-        All memories. Answers no longer use the messages of{" "}
-        {count(conversations?.count ?? 0, "conversation")}.{" "}
+        {t(
+          "All memories. Answers no longer use the messages of {count, plural, one {# conversation} other {# conversations}}.",
+          { count: conversations?.count ?? 0 },
+        )}
       </p>
       <label className="check">
         <input
@@ -123,7 +143,7 @@ function Besides({
             onChange({ ...wanted, conversations: target.checked ? "remove" : "keep" })
           }
         />
-        Delete these conversations too; otherwise you can still read them
+        {t("Delete these conversations too; otherwise you can still read them")}
       </label>
       {preview.kinds
         .filter(({ kind }) => kind !== "conversations")
@@ -143,7 +163,10 @@ function Besides({
                   })
                 }
               />
-              Also {kind} ({many})
+              {t("Also {kind} ({many})", {
+                kind: kindName(kind),
+                many: many.toLocaleString(locale()),
+              })}
             </label>
             {goes && (
               <p className="note">
@@ -164,19 +187,19 @@ function Ask({ onLook }: { onLook: (query: string) => void }) {
     if (query.trim()) onLook(query.trim());
   };
   return (
-    <form className="ask-forget" onSubmit={look}>
+    <form className={styles.askForget} onSubmit={look}>
       <label className="field">
-        Everything about
+        {t("Everything about")}
         <input
           className="input"
           data-first
           value={query}
-          placeholder="my former employer"
+          placeholder={t("my former employer")}
           onChange={(event) => setQuery(event.target.value)}
         />
       </label>
       <Button type="submit" disabled={!query.trim()}>
-        Show what would be forgotten
+        {t("Show what would be forgotten")}
       </Button>
     </form>
   );
@@ -185,8 +208,8 @@ function Ask({ onLook }: { onLook: (query: string) => void }) {
 function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolean }) {
   const { memories, versions, messages } = preview;
   return (
-    <div className="would-go">
-      <h3>{count(memories.length, "memory", "memories")}</h3>
+    <div className={styles.wouldGo}>
+      <h3>{t("{count, plural, one {# memory} other {# memories}}", { count: memories.length })}</h3>
       <ul>
         {memories.map(({ id, content }) => (
           <li key={id}>{content}</li>
@@ -194,7 +217,14 @@ function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolea
       </ul>
       {versions.length > 0 && (
         <>
-          <h3>{count(versions.length, "earlier or later version")}</h3>
+          <h3>
+            {t(
+              "{count, plural, one {# earlier or later version} other {# earlier or later versions}}",
+              {
+                count: versions.length,
+              },
+            )}
+          </h3>
           <ul>
             {versions.map(({ id, content }) => (
               <li key={id}>{content}</li>
@@ -204,7 +234,11 @@ function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolea
       )}
       {messages.length > 0 && (
         <>
-          <h3>In {count(messages.length, "message")}</h3>
+          <h3>
+            {t("In {count, plural, one {# message} other {# messages}}", {
+              count: messages.length,
+            })}
+          </h3>
           <ul>
             {messages.flatMap(({ message, sentences }) =>
               sentences.map((sentence) => <li key={`${message} ${sentence}`}>“{sentence}”</li>),
@@ -214,7 +248,11 @@ function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolea
       )}
       {preview.pages.length > 0 && (
         <>
-          <h3>In {count(preview.pages.length, "page")} of the vault</h3>
+          <h3>
+            {t("In {count, plural, one {# page} other {# pages}} of the vault", {
+              count: preview.pages.length,
+            })}
+          </h3>
           <ul>
             {preview.pages.flatMap(({ path, parts }) =>
               parts.map((part) => (
@@ -229,8 +267,9 @@ function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolea
       {preview.people.length > 0 && (
         <>
           <h3>
-            In the {preview.people.length === 1 ? "record" : "records"} of{" "}
-            {count(preview.people.length, "person", "people")}
+            {t("In {count, plural, one {the record of # person} other {the records of # people}}", {
+              count: preview.people.length,
+            })}
           </h3>
           <ul>
             {preview.people.flatMap(({ person, name, parts }) =>
@@ -247,7 +286,10 @@ function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolea
         preview.kinds.map(({ kind, count: many, lines }) => (
           <div key={kind}>
             <h3>
-              In {kind} ({many.toLocaleString()})
+              {t("In {kind} ({many})", {
+                kind: kindName(kind),
+                many: many.toLocaleString(locale()),
+              })}
             </h3>
             <ul>
               {lines.map((line) => (
@@ -256,8 +298,8 @@ function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolea
             </ul>
           </div>
         ))}
-      {preview.has_more && <p>There is more than is shown here. Repeat this afterwards.</p>}
-      <p>This cannot be undone. To be able to undo it, retract instead.</p>
+      {preview.has_more && <p>{t("There is more than is shown here. Repeat this afterwards.")}</p>}
+      <p>{t("This cannot be undone. To be able to undo it, retract instead.")}</p>
     </div>
   );
 }
@@ -266,21 +308,28 @@ function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolea
 function ReceiptDialog({ receipt, onClose }: { receipt: Forgotten; onClose: () => void }) {
   const others = Object.entries(receipt.counts)
     .filter(([kind, many]) => kind !== "facts" && many > 0)
-    .map(([kind, many]) => `${kind} (${many.toLocaleString()})`);
+    .map(([kind, many]) => `${kindName(kind)} (${many.toLocaleString(locale())})`);
   return (
-    <Dialog title="Forgotten" onClose={onClose}>
+    <Dialog title={t("Forgotten")} onClose={onClose}>
       <div className="body">
         <p role="status">
-          {count(receipt.forgotten, "memory is", "memories are")} forgotten for good
+          {t("{count, plural, one {# memory is} other {# memories are}} forgotten for good", {
+            count: receipt.forgotten,
+          })}
           {receipt.messages.length > 0 &&
-            `, and the sentences about it in ${count(receipt.messages.length, "message")}`}
+            t(
+              ", and the sentences about it in {count, plural, one {# message} other {# messages}}",
+              { count: receipt.messages.length },
+            )}
           .
         </p>
-        {others.length > 0 && <p>Also: {others.join(", ")}.</p>}
+        {others.length > 0 && <p>{t("Also: {what}.", { what: others.join(", ") })}</p>}
         {receipt.doubted.length > 0 && (
           <p>
-            {count(receipt.doubted.length, "memory", "memories")} depended on this and may no longer
-            be true. Each is marked.
+            {t(
+              "{count, plural, one {# memory} other {# memories}} depended on this and may no longer be true. Each is marked.",
+              { count: receipt.doubted.length },
+            )}
           </p>
         )}
         {receipt.outside.map((what) => (
@@ -290,7 +339,7 @@ function ReceiptDialog({ receipt, onClose }: { receipt: Forgotten; onClose: () =
         ))}
         <div className="actions">
           <Button data-first onClick={onClose}>
-            Close
+            {t("Close")}
           </Button>
         </div>
       </div>

@@ -1,7 +1,12 @@
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useState } from "react";
 import type { Memory, MemoryDraft } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
-import { categories } from "./words";
+import { Combobox } from "../../kit/Combobox";
+import { Field } from "../../kit/Field";
+import { Segmented } from "../../kit/pieces";
+import styles from "./memory.module.css";
+import { categoryName, taught } from "./words";
 
 type MemoryFormProps = {
   memory?: Memory;
@@ -10,80 +15,87 @@ type MemoryFormProps = {
 };
 
 const USUAL_IMPORTANCE = 0.5;
+const grades = [
+  { value: "0.2", label: () => t("Low") },
+  { value: "0.5", label: () => t("Usual") },
+  { value: "0.8", label: () => t("High") },
+  { value: "1", label: () => t("Always recalled") },
+];
+const nearest = (importance: number) =>
+  grades
+    .map(({ value }) => value)
+    .toSorted((a, b) => Math.abs(Number(a) - importance) - Math.abs(Number(b) - importance))[0] ??
+  String(USUAL_IMPORTANCE);
+
+/** The category that somebody chose or wrote: by its name, or their own. */
+function categoryOf(written: string): string {
+  const words = written.trim();
+  return taught.find((each) => categoryName(each) === words) ?? words;
+}
 
 /** Writes a new memory, or corrects one: the earlier words are then kept as history. */
 export function MemoryForm({ memory, onSave, onClose }: MemoryFormProps) {
   const [content, setContent] = useState(memory?.content ?? "");
-  const [category, setCategory] = useState(memory?.category ?? "");
+  const [category, setCategory] = useState(memory ? categoryName(memory.category) : "");
   const [importance, setImportance] = useState(memory?.importance ?? USUAL_IMPORTANCE);
   const [saving, setSaving] = useState(false);
-  const known = useId();
   const save = async (event?: FormEvent) => {
     event?.preventDefault();
     if (!content.trim() || saving) return;
     setSaving(true);
     const draft: MemoryDraft = { content: content.trim(), importance };
-    if (category.trim()) draft.category = category.trim();
+    const chosen =
+      memory && category === categoryName(memory.category) ? memory.category : categoryOf(category);
+    if (chosen) draft.category = chosen;
     if (await onSave(draft)) onClose();
     else setSaving(false);
   };
   return (
     <form
-      className="memory-form"
-      aria-label={memory ? "Correct this memory" : "Add a memory"}
+      className={styles.memoryForm}
+      aria-label={memory ? t("Correct this memory") : t("Add a memory")}
       onSubmit={(event) => void save(event)}
       onKeyDown={(event) => {
-        if (event.key === "Escape") onClose();
+        if (event.key === "Escape" && !event.defaultPrevented) onClose();
         if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) void save();
       }}
     >
-      <label className="field">
-        {memory ? "Corrected text" : "What should be remembered"}
-        <textarea
-          className="input"
-          // biome-ignore lint/a11y/noAutofocus: the form was opened to write in it
-          autoFocus
-          rows={2}
-          maxLength={4000}
-          value={content}
-          onChange={(event) => setContent(event.target.value)}
-        />
-      </label>
-      <div className="line">
-        <label className="field">
-          Category
-          <input
+      <Field label={memory ? t("Corrected text") : t("What should be remembered")}>
+        {(control) => (
+          <textarea
+            {...control}
             className="input"
-            list={known}
+            // biome-ignore lint/a11y/noAutofocus: the form was opened to write in it
+            autoFocus
+            rows={3}
+            maxLength={8000}
+            value={content}
+            onChange={(event) => setContent(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field label={t("Category")}>
+        {({ id }) => (
+          <Combobox
+            id={id}
             value={category}
-            placeholder="None"
-            onChange={(event) => setCategory(event.target.value)}
+            placeholder={t("None")}
+            options={taught.map(categoryName)}
+            onChange={setCategory}
           />
-          <datalist id={known}>
-            {Object.entries(categories).map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </datalist>
-        </label>
-        <label className="field">
-          Importance
-          <input
-            type="range"
-            min={0}
-            max={1}
-            step={0.1}
-            value={importance}
-            onChange={(event) => setImportance(Number(event.target.value))}
-          />
-        </label>
-        <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={!content.trim() || saving}>
-            {memory ? "Save" : "Remember"}
-          </Button>
-        </div>
+        )}
+      </Field>
+      <Segmented
+        label={t("Importance")}
+        value={nearest(importance)}
+        options={grades.map(({ value, label }) => ({ value, label: label() }))}
+        onChange={(value) => setImportance(Number(value))}
+      />
+      <div className={styles.formActions}>
+        <Button onClick={onClose}>{t("Cancel")}</Button>
+        <Button look="primary" type="submit" disabled={!content.trim() || saving}>
+          {memory ? t("Save") : t("Remember")}
+        </Button>
       </div>
     </form>
   );

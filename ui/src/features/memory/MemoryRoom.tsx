@@ -1,164 +1,112 @@
-// Everything that is remembered, to be read, searched, corrected, taken back and forgotten.
-import { Brain, Plus, Search, SearchX } from "lucide-react";
+// Everything that is remembered: a list, and beside it one memory's story, the profile, the graph, or what needs a look.
 import { useCallback, useState } from "react";
-import { api } from "../../api/client";
-import { Button } from "../../kit/Button";
-import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
-import { useFocusAfter } from "../../kit/useFocusAfter";
+import { t } from "../../i18n";
+import { Panes } from "../../kit/Panes";
+import { PHONE } from "../../kit/pieces";
 import { useApp } from "../../services/context";
-import { useNews } from "../../services/news";
-import { useRead } from "../../services/useRead";
-import { count } from "../../services/words";
+import { remember, remembered } from "../../services/store";
 import { HealthReport } from "./HealthReport";
-import { Keeping } from "./Keeping";
-import { MemoryForm } from "./MemoryForm";
-import { MemoryHead } from "./MemoryHead";
-import { MemoryList } from "./MemoryList";
+import { AddPage, MemoryDetail } from "./MemoryDetail";
+import { MemoryGraph } from "./MemoryGraph";
+import { MemoryPane } from "./MemoryPane";
+import { Profile } from "./Profile";
 import { Review } from "./Review";
-import { Timeline } from "./Timeline";
-import { type Filter, useMemories } from "./useMemories";
-import { useMemoryActions } from "./useMemoryActions";
-import { categories, states } from "./words";
+import { everything, type Filter } from "./useMemories";
 
-type ToolsProps = { filter: Filter; onFilter: (patch: Partial<Filter>) => void };
+const KEY = "bethink.memory.order";
 
-function MemoryTools({ filter, onFilter }: ToolsProps) {
-  return (
-    <search className="memory-tools">
-      <label className="search">
-        <Search size={16} aria-hidden />
-        <span className="visually-hidden">Search memory</span>
-        <input
-          type="search"
-          className="input"
-          placeholder="Search by words or meaning"
-          value={filter.query}
-          onChange={(event) => onFilter({ query: event.target.value })}
-        />
-      </label>
-      <select
-        className="input"
-        aria-label="Category"
-        value={filter.category}
-        onChange={(event) => onFilter({ category: event.target.value })}
-      >
-        <option value="">All categories</option>
-        {Object.entries(categories).map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
-      <select
-        className="input"
-        aria-label="State"
-        value={filter.query.trim() ? "active" : filter.state}
-        disabled={Boolean(filter.query.trim())}
-        onChange={(event) => onFilter({ state: event.target.value })}
-      >
-        {states.map(({ value, label }) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
-    </search>
-  );
+/** Has the row of a memory take the focus, or the list if it is not there. */
+export function focusRow(id: string): void {
+  requestAnimationFrame(() => {
+    const row = document.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`);
+    (row ?? document.querySelector<HTMLElement>("[data-rows]"))?.focus({ preventScroll: true });
+  });
 }
-
-/** One memory by its address, as a link from an answer leads to it. */
-function OneMemory({ id }: { id: string }) {
-  const { memoryNews } = useApp();
-  const ask = useCallback((signal: AbortSignal) => api.memory(id, signal), [id]);
-  const { value: memory, problem, read } = useRead(ask);
-  useNews(memoryNews, () => read());
-  const actions = useMemoryActions();
-  return (
-    <div className="page memory-room">
-      <div className="page-inner">
-        <MemoryHead />
-        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-      </div>
-      {memory && !problem && (
-        <MemoryList items={[memory]} actions={actions} onMore={done}>
-          <Timeline memory={memory} />
-        </MemoryList>
-      )}
-    </div>
-  );
-}
-
-const done = () => Promise.resolve();
 
 export default function MemoryRoom({ memory }: { memory: string | null }) {
+  const { router } = useApp();
+  const [filter, setFilter] = useState<Filter>(() => ({
+    ...everything,
+    order: remembered<Pick<Filter, "order">>(KEY, { order: "newest" }).order,
+  }));
+  const change = (patch: Partial<Filter>) => {
+    if (patch.order) remember(KEY, { order: patch.order });
+    setFilter((now) => ({ ...now, ...patch }));
+  };
+  const [adding, setAdding] = useState(false);
+  const [editing, setEditing] = useState<string | null>(null);
+  const open = useCallback(
+    (id: string) => router.go(`/memory/${encodeURIComponent(id)}`),
+    [router],
+  );
+  const edit = (id: string) => {
+    open(id);
+    setEditing(id);
+  };
+  const leave = () => {
+    setAdding(false);
+    router.go("/memory");
+  };
+  return (
+    <Panes
+      name="memory"
+      listLabel={t("Memories")}
+      isOpen={memory !== null || adding}
+      onBack={leave}
+      list={
+        <MemoryPane
+          here={memory}
+          filter={filter}
+          onFilter={change}
+          adding={adding}
+          onAdd={() => setAdding(true)}
+          onOpen={open}
+          onEdit={edit}
+        />
+      }
+    >
+      {adding ? (
+        <AddPage onClose={() => setAdding(false)} />
+      ) : (
+        <View
+          memory={memory}
+          asOf={filter.asOf}
+          editing={editing !== null && editing === memory}
+          onEdit={(id) => {
+            setEditing(id);
+            if (id === null && memory) focusRow(memory);
+          }}
+          onSearch={(query) => {
+            change({ ...everything, query });
+            // On a phone the list takes turns with the graph.
+            if (matchMedia(PHONE).matches) leave();
+          }}
+        />
+      )}
+    </Panes>
+  );
+}
+
+type ViewProps = {
+  memory: string | null;
+  asOf: string;
+  editing: boolean;
+  onEdit: (id: string | null) => void;
+  onSearch: (query: string) => void;
+};
+
+function View({ memory, asOf, editing, onEdit, onSearch }: ViewProps) {
   switch (memory) {
     case null:
-      return <AllMemories />;
+    case "profile":
+      return <Profile asOf={asOf} />;
     case "review":
       return <Review />;
     case "health":
       return <HealthReport />;
+    case "graph":
+      return <MemoryGraph onSearch={onSearch} />;
     default:
-      return <OneMemory key={memory} id={memory} />;
+      return <MemoryDetail key={memory} id={memory} editing={editing} onEdit={onEdit} />;
   }
-}
-
-function AllMemories() {
-  const [filter, setFilter] = useState<Filter>({ query: "", category: "", state: "active" });
-  const [adding, setAdding] = useState(false);
-  const opener = useFocusAfter<HTMLButtonElement>(adding);
-  const { memories, more, read } = useMemories(filter);
-  const actions = useMemoryActions();
-  const { items, total, status, problem } = memories;
-  const narrowed = Boolean(filter.query || filter.category || filter.state !== "active");
-  const add = () => setAdding(true);
-  return (
-    <div className="page memory-room">
-      <div className="page-inner">
-        <MemoryHead>
-          <Button ref={opener} icon={Plus} onClick={add}>
-            Add
-          </Button>
-          <Keeping />
-        </MemoryHead>
-        <MemoryTools filter={filter} onFilter={(patch) => setFilter({ ...filter, ...patch })} />
-        {adding && <MemoryForm onSave={actions.add} onClose={() => setAdding(false)} />}
-        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {status === "loading" && <Skeleton lines={7} label="Loading memories" />}
-        {status === "ready" && items.length > 0 && (
-          <p className="memory-count" role="status">
-            {count(total, "memory", "memories")}
-            {filter.query && ", best match first"}
-          </p>
-        )}
-      </div>
-      {status === "ready" &&
-        !items.length &&
-        !adding &&
-        (narrowed ? <NoneFound /> : <NoneYet onAdd={add} />)}
-      {items.length > 0 && <MemoryList items={items} actions={actions} onMore={more} />}
-    </div>
-  );
-}
-
-function NoneFound() {
-  return (
-    <Empty icon={SearchX} title="No matches">
-      <p>Try other words, another category or another state.</p>
-    </Empty>
-  );
-}
-
-function NoneYet({ onAdd }: { onAdd: () => void }) {
-  return (
-    <Empty icon={Brain} title="No memories yet">
-      <p>
-        Tell Bethink something about yourself in Chat, write <code>/remember</code> there, or add a
-        memory here. On this page you can read, correct, undo and forget every memory.
-      </p>
-      <Button icon={Plus} onClick={onAdd}>
-        Add a memory
-      </Button>
-    </Empty>
-  );
 }

@@ -1,111 +1,114 @@
 import { Ellipsis, Eraser, Pencil, Pin, PinOff, TriangleAlert, Undo2 } from "lucide-react";
-import { useState } from "react";
+import { type MouseEvent, memo, useState } from "react";
 import type { Memory } from "../../api/types";
-import { IconButton } from "../../kit/Button";
+import { t } from "../../i18n";
 import { Menu } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
-import { fullDate, shortDate } from "../../services/words";
 import { ForgetDialog } from "./ForgetDialog";
-import { MemoryForm } from "./MemoryForm";
-import { Source } from "./Source";
+import styles from "./memory.module.css";
 import type { MemoryActions } from "./useMemoryActions";
-import { categoryName, doubtName, stateName, validity } from "./words";
-
-const STEPS = 5;
-
-function Importance({ value }: { value: number }) {
-  const full = Math.round(value * STEPS);
-  return (
-    <span
-      role="img"
-      className="importance"
-      aria-label={`Importance ${full} of ${STEPS}`}
-      title={`Importance ${full} of ${STEPS}`}
-    >
-      {Array.from({ length: STEPS }, (_, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: five dots in a row
-        <i key={i} className={i < full ? "on" : ""} />
-      ))}
-    </span>
-  );
-}
-
-/** What speaks against a memory, with the way to it. */
-function Doubts({ memory }: { memory: Memory }) {
-  return memory.doubts.map(({ kind, memory: other }) => (
-    <span key={`${kind} ${other}`} className="doubt">
-      <TriangleAlert size={12} aria-hidden />
-      {other ? <Link to={`/memory/${other}`}>{doubtName(kind)}</Link> : doubtName(kind)}
-    </span>
-  ));
-}
+import { doubtName, marked, origin } from "./words";
 
 type RowProps = {
   memory: Memory;
+  /** Those of the search, which are marked. */
+  words: readonly string[];
+  isOpen: boolean;
+  isSelected: boolean;
+  /** Some are selected: a click selects, too. */
+  isSelecting: boolean;
   actions: MemoryActions;
-  editing: boolean;
-  onEdit: (on: boolean) => void;
+  onOpen: (id: string) => void;
+  onEdit: (id: string) => void;
+  onSelect: (id: string, isRange?: boolean) => void;
 };
 
-export function MemoryRow({ memory, actions, editing, onEdit }: RowProps) {
+/** One line: what is remembered. Where it is from is its tip, the rest its page. */
+function Row(props: RowProps) {
+  const { memory, words, isOpen, isSelected, isSelecting, actions, onOpen, onEdit, onSelect } =
+    props;
+  const { id, content, state, pinned, doubts } = memory;
   const [asking, setAsking] = useState(false);
-  const created = Date.parse(memory.created_at);
-  const active = memory.state === "active";
-  const when = validity(memory);
-  const forget = {
-    label: "Forget for good",
-    icon: Eraser,
-    run: () => setAsking(true),
-    fault: true,
-  };
-  const changes = [
-    { label: "Edit", icon: Pencil, run: () => onEdit(true) },
-    memory.pinned
-      ? { label: "Unpin", icon: PinOff, run: () => void actions.pin(memory) }
-      : { label: "Pin", icon: Pin, run: () => void actions.pin(memory) },
-    { label: "Retract", icon: Undo2, run: () => void actions.retract(memory.id) },
+  const active = state === "active";
+  const items = () => [
+    ...(active
+      ? [
+          { label: t("Edit"), icon: Pencil, combo: "e", run: () => onEdit(id) },
+          pinned
+            ? { label: t("Unpin"), icon: PinOff, run: () => void actions.pin(memory) }
+            : { label: t("Pin"), icon: Pin, run: () => void actions.pin(memory) },
+          { label: t("Select"), combo: "s", run: () => onSelect(id) },
+          { label: t("Retract"), icon: Undo2, combo: "x", run: () => void actions.retract(id) },
+        ]
+      : []),
+    { label: t("Forget for good"), icon: Eraser, run: () => setAsking(true), fault: true },
   ];
-  if (editing) {
-    const save = (draft: Parameters<MemoryActions["add"]>[0]) => actions.edit(memory.id, draft);
-    return <MemoryForm memory={memory} onSave={save} onClose={() => onEdit(false)} />;
-  }
+  const choose = (event: MouseEvent) => {
+    if (!active || !(isSelecting || event.shiftKey)) return;
+    event.preventDefault();
+    onSelect(id, event.shiftKey);
+  };
   return (
     <article
-      data-row={memory.id}
+      data-row={id}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: rows are walked with j and k
       tabIndex={0}
-      aria-label={memory.content}
-      onDoubleClick={() => active && onEdit(true)}
+      aria-label={content}
+      aria-current={isOpen ? "true" : undefined}
+      className={`${styles[state] ?? ""} ${isSelected ? styles.selected : ""}`}
+      title={origin(memory)}
+      onClickCapture={choose}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && event.target === event.currentTarget) onOpen(id);
+        if (event.key === " " && event.target === event.currentTarget && active) {
+          event.preventDefault();
+          onSelect(id, event.shiftKey);
+        }
+      }}
     >
-      <div>
-        <p className="content">{memory.content}</p>
-        <div className="meta">
-          {memory.pinned && (
-            <span>
-              <Pin size={12} aria-hidden /> pinned
-            </span>
-          )}
-          <Doubts memory={memory} />
-          {!active && <span>{stateName(memory.state).toLowerCase()}</span>}
-          {when && <span>{when}</span>}
-          {memory.category && <span>{categoryName(memory.category)}</span>}
-          <Importance value={memory.importance} />
-          <time dateTime={memory.created_at} title={fullDate(created)}>
-            {shortDate(created)}
-          </time>
-          <Source source={memory.sources[0]} />
-          {memory.sources.length > 1 && <span>and {memory.sources.length - 1} more</span>}
-        </div>
-      </div>
-      <div className="row-actions">
-        {active && <IconButton icon={Pencil} size={16} label="Edit" onClick={() => onEdit(true)} />}
-        <Menu
-          icon={Ellipsis}
-          label={`More for “${memory.content.slice(0, 60)}”`}
-          items={active ? [...changes, forget] : [forget]}
+      {isSelecting && active && (
+        <input
+          type="checkbox"
+          tabIndex={-1}
+          checked={isSelected}
+          aria-label={t("Select “{content}”", { content: content.slice(0, 60) })}
+          onChange={() => onSelect(id)}
         />
-      </div>
-      {asking && <ForgetDialog given={{ ids: [memory.id] }} onClose={() => setAsking(false)} />}
+      )}
+      <Link to={`/memory/${encodeURIComponent(id)}`} tabIndex={-1} className={styles.words}>
+        {marked(content, words).map((part, place) =>
+          // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text, in order
+          part.isMarked ? <mark key={place}>{part.text}</mark> : part.text,
+        )}
+      </Link>
+      {pinned && <Pin size={14} aria-label={t("pinned")} role="img" />}
+      {doubts[0] && (
+        <TriangleAlert
+          size={14}
+          className={styles.doubt}
+          aria-label={doubtName(doubts[0].kind)}
+          role="img"
+        />
+      )}
+      <Menu
+        icon={Ellipsis}
+        size={16}
+        className={styles.more ?? ""}
+        label={t("More for “{content}”", { content: content.slice(0, 60) })}
+        items={items}
+      />
+      {asking && <ForgetDialog given={{ ids: [id] }} onClose={() => setAsking(false)} />}
     </article>
   );
 }
+
+export const MemoryRow = memo(
+  Row,
+  (one, other) =>
+    one.memory === other.memory &&
+    one.words === other.words &&
+    one.isOpen === other.isOpen &&
+    one.isSelected === other.isSelected &&
+    one.isSelecting === other.isSelecting &&
+    one.onSelect === other.onSelect,
+);

@@ -1,19 +1,21 @@
-// What was suggested and waits for its owner: a line each, answered with one key.
+// What was suggested and waits for its owner: answered with one key each.
 import { Check, Inbox, Pencil, X } from "lucide-react";
 import { useRef, useState } from "react";
 import type { Memory } from "../../api/types";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
-import { Empty, Keys, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { Empty, Keys, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useListKeys } from "../../kit/useListKeys";
+import { addressOfChat } from "../../services/router";
 import { fullDate, shortDate } from "../../services/words";
 import { MemoryForm } from "./MemoryForm";
-import { MemoryHead } from "./MemoryHead";
-import { Source } from "./Source";
-import { useMemories } from "./useMemories";
+import styles from "./memory.module.css";
+import { Title } from "./Title";
+import { everything, useMemories } from "./useMemories";
 import { type MemoryActions, useMemoryActions } from "./useMemoryActions";
-import { categoryName } from "./words";
+import { categoryName, sourceName, talkOf } from "./words";
 
-const suggested = { query: "", category: "", state: "suggested" };
+const suggested = { ...everything, state: "suggested" };
 
 export function Review() {
   const { memories, more, read } = useMemories(suggested);
@@ -24,13 +26,13 @@ export function Review() {
   const decided = useRef(new Set<string>());
   const { items, cursor, status, problem } = memories;
   /** Decides about one; the focus goes to its neighbour, so that a key can answer the next. */
-  const decide = async (id: string, decision: (id: string) => Promise<boolean>) => {
+  const decide = async (id: string, decision: (id: string) => Promise<unknown>) => {
     if (decided.current.has(id)) return;
     decided.current.add(id);
     const at = items.findIndex((item) => item.id === id);
     const waits = (item: Memory) => !decided.current.has(item.id);
     const next = items.slice(at + 1).find(waits) ?? items.slice(0, at).findLast(waits);
-    if (next) list.current?.querySelector<HTMLElement>(`[data-row="${next.id}"]`)?.focus();
+    if (next) list.current?.querySelector<HTMLElement>(`[data-suggested="${next.id}"]`)?.focus();
     if (!(await decision(id))) decided.current.delete(id);
   };
   useListKeys(list, {
@@ -39,45 +41,42 @@ export function Review() {
     remove: (id) => void decide(id, actions.reject),
   });
   return (
-    <div className="page memory-room">
-      <div className="page-inner">
-        <MemoryHead />
+    <>
+      <Title name={t("To review")} />
+      <div className={`${styles.body} scroll`}>
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {status === "loading" && <Skeleton lines={5} label="Loading the suggestions" />}
+        {status === "loading" && <Skeleton lines={5} label={t("Loading the suggestions")} />}
         {items.length > 0 && (
-          <p className="memory-count">
-            Nothing here is used in answers until you accept it. <Keys combo="a" /> accepts,{" "}
-            <Keys combo="x" /> rejects, <Keys combo="e" /> edits.
+          <p className={styles.meta}>
+            {t("Nothing here is used in answers until you accept it.")} <Keys combo="a" />{" "}
+            {t("accepts")}, <Keys combo="x" /> {t("rejects")}, <Keys combo="e" /> {t("edits")}.
           </p>
         )}
+        {status === "ready" && !items.length && (
+          <Empty icon={Inbox} title={t("Nothing to review")}>
+            <p>
+              {t(
+                "Facts that you may not have said yourself, for example from web pages, wait here until you accept or reject them.",
+              )}
+            </p>
+          </Empty>
+        )}
+        <ul ref={list} className={styles.suggestions} aria-label={t("Suggested memories")}>
+          {items.map((memory) => (
+            <li key={memory.id}>
+              <Suggestion
+                memory={memory}
+                actions={actions}
+                editing={editing === memory.id}
+                onEdit={(on) => setEditing(on ? memory.id : null)}
+                onDecide={(decision) => void decide(memory.id, decision)}
+              />
+            </li>
+          ))}
+        </ul>
+        {cursor && <Button onClick={() => void more()}>{t("Show more")}</Button>}
       </div>
-      {status === "ready" && !items.length && (
-        <Empty icon={Inbox} title="Nothing to review">
-          <p>
-            Facts that you may not have said yourself, for example from web pages, wait here until
-            you accept or reject them.
-          </p>
-        </Empty>
-      )}
-      <div className="memory-list scroll">
-        <div className="page-inner">
-          <ul ref={list} aria-label="Suggested memories">
-            {items.map((memory) => (
-              <li key={memory.id} className="suggestion">
-                <Suggestion
-                  memory={memory}
-                  actions={actions}
-                  editing={editing === memory.id}
-                  onEdit={(on) => setEditing(on ? memory.id : null)}
-                  onDecide={(decision) => void decide(memory.id, decision)}
-                />
-              </li>
-            ))}
-          </ul>
-          {cursor && <Button onClick={() => void more()}>Show more</Button>}
-        </div>
-      </div>
-    </div>
+    </>
   );
 }
 
@@ -86,7 +85,7 @@ type SuggestionProps = {
   actions: MemoryActions;
   editing: boolean;
   onEdit: (on: boolean) => void;
-  onDecide: (decision: (id: string) => Promise<boolean>) => void;
+  onDecide: (decision: (id: string) => Promise<unknown>) => void;
 };
 
 function Suggestion({ memory, actions, editing, onEdit, onDecide }: SuggestionProps) {
@@ -94,29 +93,42 @@ function Suggestion({ memory, actions, editing, onEdit, onDecide }: SuggestionPr
   if (editing) {
     // Corrected in the owner's own words, it is the owner's own: accepted with the same step.
     const save = async (draft: Parameters<MemoryActions["add"]>[0]) =>
-      (await actions.add(draft)) && (await actions.reject(memory.id));
+      Boolean((await actions.add(draft)) && (await actions.reject(memory.id)));
     return <MemoryForm memory={memory} onSave={save} onClose={() => onEdit(false)} />;
   }
+  const [source] = memory.sources;
+  const talk = talkOf(source);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: rows are walked with j and k
-    <article data-row={memory.id} tabIndex={0} aria-label={memory.content}>
-      <p className="content">{memory.content}</p>
-      <p className="meta">
-        <span>{categoryName(memory.category)}</span>
+    <article
+      data-row={memory.id}
+      data-suggested={memory.id}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: rows are walked with j and k
+      tabIndex={0}
+      aria-label={memory.content}
+    >
+      <p>{memory.content}</p>
+      <p className={styles.meta}>
+        {categoryName(memory.category)} ·{" "}
         <time dateTime={memory.created_at} title={fullDate(at)}>
           {shortDate(at)}
         </time>
-        <Source source={memory.sources[0]} />
+        {source && " · "}
+        {source &&
+          (talk ? (
+            <Link to={addressOfChat(talk)}>{sourceName(source.kind)}</Link>
+          ) : (
+            sourceName(source.kind)
+          ))}
       </p>
-      <div className="actions">
+      <div className={styles.actions}>
         <Button icon={Check} onClick={() => onDecide(actions.accept)}>
-          Accept
+          {t("Accept")}
         </Button>
         <Button icon={X} look="quiet" onClick={() => onDecide(actions.reject)}>
-          Reject
+          {t("Reject")}
         </Button>
         <Button icon={Pencil} look="quiet" onClick={() => onEdit(true)}>
-          Edit
+          {t("Edit")}
         </Button>
       </div>
     </article>

@@ -1,34 +1,106 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { api, asProblem, type Problem } from "../../api/client";
+import { asProblem, type Problem } from "../../api/client";
+import { type MemoryQuery, memoryApi } from "../../api/memory";
 import type { Memory, MemoryPage } from "../../api/types";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
 import { useReturn } from "../../services/useReturn";
 
-export type Filter = { query: string; category: string; state: string };
+/** What is shown of the memories; empty words mean any. Days are as a date field gives them. */
+export type Filter = {
+  query: string;
+  category: string;
+  state: string;
+  source: string;
+  trust: string;
+  project: string;
+  pinned: boolean;
+  doubted: boolean;
+  since: string;
+  until: string;
+  /** The end of the day whose knowledge is shown; empty for now. */
+  asOf: string;
+  order: "newest" | "category";
+};
+export const everything: Filter = {
+  query: "",
+  category: "",
+  state: "active",
+  source: "",
+  trust: "",
+  project: "",
+  pinned: false,
+  doubted: false,
+  since: "",
+  until: "",
+  asOf: "",
+  order: "newest",
+};
+
 export type Memories = {
   items: readonly Memory[];
   total: number;
+  /** How many of the items, the first ones, answer the search; null without one. */
+  answering: number | null;
   cursor: string | null;
   status: "loading" | "ready" | "failed";
   problem: Problem | null;
 };
-type Wanted = { query: string; category: string; state?: string };
 
 const PAGE = 100;
 const MOST = 200;
 /** Of a longer list that is read again its beginning is shown. */
 const AGAIN_AT_MOST = 1000;
+const FOUND = 30;
 const TYPING_PAUSE_MS = 150;
-const nothing: Memories = { items: [], total: 0, cursor: null, status: "loading", problem: null };
+const nothing: Memories = {
+  items: [],
+  total: 0,
+  answering: null,
+  cursor: null,
+  status: "loading",
+  problem: null,
+};
+
+/** A day of the reader's as a moment: its beginning, or the beginning of the day behind it. */
+export function momentOf(day: string, isEnd = false): string | undefined {
+  if (!day) return undefined;
+  const moment = new Date(`${day}T00:00`);
+  if (Number.isNaN(moment.getTime())) return undefined;
+  if (isEnd) moment.setDate(moment.getDate() + 1);
+  return moment.toISOString();
+}
+
+export function queryOf(filter: Filter): MemoryQuery {
+  const words = filter.query.trim();
+  const { category, source, trust, project, pinned, doubted, order, state } = filter;
+  const wanted: MemoryQuery = { category, source, trust, project };
+  if (pinned) wanted.pinned = true;
+  if (doubted) wanted.doubted = true;
+  const times = {
+    since: momentOf(filter.since),
+    until: momentOf(filter.until, true),
+    as_of: momentOf(filter.asOf, true),
+  };
+  for (const [name, value] of Object.entries(times))
+    if (value) Object.assign(wanted, { [name]: value });
+  // A search finds what is in use; the server refuses it for other states.
+  if (words) return { ...wanted, query: words };
+  return { ...wanted, state, ...(order === "category" && { order }) };
+}
 
 /** The first memories, as many as are `shown` already. */
-async function first(wanted: Wanted, shown: number, signal?: AbortSignal): Promise<MemoryPage> {
+async function first(
+  wanted: MemoryQuery,
+  shown: number,
+  signal?: AbortSignal,
+): Promise<MemoryPage> {
+  if (wanted.query) return memoryApi.list({ ...wanted, limit: FOUND }, signal);
   const least = Math.min(shown, AGAIN_AT_MOST);
   const limit = least > PAGE ? MOST : PAGE;
-  let page = await api.memories({ ...wanted, limit }, signal);
+  let page = await memoryApi.list({ ...wanted, limit }, signal);
   while (page.cursor && page.items.length < least) {
-    const next = await api.memories({ ...wanted, limit, cursor: page.cursor }, signal);
+    const next = await memoryApi.list({ ...wanted, limit, cursor: page.cursor }, signal);
     page = { ...next, items: [...page.items, ...next.items] };
   }
   return page;
@@ -41,12 +113,8 @@ export function useMemories(filter: Filter) {
   const asked = useRef(0);
   /** What is being read on from. */
   const reading = useRef<readonly Memory[]>(undefined);
-  const { query, category, state } = filter;
-  const wanted = useMemo((): Wanted => {
-    // A search finds what is true now; the server refuses it for other states.
-    const words = query.trim();
-    return words ? { query: words, category } : { query: "", category, state };
-  }, [query, category, state]);
+  const key = JSON.stringify(queryOf(filter));
+  const wanted = useMemo((): MemoryQuery => JSON.parse(key), [key]);
   const shown = useRef({ of: wanted, number: 0 });
   const read = useCallback(
     async (signal?: AbortSignal) => {
@@ -55,7 +123,9 @@ export function useMemories(filter: Filter) {
       const number = shown.current.of === wanted ? shown.current.number : 0;
       try {
         const page = await first(wanted, number, signal);
-        if (mine === asked.current) setMemories({ ...page, status: "ready", problem: null });
+        const answering = page.answering ?? null;
+        if (mine === asked.current)
+          setMemories({ ...page, answering, status: "ready", problem: null });
       } catch (error) {
         if (signal?.aborted || mine !== asked.current) return;
         setMemories((now) => ({ ...now, status: "failed", problem: asProblem(error) }));
@@ -81,7 +151,7 @@ export function useMemories(filter: Filter) {
     const behind = (from: (now: Memories) => Memories) =>
       setMemories((now) => (now.items === items ? from(now) : now));
     try {
-      const page = await api.memories({ ...wanted, limit: PAGE, cursor });
+      const page = await memoryApi.list({ ...wanted, limit: PAGE, cursor });
       shown.current = { of: wanted, number: items.length + page.items.length };
       behind((now) => ({ ...now, items: [...items, ...page.items], cursor: page.cursor }));
     } catch (error) {

@@ -1,33 +1,41 @@
 import { api } from "../../api/client";
+import { type BatchEdit, memoryApi } from "../../api/memory";
 import type { Memory, MemoryDraft, MemoryPatch, MemoryWritten } from "../../api/types";
+import { t } from "../../i18n";
 import { useApp } from "../../services/context";
-import { count } from "../../services/words";
+import { categoryName } from "./words";
 
-const added: Partial<Record<MemoryWritten["change"], string>> = {
-  merged: "Already known; not stored twice",
-  superseded: "Remembered. The memory that it replaces is kept as history",
-  suggested: "Saved for your review",
-};
+function addedWords(change: MemoryWritten["change"]): string {
+  if (change === "merged") return t("Already known; not stored twice");
+  if (change === "superseded")
+    return t("Remembered. The memory that it replaces is kept as history");
+  return change === "suggested" ? t("Saved for your review") : t("Remembered");
+}
+
+function batchWords({ retract, pinned, category }: BatchEdit, count: number): string {
+  if (retract)
+    return t(
+      "{count, plural, one {# memory} other {# memories}} retracted: answers no longer use them",
+      {
+        count,
+      },
+    );
+  if (category)
+    return t("{count, plural, one {# memory} other {# memories}} filed under {category}", {
+      count,
+      category: categoryName(category),
+    });
+  return pinned
+    ? t("{count, plural, one {# memory} other {# memories}} pinned", { count })
+    : t("{count, plural, one {# memory} other {# memories}} unpinned", { count });
+}
 
 /** Changes of memory, each with a receipt and, where that can be, its undo. */
 export function useMemoryActions() {
   const { toasts, memoryNews } = useApp();
-  const receipt = (text: string, undo: string | null) => {
-    if (!undo) return toasts.show(text);
-    const run = async () => {
-      try {
-        await api.undo(undo);
-        await memoryNews.tell();
-      } catch (error) {
-        toasts.fault(error);
-      }
-    };
-    toasts.show(text, { label: "Undo", run: () => void run() });
-  };
-  /** True when it was done. */
-  const attempt = async (work: () => Promise<void>): Promise<boolean> => {
+  const takeBack = async (token: string) => {
     try {
-      await work();
+      await api.undo(token);
       await memoryNews.tell();
       return true;
     } catch (error) {
@@ -35,43 +43,90 @@ export function useMemoryActions() {
       return false;
     }
   };
+  const receipt = (text: string, undo: string | null) => {
+    if (!undo) return toasts.show(text);
+    toasts.show(text, { label: t("Undo"), run: () => void takeBack(undo) });
+  };
+  /** What was written, null if it was not. */
+  const written = async (
+    work: () => Promise<MemoryWritten>,
+    words: (done: MemoryWritten) => string,
+  ): Promise<MemoryWritten | null> => {
+    try {
+      const done = await work();
+      receipt(words(done), done.undo);
+      await memoryNews.tell();
+      return done;
+    } catch (error) {
+      toasts.fault(error);
+      return null;
+    }
+  };
   return {
+    takeBack,
     add: (draft: MemoryDraft) =>
-      attempt(async () => {
-        const { change, undo } = await api.addMemory(draft);
-        receipt(added[change] ?? "Remembered", undo);
-      }),
+      written(
+        () => api.addMemory(draft),
+        ({ change }) => addedWords(change),
+      ),
     edit: (id: string, patch: MemoryPatch) =>
-      attempt(async () => {
-        const { undo } = await api.patchMemory(id, patch);
-        receipt("Corrected. The earlier version is kept as history", undo);
-      }),
+      written(
+        () => api.patchMemory(id, patch),
+        () => t("Corrected. The earlier version is kept as history"),
+      ),
     pin: ({ id, pinned }: Memory) =>
-      attempt(async () => {
-        const { undo } = await api.patchMemory(id, { pinned: !pinned });
-        receipt(pinned ? "No longer pinned" : "Pinned", undo);
-      }),
+      written(
+        () => api.patchMemory(id, { pinned: !pinned }),
+        () => (pinned ? t("No longer pinned") : t("Pinned")),
+      ),
+    file: (id: string, category: string) =>
+      written(
+        () => api.patchMemory(id, { category }),
+        () => t("Filed under {category}", { category: categoryName(category) }),
+      ),
     retract: (id: string) =>
-      attempt(async () => {
-        const { undo } = await api.retractMemory(id);
-        receipt("Retracted: answers no longer use it", undo);
-      }),
-    consolidate: () =>
-      attempt(async () => {
+      written(
+        () => api.retractMemory(id),
+        () => t("Retracted: answers no longer use it"),
+      ),
+    batch: (ids: readonly string[], edit: BatchEdit) =>
+      written(
+        () => memoryApi.batch(ids, edit),
+        ({ count }) => batchWords(edit, count),
+      ),
+    keep: (others: readonly string[]) =>
+      written(
+        () => memoryApi.batch(others, { retract: true }),
+        () => t("Kept. What contradicted it is retracted"),
+      ),
+    merge: (keep: string, gone: readonly string[]) =>
+      written(
+        () => memoryApi.merge(keep, gone),
+        () => t("Merged into one"),
+      ),
+    consolidate: async () => {
+      try {
         const { merges, undo } = await api.consolidate(false);
-        const gone = merges.reduce((total, merge) => total + merge.gone.length, 0);
-        receipt(`${count(gone, "duplicate")} merged`, undo);
-      }),
+        const count = merges.reduce((total, merge) => total + merge.gone.length, 0);
+        receipt(
+          t("{count, plural, one {# duplicate} other {# duplicates}} merged", { count }),
+          undo,
+        );
+        await memoryNews.tell();
+      } catch (error) {
+        toasts.fault(error);
+      }
+    },
     accept: (id: string) =>
-      attempt(async () => {
-        const { undo } = await api.acceptMemory(id);
-        receipt("Accepted: answers can use it now", undo);
-      }),
+      written(
+        () => api.acceptMemory(id),
+        () => t("Accepted: answers can use it now"),
+      ),
     reject: (id: string) =>
-      attempt(async () => {
-        const { undo } = await api.rejectMemory(id);
-        receipt("Rejected", undo);
-      }),
+      written(
+        () => api.rejectMemory(id),
+        () => t("Rejected"),
+      ),
   };
 }
 

@@ -1,21 +1,23 @@
 // Taking memory away as a file, bringing it back, and forgetting by words.
-import { CircleX, Download, Eraser, FileUp, Wrench } from "lucide-react";
+import { CircleX, Database, Download, Eraser, FileUp } from "lucide-react";
 import { useRef, useState } from "react";
 import { api } from "../../api/client";
 import type { MemoryImport } from "../../api/types";
+import { locale, t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Menu } from "../../kit/Popover";
 import { useApp } from "../../services/context";
-import { count } from "../../services/words";
 import { ForgetDialog } from "./ForgetDialog";
+import styles from "./memory.module.css";
 
-const formats = [
-  { format: "jsonl", label: "Export as JSON Lines" },
-  { format: "md", label: "Export as Markdown" },
-  { format: "csv", label: "Export as CSV" },
-  { format: "jsonl", label: "Export with conversations", conversations: true },
-] as const;
+const formats = () =>
+  [
+    { format: "jsonl", label: t("Export as JSON Lines") },
+    { format: "md", label: t("Export as Markdown") },
+    { format: "csv", label: t("Export as CSV") },
+    { format: "jsonl", label: t("Export with conversations"), conversations: true },
+  ] as const;
 
 const everything = { all: true };
 
@@ -27,7 +29,7 @@ function download(address: string) {
 }
 
 /** A menu of exports, and an import that shows what it would do before it does it. */
-export function Keeping() {
+export function DataMenu() {
   const { toasts, memoryNews } = useApp();
   const picker = useRef<HTMLInputElement>(null);
   const [file, setFile] = useState<File | null>(null);
@@ -57,8 +59,15 @@ export function Keeping() {
     close();
     try {
       const { restored, said, added, merged } = await api.importMemories(file, false);
-      const messages = said ? `, ${count(said, "line")} of conversations` : "";
-      toasts.show(`${count(restored + added + merged, "memory", "memories")}${messages} imported`);
+      const count = restored + added + merged;
+      toasts.show(
+        said
+          ? t(
+              "{count, plural, one {# memory} other {# memories}} and {said, plural, one {# line} other {# lines}} of conversations imported",
+              { count, said },
+            )
+          : t("{count, plural, one {# memory} other {# memories}} imported", { count }),
+      );
       await memoryNews.tell();
     } catch (error) {
       toasts.fault(error);
@@ -67,23 +76,23 @@ export function Keeping() {
   return (
     <>
       <Menu
-        icon={Wrench}
-        label="Export, import, forget"
+        icon={Database}
+        label={t("Data: export, import, forget")}
         items={[
-          ...formats.map(({ format, label, ...more }) => ({
+          ...formats().map(({ format, label, ...more }) => ({
             label,
             icon: Download,
             run: () => download(api.exportAddress({ format, ...more })),
           })),
-          { label: "Import a file", icon: FileUp, run: () => picker.current?.click() },
+          { label: t("Import a file"), icon: FileUp, run: () => picker.current?.click() },
           {
-            label: "Forget by search",
+            label: t("Forget by search"),
             icon: Eraser,
             run: () => setForgetting("words"),
             fault: true,
           },
           {
-            label: "Forget everything",
+            label: t("Forget everything"),
             icon: CircleX,
             run: () => setForgetting("everything"),
             fault: true,
@@ -94,7 +103,7 @@ export function Keeping() {
         ref={picker}
         type="file"
         hidden
-        aria-label="Memory file"
+        aria-label={t("Memory file")}
         onChange={({ target }) => {
           const [chosen] = target.files ?? [];
           // The same file can be chosen again.
@@ -109,13 +118,13 @@ export function Keeping() {
         />
       )}
       {file && (
-        <Dialog title={`Import ${file.name}`} onClose={close}>
+        <Dialog title={t("Import {name}", { name: file.name })} onClose={close}>
           <div className="body">
-            {report ? <Report report={report} /> : <p role="status">Reading the file…</p>}
+            {report ? <Report report={report} /> : <p role="status">{t("Reading the file…")}</p>}
             <div className="actions">
-              <Button onClick={close}>Cancel</Button>
+              <Button onClick={close}>{t("Cancel")}</Button>
               <Button look="primary" disabled={!report} onClick={() => void take()}>
-                Import
+                {t("Import")}
               </Button>
             </div>
           </div>
@@ -128,34 +137,34 @@ export function Keeping() {
 /** What an import would do. */
 function Report({ report }: { report: MemoryImport }) {
   const rows: [string, number][] = [
-    ["New", report.added],
-    ["Restored", report.restored],
-    ["Conversations and messages restored", report.said],
-    ["Merged with known memories", report.merged],
-    ["Already known", report.known],
-    ["Changed here since, not overwritten", report.differing],
-    ["Cannot be imported", report.refused],
+    [t("New"), report.added],
+    [t("Restored"), report.restored],
+    [t("Conversations and messages restored"), report.said],
+    [t("Merged with known memories"), report.merged],
+    [t("Already known"), report.known],
+    [t("Changed here since, not overwritten"), report.differing],
+    [t("Cannot be imported"), report.refused],
   ];
   return (
     <>
-      <dl className="facts-of">
+      <dl className={styles.facts}>
         {rows.map(
           ([name, number]) =>
             number > 0 && (
               <div key={name}>
                 <dt>{name}</dt>
-                <dd>{number.toLocaleString()}</dd>
+                <dd>{number.toLocaleString(locale())}</dd>
               </div>
             ),
         )}
       </dl>
       {report.bad.length > 0 && (
         <details>
-          <summary>Lines that cannot be imported</summary>
-          <ul className="bad-lines">
+          <summary>{t("Lines that cannot be imported")}</summary>
+          <ul className={styles.badLines}>
             {report.bad.map(({ line, reason }) => (
               <li key={line}>
-                Line {line.toLocaleString()}: {reason}
+                {t("Line {line}: {reason}", { line: line.toLocaleString(locale()), reason })}
               </li>
             ))}
           </ul>

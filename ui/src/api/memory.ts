@@ -1,0 +1,60 @@
+// What the room Memory asks of the HTTP API beside what all pages ask of memories; comes with the room.
+import type {
+  DocumentGraphShown,
+  LikelyDuplicates,
+  MemoryHistory,
+  MemoryUsageNumbers,
+  MemoryUses,
+} from "../contract/openapi";
+import { json, withQuery } from "./client";
+import type { Memory, MemoryPage, MemoryWritten } from "./types";
+
+export type {
+  DocumentGraphShown,
+  LikelyDuplicate,
+  MemoryEvent,
+  MemoryHistory,
+  MemoryUsageNumbers,
+  MemoryUses,
+  MessagePlace,
+} from "../contract/openapi";
+
+export type MemoryQuery = {
+  query?: string;
+  category?: string;
+  state?: string;
+  project?: string;
+  source?: string;
+  trust?: string;
+  pinned?: boolean;
+  doubted?: boolean;
+  since?: string;
+  until?: string;
+  as_of?: string;
+  order?: "newest" | "category";
+  limit?: number;
+  cursor?: string | null;
+};
+export type BatchEdit = { retract?: boolean; pinned?: boolean; category?: string };
+
+const one = (id: string) => `/memories/${encodeURIComponent(id)}`;
+
+export const memoryApi = {
+  list: (query: MemoryQuery, signal?: AbortSignal) =>
+    json<MemoryPage>("GET", withQuery("/memories", query), undefined, signal),
+  get: (id: string, signal?: AbortSignal) => json<Memory>("GET", one(id), undefined, signal),
+  story: (id: string, signal?: AbortSignal) =>
+    json<MemoryHistory>("GET", `${one(id)}/history`, undefined, signal),
+  uses: (id: string, signal?: AbortSignal) =>
+    json<MemoryUses>("GET", `${one(id)}/uses`, undefined, signal),
+  batch: (ids: readonly string[], edit: BatchEdit) =>
+    json<MemoryWritten>("POST", "/memories/batch", { ids, ...edit }),
+  merge: (keep: string, gone: readonly string[]) =>
+    json<MemoryWritten>("POST", "/memories/merge", { keep, gone }),
+  duplicates: (signal?: AbortSignal) =>
+    json<LikelyDuplicates>("GET", "/memories/duplicates", undefined, signal),
+  usage: (signal?: AbortSignal) =>
+    json<MemoryUsageNumbers>("GET", "/memories/usage", undefined, signal),
+  graph: (signal?: AbortSignal) =>
+    json<DocumentGraphShown>("GET", "/memories/graph", undefined, signal),
+};

@@ -1,0 +1,177 @@
+// The list pane: where one can go, what is searched and shown, and the memories themselves.
+import {
+  Brain,
+  HeartPulse,
+  Inbox,
+  Plus,
+  Search,
+  SearchX,
+  UserRound,
+  Waypoints,
+} from "lucide-react";
+
+import { api } from "../../api/client";
+import { t } from "../../i18n";
+import { Button } from "../../kit/Button";
+import { usePanes } from "../../kit/Panes";
+import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useFocusAfter } from "../../kit/useFocusAfter";
+import { useApp } from "../../services/context";
+import { useNews } from "../../services/news";
+import { useRead } from "../../services/useRead";
+import { DataMenu } from "./DataMenu";
+import { MemoryFilters, narrowedBy } from "./MemoryFilters";
+import { MemoryList } from "./MemoryList";
+import styles from "./memory.module.css";
+import { TimeSlider } from "./TimeSlider";
+import { type Filter, type Memories, useMemories } from "./useMemories";
+import { useMemoryActions } from "./useMemoryActions";
+
+type PaneProps = {
+  /** What is open beside it: a memory's id or the name of a view. */
+  here: string | null;
+  filter: Filter;
+  onFilter: (patch: Partial<Filter>) => void;
+  adding: boolean;
+  onAdd: () => void;
+  onOpen: (id: string) => void;
+  onEdit: (id: string) => void;
+};
+
+const askNumbers = (signal: AbortSignal) => api.memoryNumbers(signal);
+
+export function MemoryPane({ here, filter, onFilter, adding, onAdd, onOpen, onEdit }: PaneProps) {
+  const { memoryNews } = useApp();
+  const opener = useFocusAfter<HTMLButtonElement>(adding);
+  const { memories, more, read } = useMemories(filter);
+  const numbers = useRead(askNumbers);
+  useNews(memoryNews, numbers.look);
+  const actions = useMemoryActions();
+  const { items, status, problem } = memories;
+  const narrowed = narrowedBy(filter) > 0 || Boolean(filter.query.trim() || filter.asOf);
+  return (
+    <div className={styles.pane}>
+      <header className={styles.head}>
+        <h1>{t("Memory")}</h1>
+        <Button ref={opener} icon={Plus} onClick={onAdd}>
+          {t("Add")}
+        </Button>
+        <DataMenu />
+      </header>
+      <Views here={here} waiting={numbers.value?.states.suggested ?? 0} />
+      <search className={styles.tools}>
+        <label className="search">
+          <Search size={16} aria-hidden />
+          <span className="visually-hidden">{t("Search memory")}</span>
+          <input
+            type="search"
+            className="input"
+            placeholder={t("Search by words or meaning")}
+            value={filter.query}
+            onChange={({ target }) => onFilter({ query: target.value })}
+          />
+        </label>
+        <MemoryFilters filter={filter} onFilter={onFilter} numbers={numbers.value} />
+      </search>
+      <TimeSlider
+        asOf={filter.asOf}
+        numbers={numbers.value}
+        onChange={(asOf) => onFilter({ asOf })}
+      />
+      {problem && (
+        <div className={styles.notice}>
+          <ProblemNotice problem={problem} onRetry={() => void read()} />
+        </div>
+      )}
+      {status === "loading" && (
+        <div className={styles.notice}>
+          <Skeleton lines={7} label={t("Loading memories")} />
+        </div>
+      )}
+      {status === "ready" && <Count memories={memories} />}
+      {status === "ready" &&
+        !items.length &&
+        (narrowed ? <NoneFound /> : <NoneYet onAdd={onAdd} />)}
+      {items.length > 0 && (
+        <MemoryList
+          memories={memories}
+          filter={filter}
+          here={here}
+          actions={actions}
+          onMore={more}
+          onOpen={onOpen}
+          onEdit={onEdit}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The other looks at memory. */
+function Views({ here, waiting }: { here: string | null; waiting: number }) {
+  // Where nothing is open the profile stands beside the list.
+  const usual = usePanes()?.phone ? null : "profile";
+  const views = [
+    { path: "profile", name: t("Profile"), icon: UserRound },
+    { path: "graph", name: t("Graph"), icon: Waypoints },
+    { path: "review", name: t("To review"), icon: Inbox },
+    { path: "health", name: t("Health"), icon: HeartPulse },
+  ];
+  return (
+    <nav className={styles.views} aria-label={t("Views of memory")}>
+      {views.map(({ path, name, icon: Icon }) => (
+        <Link
+          key={path}
+          to={`/memory/${path}`}
+          aria-current={here === path || (here === null && path === usual) ? "page" : undefined}
+        >
+          <Icon size={16} aria-hidden />
+          {name}
+          {path === "review" && waiting > 0 && <span className={styles.badge}> {waiting}</span>}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** How many are shown, or how many answer. */
+function Count({ memories }: { memories: Memories }) {
+  const { items, total, answering } = memories;
+  if (!items.length) return null;
+  const words =
+    answering === null
+      ? t("{count, plural, one {# memory} other {# memories}}", { count: total })
+      : answering
+        ? t("{count, plural, one {# memory answers} other {# memories answer}}, best first", {
+            count: answering,
+          })
+        : t("Nothing answers that. The nearest are:");
+  return (
+    <p className={styles.count} role="status">
+      {words}
+    </p>
+  );
+}
+
+function NoneFound() {
+  return (
+    <Empty icon={SearchX} title={t("No matches")}>
+      <p>{t("Try other words, fewer filters or another time.")}</p>
+    </Empty>
+  );
+}
+
+function NoneYet({ onAdd }: { onAdd: () => void }) {
+  return (
+    <Empty icon={Brain} title={t("No memories yet")}>
+      <p>
+        {t(
+          "Tell Bethink something about yourself in Chat, or add a memory here. You can read, correct, undo and forget each of them.",
+        )}
+      </p>
+      <Button icon={Plus} onClick={onAdd}>
+        {t("Add a memory")}
+      </Button>
+    </Empty>
+  );
+}
