@@ -34,7 +34,7 @@ from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
 from bethink.configuration import Configuration
 from bethink.conversations import CONVERSATIONS, Conversations
-from bethink.documents.service import Documents
+from bethink.documents.service import Documents, passage_limits
 from bethink.export import Portability
 from bethink.feature import Features, OpenFeature, RetentionRule, Surroundings
 from bethink.features import AGENT, FEATURES, FORGETTING, IMPORTING, RECALL, VAULT
@@ -53,7 +53,7 @@ from bethink.memory import Memory
 from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
 from bethink.people import People
-from bethink.ports import Ports, open_ports, shared_resources_of
+from bethink.ports import Ports, open_ports, remade, shared_resources_of
 from bethink.preferences import PreferenceBook
 from bethink.projects import Projects
 from bethink.recall.conversation_memory import ConversationMemory
@@ -61,6 +61,8 @@ from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import Passages
 from bethink.recall.service import Recall
 from bethink.redis_mirror.service import sharing, sharing_of
+from bethink.sandbox.interpreters import options_of
+from bethink.settings.live import after, follows
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
 from bethink.tools.images import image_tools
@@ -73,6 +75,7 @@ from bethink.visibility.service import Visibility
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
+    from bethink.agent.toolbox import ToolSource
     from bethink.documents.ingest import Ingest
     from bethink.documents.library import Library
     from bethink.llm.models import OfferedModels
@@ -113,6 +116,7 @@ class App:
     housekeeping: Housekeeping
     sharing: RedisMirror | None
     toolbox: Toolbox
+    policy: Policy
     rules: ToolRules
     audit: Audit
     runs: Runs
@@ -199,7 +203,7 @@ async def open_app(
         else:
             shared = replace(beside.shared, blobs=blobs)
         shared = replace(shared, tools=_with(shared.tools, tools))
-        app = _wire(settings, ports, background, shared=shared)
+        app = _wire(settings, ports, background, shared=shared, is_beside=beside is not None)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         supervise = ports.supervisor.supervise
@@ -232,6 +236,7 @@ class _Base:
     shared: SharedResources
     new_id: Ids
     accounts: Accounts
+    is_beside: bool
     surroundings: Surroundings
     features: Features
     visibility: Visibility
@@ -244,8 +249,10 @@ class _Base:
     audit: Audit
 
 
-def _wire(settings: Settings, ports: Ports, background: Background, *, shared: SharedResources) -> App:
-    base = _base(settings, ports, background, shared=shared)
+def _wire(
+    settings: Settings, ports: Ports, background: Background, *, shared: SharedResources, is_beside: bool
+) -> App:
+    base = _base(settings, ports, background, shared=shared, is_beside=is_beside)
     # They ask the runs, which stand on all features and are made last.
     runs = partial(base.features.of, Runs)
     importing = _importing(base, runs)
@@ -264,7 +271,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
     memory, vault, visibility = base.features.of(Memory), base.features.of(Vault), base.visibility
     return App(
         settings=settings,
-        configuration=_configuration(base, shared),
+        configuration=_configuration(base, agent, importing=importing, forgetting=forgetting),
         ports=ports,
         models=shared.models,
         accounts=base.accounts,
@@ -286,6 +293,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
         housekeeping=Housekeeping(base.features.retention, forgetting, ports.bus, base.accounts),
         sharing=base.sharing,
         toolbox=agent.toolbox,
+        policy=agent.policy,
         rules=base.rules,
         audit=base.audit,
         runs=agent.runs,
@@ -305,19 +313,83 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
     )
 
 
-def _configuration(base: _Base, shared: SharedResources) -> Configuration:
+def _configuration(
+    base: _Base, agent: _Agent, *, importing: Imports, forgetting: Forgetting
+) -> Configuration:
+    """The settings, and everything made of them that is made anew when they change."""
+
     def name_of(owner: str) -> str:
         user = base.accounts.register.last_known.users.get(owner)
         return user.name if user else owner
 
-    configuration = Configuration(base.settings, base.ports.bus, base.ports.clock, name_of)
-    configuration.add(shared.models.remade)
-    configuration.add(shared.mcp.remade)
-    configuration.add(base.accounts.remade)
-    return configuration
+    def offer() -> None:
+        base.vault_tools.follow(base.settings)
+        agent.toolbox.tools, agent.toolbox.sources = _tools(base, agent.toolbox)
+
+    ports, context = base.ports, partial(_context, base)
+    toolbox, loops = agent.toolbox, agent.runs.loops
+    shared = [] if base.is_beside else [base.shared.models.remade, base.shared.mcp.remade]
+    parts = [
+        *shared,
+        base.accounts.remade,
+        *base.features.parts,
+        partial(remade, ports),
+        follows(base.visibility.views.vault.context, settings=lambda now: now.vault),
+        follows(
+            base.graph, enabled=lambda now: now.graph_enabled, similarity=lambda now: now.graph_similarity
+        ),
+        follows(
+            base.passages,
+            limits=partial(passage_limits, ports.embeddings),
+            search_s=lambda now: now.documents_search_timeout_s,
+        ),
+        follows(base.audit, days=lambda now: now.tool_uses_days),
+        follows(importing, max_file_bytes=lambda now: now.max_file_bytes),
+        follows(forgetting.selector, min_score=lambda now: now.recall_min_score),
+        follows(agent.policy, settings=lambda now: now.tool_policy),
+        follows(agent.subagents, context=context, bounds=bounds_of),
+        follows(
+            loops,
+            context=context,
+            bounds=bounds_of,
+            summaries=partial(_summaries, base, agent.post_turn),
+            memory=lambda now: now.memory_enabled,
+        ),
+        follows(agent.extraction, mode=lambda now: now.extraction, prices=lambda now: bounds_of(now).prices),
+        follows(agent.titles, way=lambda now: now.titles, prices=lambda now: bounds_of(now).prices),
+        follows(
+            toolbox,
+            timeout_s=lambda now: now.tool_timeout_s,
+            concurrency=lambda now: now.tool_concurrency,
+            max_result_chars=lambda now: now.max_tool_result_chars,
+            enabled=lambda now: now.tools_enabled,
+            most=lambda now: now.max_offered_tools,
+            redacting=_mask,
+        ),
+        *([follows(ports.interpreters, options=options_of)] if ports.interpreters else []),
+        # Last: tools are made of what was put in place before.
+        after(offer),
+    ]
+    return Configuration(base.settings, ports.bus, ports.clock, name_of, parts)
 
 
-def _base(settings: Settings, ports: Ports, background: Background, *, shared: SharedResources) -> _Base:
+def _context(base: _Base, settings: Settings) -> Context:
+    memory, prompts = base.features.of(Memory), base.shared.prompts
+    return Context.of(settings, memory, base.recall, clock=base.ports.clock, prompts=prompts)
+
+
+def _summaries(base: _Base, post_turn: PostTurnQueue, settings: Settings) -> Summaries:
+    prompt, prices = base.shared.prompts.summarising, bounds_of(settings).prices
+    return Summaries.of(settings, prompt, prices=prices, flush=post_turn.flush)
+
+
+def _mask(settings: Settings) -> NumberMask:
+    return NumberMask(settings.redaction.tool_results, settings.redaction.exceptions)
+
+
+def _base(
+    settings: Settings, ports: Ports, background: Background, *, shared: SharedResources, is_beside: bool
+) -> _Base:
     new_id, features = Ids(ports.clock), Features()
     accounts = accounts_for(settings, Register(ports.store, ports.clock, ports.bus, new_id))
     visibility = Visibility.over(Vault.of(settings, ports.store, ports.clock, new_id=new_id))
@@ -350,7 +422,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         acting=accounts.on_behalf_of,
         unattended=ScheduledRuns(partial(features.of, Runs)),
         secrets=shared.secret_box,
-        internet=ports.internet,
+        internet=lambda: ports.internet,
     )
     _open_features(surroundings, visibility, recall)
     accounts.own_zone = features.of(PreferenceBook).zone
@@ -361,6 +433,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         shared=shared,
         new_id=new_id,
         accounts=accounts,
+        is_beside=is_beside,
         surroundings=surroundings,
         features=features,
         visibility=visibility,
@@ -448,18 +521,18 @@ class _Agent:
     """What answers, and what works behind it."""
 
     toolbox: Toolbox
+    policy: Policy
     subagents: SubagentRunner
     extraction: Extraction
+    titles: Titles
     post_turn: PostTurnQueue
     runs: Runs
 
 
 def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
-    settings, ports, shared, features = base.settings, base.ports, base.shared, base.features
+    settings, shared, features = base.settings, base.shared, base.features
     toolbox = _toolbox(base)
-    context = Context.of(
-        settings, features.of(Memory), base.recall, clock=ports.clock, prompts=shared.prompts
-    )
+    context = _context(base, settings)
     bounds, metrics = bounds_of(settings), RunMetrics()
     policy = Policy(base.rules, toolbox, settings.tool_policy)
     subagents = SubagentRunner(
@@ -477,7 +550,7 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
     toolbox.delegate = subagents
     extraction = Extraction(
         settings.extraction,
-        ports.llm,
+        shared.models,
         features.of(Memory),
         features.of(Conversations),
         prompt=shared.prompts.extraction,
@@ -486,20 +559,37 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
         on_usage=metrics.take,
         on_written=base.background.ask_vectors,
     )
-    titles = Titles(settings.titles, ports.llm, features.of(Conversations), bounds.prices, metrics.take)
+    titles = Titles(settings.titles, shared.models, features.of(Conversations), bounds.prices, metrics.take)
     post_turn = PostTurnQueue((titles, extraction))
-    summaries = Summaries.of(
-        settings, shared.prompts.summarising, prices=bounds.prices, flush=post_turn.flush
-    )
+    summaries = _summaries(base, post_turn, settings)
     loops = LoopFactory(
         shared.models, policy, features.of(Files), context, bounds, summaries, settings.memory_enabled
     )
     commands = SlashCommands(toolbox, forgetting)
     runs = _runs(base, forgetting, loops, commands=commands, post_turn=post_turn, metrics=metrics)
-    return _Agent(toolbox, subagents, extraction, post_turn, runs)
+    return _Agent(toolbox, policy, subagents, extraction, titles, post_turn, runs)
 
 
 def _toolbox(base: _Base) -> Toolbox:
+    settings = base.settings
+    toolbox = Toolbox(
+        (),
+        timeout_s=settings.tool_timeout_s,
+        concurrency=settings.tool_concurrency,
+        max_result_chars=settings.max_tool_result_chars,
+        enabled=settings.tools_enabled,
+        most=settings.max_offered_tools,
+        secret_box=base.shared.secret_box,
+        redacting=_mask(settings),
+        filter_for=base.visibility.filter_for,
+        has_documents=base.features.of(Documents).library.is_used,
+    )
+    toolbox.tools, toolbox.sources = _tools(base, toolbox)
+    return toolbox
+
+
+def _tools(base: _Base, toolbox: Toolbox) -> tuple[Sequence[Tool], Sequence[ToolSource]]:
+    """What is always there, and what gives those that come and go, as the settings have it now."""
     settings, ports, shared = base.settings, base.ports, base.shared
     of_features = [
         tool
@@ -514,24 +604,9 @@ def _toolbox(base: _Base) -> Toolbox:
         *image_tools(ports.images, settings.images_timeout_s, settings.images_price_usd),
         search_tool(lambda: toolbox.all),
     )
-    toolbox = Toolbox(
-        [*_with(own, shared.tools), *shared.plugged.tools],
-        timeout_s=settings.tool_timeout_s,
-        concurrency=settings.tool_concurrency,
-        max_result_chars=settings.max_tool_result_chars,
-        sources=[
-            shared.mcp.source,
-            code_source(ports.interpreters, settings.code_timeout_s),
-            base.vault_tools.source,
-        ],
-        enabled=settings.tools_enabled,
-        most=settings.max_offered_tools,
-        secret_box=shared.secret_box,
-        redacting=NumberMask(settings.redaction.tool_results, settings.redaction.exceptions),
-        filter_for=base.visibility.filter_for,
-        has_documents=base.features.of(Documents).library.is_used,
-    )
-    return toolbox
+    code = code_source(ports.interpreters, settings.code_timeout_s)
+    tools = [*_with(own, shared.tools), *shared.plugged.tools]
+    return tools, [shared.mcp.source, code, base.vault_tools.source]
 
 
 def _runs(

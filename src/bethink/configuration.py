@@ -9,7 +9,7 @@ that a change with which it cannot be made is refused.
 from __future__ import annotations
 
 import shlex
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -35,7 +35,7 @@ from bethink.settings.values import Origin
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+    from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping
     from collections.abc import Set as AbstractSet
 
     from pydantic import BaseModel
@@ -73,20 +73,17 @@ class Configuration:
     clock: Clock
     name_of: Callable[[str], str] = str
     """An owner's name, by which the log of changes calls them."""
+    parts: list[Part] = field(default_factory=list["Part"])
+    """What is made of settings, in the order in which it is put in place."""
     file: KeptFile = field(init=False)
     _kept: Kept = field(default_factory=Kept, init=False)
     _wanted: Settings = field(init=False)
     """What would hold after a new start."""
-    _parts: list[Part] = field(default_factory=list["Part"], init=False)
     _lock: anyio.Lock = field(default_factory=anyio.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.file = kept_file(self.settings)
         self._wanted = self.settings.model_copy()
-
-    def add(self, part: Part) -> None:
-        """Have a part made anew when settings change."""
-        self._parts.append(part)
 
     @asynccontextmanager
     async def opened(self, supervise: Supervise) -> AsyncGenerator[Configuration]:
@@ -96,6 +93,25 @@ class Configuration:
             tasks.start_soon(supervise, "settings changed elsewhere", self._hear)
             yield self
             tasks.cancel_scope.cancel()
+
+    @contextmanager
+    def followed_by(self, other: Configuration, adapt: Callable[[Settings], Settings]) -> Generator[None]:
+        """Have an app beside this one follow, with its own settings: what `adapt` makes of these."""
+
+        async def remade(wanted: Settings, changed: AbstractSet[str]) -> Switch:
+            adapted = adapt(wanted)
+            switches = await other._prepared(adapted, changed)
+
+            async def switch() -> None:
+                await other._put_in_place(adapted, changed, switches)
+
+            return switch
+
+        self.parts.append(remade)
+        try:
+            yield
+        finally:
+            self.parts.remove(remade)
 
     def states(self) -> list[SettingState]:
         """All settings, in order."""
@@ -260,10 +276,11 @@ class Configuration:
 
     async def _prepared(self, wanted: Settings, differing: AbstractSet[str]) -> list[Switch]:
         live = frozenset(name for name in differing if not SETTINGS[name].restart)
+        effective = self.settings.model_copy(update=_live(self.settings, wanted, live))
         found: list[Switch] = []
-        for part in self._parts:
+        for part in self.parts:
             try:
-                switch = await part(wanted, live)
+                switch = await part(effective, live)
             except NotAllowed:
                 raise
             except BadInput as error:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bethink.redaction import Redaction
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
+    from bethink.settings.live import Part
     from bethink.store import Change, Collection, Store
 
 T = TypeVar("T")
@@ -436,7 +437,8 @@ class Surroundings:
     takes facts out for good, once all are open. `ask_vectors` has an owner's items embedded that lack a
     vector, soon. `digest` gives what only this Bethink can make of a text. `find_user` knows users by name or
     id, and `acting` gives who acts for an owner by itself. `unattended` starts runs that nobody watches, once
-    all are open. `secrets` seals what only this Bethink may read; `internet` is None if the web is off.
+    all are open. `secrets` seals what only this Bethink may read; `internet` gives the internet as it
+    is now, None if the web is off.
     """
 
     settings: Settings
@@ -458,7 +460,7 @@ class Surroundings:
     acting: OnBehalfOf
     unattended: UnattendedRuns
     secrets: SecretBox
-    internet: Internet | None
+    internet: Callable[[], Internet | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -482,7 +484,7 @@ class OpenFeature:
     goes by itself, `check` what
     needs a look, and `statistics` are numbers by their names. `due` gives reminders, and `next_due` when
     the next one is: who has them publishes `DUE_CHANGED`. `remains` are sentences for the receipt of who
-    forgets: where else there may be copies.
+    forgets: where else there may be copies. `parts` are made anew when settings change.
     """
 
     service: object
@@ -501,6 +503,7 @@ class OpenFeature:
     due: Due | None = None
     next_due: NextDue | None = None
     remains: Callable[[str], Awaitable[Sequence[str]]] | None = None
+    parts: Sequence[Part] = ()
 
 
 def _closed(at: Surroundings) -> OpenFeature:
@@ -566,6 +569,11 @@ class Features:
     def sources(self) -> dict[str, Collection[Any]]:
         """Where facts came from, by the kind of their source."""
         return {kind: one for feature, _ in self._open for kind, one in feature.sources.items()}
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is made anew when settings change."""
+        return tuple(part for one in self for part in one.parts)
 
     @property
     def retention(self) -> tuple[RetentionRule, ...]:

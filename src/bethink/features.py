@@ -33,6 +33,7 @@ from bethink.files import FILES, Files
 from bethink.forgetting.announcements import INTENTS
 from bethink.importing.records import GROWN, IMPORTS, TAKEN
 from bethink.mirror.lines import LINES, REFUSALS
+from bethink.settings.live import follows
 from bethink.vault.files.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
 from bethink.vault.filters.rules import RULE_SETS
 
@@ -50,7 +51,13 @@ def _open_files(at: Surroundings) -> OpenFeature:
 
     is_there = at.features.of(Conversations).has
     files = Files(at.store, at.blobs, at.clock, at.new_id, is_there, at.settings.max_file_bytes)
-    return OpenFeature(service=files, forgettable=files.forgettable, redact=redact, clean=files.sweep)
+    return OpenFeature(
+        service=files,
+        forgettable=files.forgettable,
+        redact=redact,
+        clean=files.sweep,
+        parts=[follows(files, max_bytes=lambda settings: settings.max_file_bytes)],
+    )
 
 
 def _open_projects(at: Surroundings) -> OpenFeature:

@@ -69,7 +69,7 @@ class File(Record, frozen=True, kw_only=True):
 FILES = Collection("files", File, ("conversation",), scans=(("conversation",),), searchable=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Files:
     """The files of all owners, each at most `max_bytes` long. `is_there` says whether a conversation is."""
 

@@ -21,12 +21,14 @@ from bethink.llm.models import OfferedModels, connect_models, plain
 from bethink.redis_mirror.service import open_shared_store
 from bethink.sandbox.interpreters import open_interpreters
 from bethink.secrets_at_rest import SecretBox
+from bethink.settings.catalogue import SETTINGS
 from bethink.telemetry import Supervisor
 from bethink.tools.mcp import open_mcp
 from bethink.tools.plugins import FOLDER, LoadedPlugins, load_plugins
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from bethink.blobs import Blobs
     from bethink.bus import Bus
@@ -37,12 +39,13 @@ if TYPE_CHECKING:
     from bethink.llm import Llm
     from bethink.sandbox.interpreters import Interpreters
     from bethink.settings import Settings
+    from bethink.settings.live import Switch
     from bethink.store import Store
     from bethink.tool import Tool
     from bethink.tools.mcp import McpTools
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ports:
     """The adapters that an app stands on.
 
@@ -62,6 +65,30 @@ class Ports:
     images: Images | None = None
     learnt: Learnt = field(default_factory=Learnt)
     supervisor: Supervisor = field(default_factory=Supervisor)
+
+
+async def remade(ports: Ports, wanted: Settings, changed: AbstractSet[str]) -> Switch | None:
+    """What connects the internet and the model of pictures as other settings have it.
+
+    Raises:
+        BadInput: a setting names what is none.
+    """
+    groups = {SETTINGS[name].group for name in changed}
+    is_web = "web" in groups
+    is_images = "images" in groups or any(name.endswith(("_api_key", "_base_url")) for name in changed)
+    if not (is_web or is_images):
+        return None
+    internet, images = ports.internet, ports.images
+    if is_web:
+        on = wanted.web_enabled
+        internet = await anyio.to_thread.run_sync(connect_internet, wanted) if on else None
+    if is_images:
+        images = connect_images(wanted)
+
+    async def switch() -> None:
+        ports.internet, ports.images = internet, images
+
+    return switch
 
 
 @asynccontextmanager

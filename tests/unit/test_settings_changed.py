@@ -209,3 +209,94 @@ async def test_a_tool_server_that_does_not_answer_says_so_in_its_own_words(tmp_p
     assert answer.status_code == 200
     assert answer.json()["ok"] is False
     assert answer.json()["problem"]
+
+
+async def change(http: httpx2.AsyncClient, **values: object) -> None:
+    answer = await http.patch("/settings", json=values)
+    assert answer.status_code == 200, answer.text
+
+
+async def test_the_next_message_is_answered_by_the_model_that_was_set(tmp_path: Path) -> None:
+    async with desk(tmp_path) as (house, http):
+        conversation = await house.new()
+        said = {"message": {"role": "user", "content": "Hello"}, "stream": False}
+        url = f"/conversations/{conversation}/chat"
+        before = await http.post(url, json=said)
+        assert "No model is set" in before.text
+        await change(http, model="scripted:demo")
+        assert (await http.get("/settings")).json()["model"] == "scripted:demo"
+        after = await http.post(url, json=said)
+        assert "No model is set" not in after.text
+        assert (await house.messages(conversation))[-1].message.content
+        assert (await http.get("/health")).json()["parts"]["model"]["status"] != "off"
+        await change(http, model=None)
+        assert (await http.get("/settings")).json()["model"] is None
+
+
+async def tools(http: httpx2.AsyncClient) -> set[str]:
+    return {tool["name"] for tool in (await http.get("/tools")).json()["items"]}
+
+
+async def test_switches_of_tools_hold_at_once(tmp_path: Path) -> None:
+    async with desk(tmp_path) as (house, http):
+        assert "web_search" not in await tools(http), "this house has no internet yet"
+        await change(http, web_safe_search="off")
+        assert "web_search" in await tools(http)
+        assert "rag_search" in await tools(http)
+        await change(http, web_enabled=False, documents_enabled=False)
+        assert not {"web_search", "fetch_url", "rag_search"} & await tools(http)
+        assert house.app.ports.internet is None
+        await change(http, web_enabled=True)
+        assert "web_search" in await tools(http)
+        await change(http, images_model="openai:gpt-image-1", openai_api_key="sk-none")
+        assert "generate_image" in await tools(http)
+        wrong = await http.patch("/settings", json={"images_model": "nobody:paints"})
+        assert wrong.status_code == 422
+        assert "generate_image" in await tools(http)
+
+
+async def test_how_answers_are_made_follows_the_settings(tmp_path: Path) -> None:
+    async with desk(tmp_path) as (house, http):
+        app = house.app
+        await change(
+            http,
+            extraction="suggest",
+            titles="model",
+            recall_limit=3,
+            max_steps=2,
+            memory_enabled=False,
+            model_temperature=0.5,
+            summary_share=0.5,
+            tool_timeout_s=7,
+            tool_policy={"store_memory": "deny"},
+            prices={"scripted:demo": {"input": 1, "output": 2}},
+            time_zone="Asia/Tokyo",
+            max_file_bytes=5_000,
+            requests_per_minute=5,
+            graph_enabled=True,
+            quiet_hours="22:00-07:00",
+        )
+        loops = app.runs.loops
+        assert (app.extraction.mode, app.extraction.prices) == ("suggest", {"scripted:demo": (1, 2)})
+        assert (loops.bounds.steps, loops.memory, loops.context.limit) == (2, False, 3)
+        assert loops.context.temperature == 0.5
+        assert loops.summaries is not None
+        assert loops.summaries.share == 0.5
+        assert (app.toolbox.timeout_s, app.policy.settings) == (7, {"store_memory": "deny"})
+        assert (await app.accounts.authenticate(audience="cli")).time_zone == "Asia/Tokyo"
+        assert app.accounts.per_key.per_minute == 5
+        assert app.files.max_bytes == 5_000
+        assert app.graph.enabled
+        assert app.housekeeping is not None
+
+
+async def test_another_process_on_the_directory_reads_the_change(tmp_path: Path) -> None:
+    async with (
+        open_house(data_dir=tmp_path) as here,
+        open_house(data_dir=tmp_path) as there,
+        called(here) as http,
+    ):
+        await change(http, recall_limit=2)
+        await there.app.configuration.reload()
+        assert there.app.settings.recall_limit == 2
+        assert there.app.runs.loops.context.limit == 2

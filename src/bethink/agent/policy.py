@@ -241,7 +241,7 @@ class Verdict:
 AUTO = Verdict("auto")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Policy:
     """Judges calls. `settings` are this Bethink's own rules, by a tool's name or pattern, or by effect."""
 

@@ -58,6 +58,10 @@ _LEAST_WINDOW: Final = 4_096
 _MOST_GARBAGE: Final = 3
 _NEWS: Final = ("added", "superseded", "suggested")
 """Not what was known already, or was rejected before."""
+_GIVEN_UP: Final = (
+    f"Facts are no longer extracted: {_MOST_GARBAGE} times in a row the model's answer had no valid facts."
+    " Set a larger model, or BETHINK_EXTRACTION=off."
+)
 _FENCE: Final = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 
 
@@ -101,6 +105,15 @@ _FORMAT: Final[dict[str, Any]] = {
 """Source: OpenAI's API reference, "Structured model outputs", the strict form."""
 
 
+class UsualModel(Protocol):
+    """Which model is the usual one now: another one may be set meanwhile."""
+
+    @property
+    def usual(self) -> Llm | None:
+        """The model; None if none is set."""
+        ...
+
+
 Forget = Callable[["Principal", "Sequence[str]"], Awaitable[object]]
 
 
@@ -109,11 +122,11 @@ class Extraction:
     """Looks for facts. `mode` says what becomes of one: nothing, a suggestion, a memory.
 
     `forget` removes facts for good, `on_usage` is told what each request cost,
-    `on_written` of an owner whose answer was written anew. `off` says why nothing is looked for, if so.
+    `on_written` of an owner whose answer was written anew.
     """
 
     mode: Mode
-    llm: Llm | None
+    models: UsualModel
     memory: Memory
     conversations: Conversations
     prompt: str
@@ -121,12 +134,23 @@ class Extraction:
     forget: Forget
     on_usage: Callable[[Usage], None]
     on_written: Callable[[str], None]
-    off: str | None = field(init=False)
     _garbage: int = 0
-    _takes_schema: bool = True
+    _toolless: str | None = None
+    """The model whose server takes no schema of an answer."""
+    _given_up: Llm | None = None
+    """The model of which too many answers were none."""
 
-    def __post_init__(self) -> None:
-        self.off = _why_off(self.mode, self.llm)
+    @property
+    def llm(self) -> Llm | None:
+        """The model that is asked."""
+        return self.models.usual
+
+    @property
+    def off(self) -> str | None:
+        """Why nothing is looked for, as a sentence; None while it is on."""
+        if self.mode != "off" and self.llm is not None and self.llm is self._given_up:
+            return _GIVEN_UP
+        return _why_off(self.mode, self.llm)
 
     async def do(self, turn: FinishedTurn) -> None:
         """Look one turn through and keep what it tells.
@@ -138,11 +162,9 @@ class Extraction:
             StorageError: the store cannot be used.
         """
         said, answered = await self._read(turn)
-        if said is None or answered is None or self.llm is None:
+        if said is None or answered is None or (llm := self.llm) is None:
             return
-        proposed, usage = await self._ask(
-            self.llm, said.record.message.content, answered.record.message.content
-        )
+        proposed, usage = await self._ask(llm, said.record.message.content, answered.record.message.content)
         facts = [
             _fact(one, said.record, is_suggested=self.mode == "suggest")
             for one in proposed[:_MOST_FACTS]
@@ -198,7 +220,7 @@ class Extraction:
             system=self.prompt,
             messages=(UserMessage(msgspec.json.encode(read).decode()),),
             max_output_tokens=_OUTPUT_TOKENS,
-            response_format=_FORMAT if self._takes_schema else None,
+            response_format=None if self._toolless == llm.name else _FORMAT,
         )
         try:
             answer = await answer_to(llm, request, job="extraction", prices=self.prices)
@@ -207,23 +229,20 @@ class Extraction:
                 raise
             request = replace(request, response_format=None)
             answer = await answer_to(llm, request, job="extraction", prices=self.prices)
-            self._takes_schema = False
+            self._toolless = llm.name
         usage = answer.usage(request.messages)
         self.on_usage(usage)
-        return self._parsed(answer.message().content), usage
+        return self._parsed(llm, answer.message().content), usage
 
-    def _parsed(self, text: str) -> tuple[_Proposed, ...]:
+    def _parsed(self, llm: Llm, text: str) -> tuple[_Proposed, ...]:
         fenced = _FENCE.fullmatch(text.strip())
         try:
             found = msgspec.json.decode(fenced[1] if fenced else text, type=_Found)
         except msgspec.DecodeError as error:
             self._garbage += 1
             if self._garbage >= _MOST_GARBAGE:
-                self.off = (
-                    f"Facts are no longer extracted: {_MOST_GARBAGE} times in a row the model's answer"
-                    " had no valid facts. Set a larger model and restart, or BETHINK_EXTRACTION=off."
-                )
-                _log.warning("%s", self.off)
+                self._given_up, self._garbage = llm, 0
+                _log.warning("%s", _GIVEN_UP)
             raise InvalidResponse(f"The model's answer contains no valid facts: {error}") from error
         self._garbage = 0
         return found.facts
@@ -273,15 +292,20 @@ _TITLE_READ_CHARS: Final = 1_500
 _TITLE_CHARS: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Titles:
     """Names conversations, if `way` is `model`."""
 
     way: Literal["words", "model"]
-    llm: Llm | None
+    models: UsualModel
     conversations: Conversations
     prices: Mapping[str, tuple[float, float]]
     on_usage: Callable[[Usage], None]
+
+    @property
+    def llm(self) -> Llm | None:
+        """The model that is asked."""
+        return self.models.usual
 
     @property
     def off(self) -> str | None:
@@ -299,7 +323,7 @@ class Titles:
         """
         owner, ids = turn.principal.owner, (turn.said, turn.answered)
         said, answered = await self.conversations.store.get(MESSAGES, owner, ids)
-        if said is None or answered is None or self.llm is None:
+        if said is None or answered is None or (llm := self.llm) is None:
             return
         place = said.record.conversation
         if (await self.conversations.get(turn.principal, place)).record.named_by != "words":
@@ -313,7 +337,7 @@ class Titles:
             messages=(UserMessage(msgspec.json.encode(read).decode()),),
             max_output_tokens=_TITLE_TOKENS,
         )
-        answer = await answer_to(self.llm, asked, job="title", prices=self.prices)
+        answer = await answer_to(llm, asked, job="title", prices=self.prices)
         usage = answer.usage(asked.messages)
         self.on_usage(usage)
         # What was said is read again: of what is forgotten meanwhile, no name is made.

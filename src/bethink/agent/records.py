@@ -136,7 +136,7 @@ class Ledger:
         self._held += uses
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Audit:
     """The calls of all owners, kept for `days`; for ever without."""
 

@@ -466,7 +466,7 @@ def _is_toolless(earlier: Sequence[Message]) -> bool:
     return bool(origins) and origins[-1].toolless
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LoopFactory:
     """The parts of all loops."""
 

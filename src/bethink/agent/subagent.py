@@ -63,7 +63,7 @@ _APART: Final = "\n\n"
 _NESTED: Final = "An agent that a tool sent cannot send another one: do it with the tools that are here."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SubagentRunner:
     """Runs tasks. `find` gives the model that a task wants; `tools` may be given beside the toolbox's."""
 

@@ -24,6 +24,7 @@ from bethink.feature import BackgroundTask, Feature, OpenFeature
 from bethink.forgettable import Forgettable
 from bethink.internet.connect import gate_for
 from bethink.secrets_at_rest import SecretBox
+from bethink.settings.live import follows
 from bethink.store import Delete, DeleteAll, Put, Scan, items_of, records_of
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ def _open(at: Surroundings) -> OpenFeature:
         redact=upkeep.redact,
         remains=upkeep.remains,
         tasks=[BackgroundTask(name="calendar accounts", run=sync.keep, served=True)],
+        parts=[follows(sync, gate=gate_for)],
     )
 
 

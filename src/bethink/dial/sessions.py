@@ -92,16 +92,6 @@ async def open_ephemeral_app(app: App) -> AsyncGenerator[App]:
     Nothing goes on in it once an answer has ended, since the key of a request ends with it:
     neither extraction nor tidying.
     """
-    settings = app.settings.model_copy(
-        update={
-            "extraction": "off",
-            "memory_consolidation": False,
-            "memory_retention_days": None,
-            # What a person keeps on this machine is no business of those who ask through Core.
-            "vault": VaultSettings(enabled=False),
-            "approval_timeout_s": app.settings.dial.approval_timeout_s,
-        }
-    )
     index = MemoryIndex()
     root = _MEMORY if await anyio.to_thread.run_sync(_MEMORY.is_dir) else None
     async with temporary_blobs(root) as blobs:
@@ -118,8 +108,22 @@ async def open_ephemeral_app(app: App) -> AsyncGenerator[App]:
             images=app.ports.images,
             supervisor=app.ports.supervisor,
         )
-        async with open_app(settings, ports, beside=app) as second:
-            yield second
+        async with open_app(_adapted(app.settings), ports, beside=app) as second:
+            with app.configuration.followed_by(second.configuration, _adapted):
+                yield second
+
+
+def _adapted(settings: Settings) -> Settings:
+    return settings.model_copy(
+        update={
+            "extraction": "off",
+            "memory_consolidation": False,
+            "memory_retention_days": None,
+            # What a person keeps on this machine is no business of those who ask through Core.
+            "vault": VaultSettings(enabled=False),
+            "approval_timeout_s": settings.dial.approval_timeout_s,
+        }
+    )
 
 
 _SWEEP_S: Final = 60

@@ -57,7 +57,7 @@ class _Used:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Contents:
     """The contents of all owners. `max_bytes` bounds one of them, `quota_bytes` all of an owner.
 

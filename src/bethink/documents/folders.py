@@ -120,7 +120,7 @@ class _Difference:
     is_settled: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Folders:
     """The watched folders of all owners.
 

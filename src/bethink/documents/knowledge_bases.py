@@ -126,7 +126,7 @@ class ArchiveReport:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class KnowledgeBases:
     """The knowledge bases of all owners; every call acts for one principal.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
@@ -45,15 +46,18 @@ from bethink.forgettable import Removal
 from bethink.index import IndexQuery
 from bethink.internet.decoding import decoded
 from bethink.sandbox.choice import Walls
+from bethink.settings.live import follows
 from bethink.store import Scan, owners_of, records_of
 
 if TYPE_CHECKING:
     from bethink.documents.model import NewDocument
     from bethink.documents.records import Document, Stage
+    from bethink.embeddings import Embeddings
     from bethink.feature import Surroundings
     from bethink.internet import Internet
     from bethink.principal import Principal
     from bethink.redaction import Redaction
+    from bethink.settings import Settings
 
 _PAGE: Final = 500
 
@@ -179,6 +183,11 @@ class Documents:
         )
 
 
+def _quota(settings: Settings) -> int | None:
+    """In bytes."""
+    return settings.documents_quota_mb and settings.documents_quota_mb * 1_000_000
+
+
 def _library(at: Surroundings) -> Library:
     settings = at.settings
     contents = Contents(
@@ -187,7 +196,7 @@ def _library(at: Surroundings) -> Library:
         clock=at.clock,
         digest=at.digest,
         max_bytes=settings.documents_max_bytes,
-        quota_bytes=settings.documents_quota_mb and settings.documents_quota_mb * 1_000_000,
+        quota_bytes=_quota(settings),
     )
     return Library(
         contents=contents,
@@ -200,6 +209,13 @@ def _library(at: Surroundings) -> Library:
     )
 
 
+def passage_limits(embeddings: Embeddings, settings: Settings) -> PassageLimits:
+    """How documents are cut into passages, as the settings want it."""
+    return PassageLimits(
+        settings.documents_passage_tokens, settings.documents_passage_overlap, embeddings.pieces
+    )
+
+
 def _ingest(at: Surroundings, library: Library) -> Ingest:
     settings = at.settings
     walls = Walls(settings.code_sandbox, settings.data_dir, fault_of)
@@ -209,9 +225,7 @@ def _ingest(at: Surroundings, library: Library) -> Ingest:
         embeddings=at.embeddings,
         index=at.index,
         bus=at.bus,
-        limits=PassageLimits(
-            settings.documents_passage_tokens, settings.documents_passage_overlap, at.embeddings.pieces
-        ),
+        limits=passage_limits(at.embeddings, settings),
         ask_vectors=at.ask_vectors,
     )
 
@@ -254,6 +268,18 @@ def _open(at: Surroundings) -> OpenFeature:
     library, ingest, uploads = documents.library, documents.ingest, documents.uploads
     forgetting = DocumentForgetting(library)
     upkeep = LibraryUpkeep(library, at.settings.documents_versions_days)
+    parts = [
+        follows(library.contents, max_bytes=lambda now: now.documents_max_bytes, quota_bytes=_quota),
+        follows(
+            ingest.extraction,
+            seconds=lambda now: now.documents_timeout_s,
+            memory=lambda now: now.documents_memory_mb * 2**20,
+        ),
+        follows(ingest, limits=partial(passage_limits, at.embeddings)),
+        follows(documents.bases, limits=partial(passage_limits, at.embeddings)),
+        follows(documents.folders, roots=lambda now: now.documents_folders),
+        follows(upkeep, versions_days=lambda now: now.documents_versions_days),
+    ]
 
     async def redact(owner: str, gone: Redaction) -> Removal:
         hidden = await forgetting.redact(owner, gone)
@@ -272,6 +298,7 @@ def _open(at: Surroundings) -> OpenFeature:
 
     return OpenFeature(
         service=documents,
+        parts=parts,
         recall=[
             RecallKind(
                 name=KIND,

@@ -77,7 +77,7 @@ class ExportedPage(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LibraryUpkeep:
     """Looks after the documents of all owners. Old versions are kept `versions_days`, for ever if None."""
 

@@ -187,7 +187,7 @@ def moment_of(token: str) -> int:
     return int(match[1], 16)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Selector:
     """Finds what is wanted; a question finds what scores `min_score` and more."""
 

@@ -63,7 +63,7 @@ class GraphFocus:
     view: GraphView
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Graph:
     """The graph of each owner. Items are alike from a cosine of `similarity` on.
 

@@ -85,7 +85,7 @@ class Calls:
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def __post_init__(self) -> None:
-        self._policy = Policy(self.app.rules, self.app.toolbox, self.app.settings.tool_policy)
+        self._policy = self.app.policy
 
     async def begin(
         self, offer: Offer, arguments: dict[str, Any], principal: Principal, *, confirmed: str = ""

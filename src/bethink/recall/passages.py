@@ -136,7 +136,7 @@ class Passages:
         self.search_s = search_s
         self._embeddings = embeddings
         self._clock = clock
-        self._limits = limits
+        self.limits = limits
         self._held: OrderedDict[tuple[str, str], _Held] = OrderedDict()
         self._digests: dict[tuple[str, str], str] = {}
         self._sweeping: asyncio.TimerHandle | None = None
@@ -271,7 +271,7 @@ class Passages:
 
     def _cut(self, held: _Held) -> tuple[list[PassageSpan], list[Entry]]:
         index = MemoryIndex()
-        places = passages_of(held.pages, self._limits)
+        places = passages_of(held.pages, self.limits)
         texts = (held.searched(place).encode("utf-8", "replace").decode() for place in places)
         return places, [
             index.entry(str(number), IndexItem(KIND, text, at=0)) for number, text in enumerate(texts)

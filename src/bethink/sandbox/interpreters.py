@@ -224,11 +224,11 @@ class Interpreters:
         self._choice = asyncio.get_running_loop().create_future()
         self._is_open = True
         are_there = await anyio.to_thread.run_sync(lambda: all(find_spec(name) for name in _MODULES))
-        if not (self.options.enabled and are_there):
+        if not are_there:
             self._choice.set_result(Choice(None))
             yield self
             return
-        if self.options.prewarmed:
+        if self.options.enabled and self.options.prewarmed:
             self._begin()
         # No task group: one would wrap whatever is raised where this is used.
         try:
@@ -244,6 +244,8 @@ class Interpreters:
     @property
     def state(self) -> State:
         """How the sandbox is now; asking has it tried, if nobody has before."""
+        if not self.options.enabled:
+            return State("off", SWITCHED_OFF)
         self._begin()
         if self._choice is None or not self._choice.done():
             return State("loading", "The sandbox is being tried.")
@@ -254,7 +256,7 @@ class Interpreters:
             beside = f" ({'; '.join(choice.reasons)})" if choice.reasons else ""
             return State("ok", f"Code runs in {choice.sandbox.name}{beside}.")
         if not choice.reasons:
-            return State("off", NOT_INSTALLED if self.options.enabled else SWITCHED_OFF)
+            return State("off", NOT_INSTALLED)
         return State("degraded", f"Code cannot be run: no sandbox works here. {'; '.join(choice.reasons)}.")
 
     @property
@@ -353,6 +355,8 @@ class Interpreters:
         return held
 
     async def _room(self) -> tuple[Sandbox, Path]:
+        if not self.options.enabled:
+            raise SandboxUnavailable(SWITCHED_OFF)
         self._begin()
         choice = await asyncio.shield(self._choice) if self._choice is not None else Choice(None)
         if choice.sandbox is None or self._passing is None:
@@ -473,19 +477,15 @@ async def _stopped(task: asyncio.Task[None]) -> None:
     _log.error("the sandbox does not end: a process that it began may be left over")
 
 
-@asynccontextmanager
-async def open_interpreters(settings: Settings, supervise: Supervise) -> AsyncGenerator[Interpreters]:
-    """The interpreters that the settings ask for, at work.
-
-    Where code is switched off they run nothing, and still wipe what it left.
-    """
+def options_of(settings: Settings) -> Options:
+    """How the settings have interpreters kept."""
     limits = Limits(
         timeout_s=settings.code_timeout_s,
         memory_bytes=settings.code_memory_mb * MIB,
         disk_bytes=settings.code_disk_mb * MIB,
         output_chars=settings.code_output_chars,
     )
-    options = Options(
+    return Options(
         wanted=settings.code_sandbox,
         limits=limits,
         most=settings.code_interpreters,
@@ -494,6 +494,15 @@ async def open_interpreters(settings: Settings, supervise: Supervise) -> AsyncGe
         enabled=settings.code_enabled,
         file_bytes=settings.max_file_bytes,
     )
+
+
+@asynccontextmanager
+async def open_interpreters(settings: Settings, supervise: Supervise) -> AsyncGenerator[Interpreters]:
+    """The interpreters that the settings ask for, at work.
+
+    Where code is switched off they run nothing, and still wipe what it left.
+    """
     places = Workplaces(settings.data_dir / "code")
-    async with Interpreters(places, settings.data_dir, options).opened(supervise) as interpreters:
+    interpreters = Interpreters(places, settings.data_dir, options_of(settings))
+    async with interpreters.opened(supervise):
         yield interpreters

@@ -122,7 +122,7 @@ class Recipients:
         return [Put(NOTICES, notice, 0), *(Put(DELIVERIES, one, 0) for one in deliveries)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Outbox:
     """The notices of all owners, and their deliveries.
 

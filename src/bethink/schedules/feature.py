@@ -19,7 +19,7 @@ from bethink.feature import (
     RecallKind,
     RetentionRule,
 )
-from bethink.internet.addresses import Gate, exceptions
+from bethink.internet.connect import gate_for
 from bethink.record_texts import JointTexts, RecordTexts
 from bethink.schedules.channels import Mail
 from bethink.schedules.delivery import Outbox
@@ -40,6 +40,7 @@ from bethink.schedules.records import (
 from bethink.schedules.service import Schedules, checked
 from bethink.schedules.timing import QuietHours, check_timing
 from bethink.schedules.work import Work
+from bethink.settings.live import follows
 from bethink.store import Delete, Scan, items_of, pages_of, records_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from bethink.feature import Surroundings
     from bethink.principal import OnBehalfOf, Principal
+    from bethink.settings import Settings
     from bethink.store import Change, Store
 
 _DAY_US = 86_400_000_000
@@ -214,17 +216,21 @@ class _Upkeep:
         return dict(sorted(kinds.items()))
 
 
+def _mail(settings: Settings) -> Mail | None:
+    url = settings.smtp_url
+    return Mail.of(url.get_secret_value(), settings.smtp_from) if url else None
+
+
 def _outbox(at: Surroundings) -> Outbox:
     settings = at.settings
-    url = settings.smtp_url
     return Outbox(
         store=at.store,
         bus=at.bus,
         clock=at.clock,
         unattended=at.unattended,
         secret_box=at.secrets,
-        gate=Gate(ports=frozenset(settings.web_ports), opened=exceptions(settings.web_allow_private)),
-        mail=Mail.of(url.get_secret_value(), settings.smtp_from) if url else None,
+        gate=gate_for(settings),
+        mail=_mail(settings),
         quiet_hours=QuietHours.parse(settings.quiet_hours),
         site=settings.public_urls[0].rstrip("/") if settings.public_urls else "",
     )
@@ -266,6 +272,14 @@ def _open(at: Surroundings) -> OpenFeature:
         ],
         check=upkeep.check,
         statistics=upkeep.statistics,
+        parts=[
+            follows(
+                outbox,
+                gate=gate_for,
+                mail=_mail,
+                quiet_hours=lambda settings: QuietHours.parse(settings.quiet_hours),
+            )
+        ],
     )
 
 

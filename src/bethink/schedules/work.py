@@ -58,12 +58,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Does what schedules ask for. `internet` is None if the web is off."""
+    """Does what schedules ask for. `internet` gives None if the web is off."""
 
     store: Store
     clock: Clock
     unattended: UnattendedRuns
-    internet: Internet | None
+    internet: Callable[[], Internet | None]
 
     async def run(
         self, principal: Principal, schedule: Schedule, begun: Callable[[str, str], Awaitable[None]]
@@ -96,10 +96,10 @@ class Work:
             NotAllowed: the web is off.
             WebError: the page cannot be read.
         """
-        if self.internet is None:
+        if (internet := self.internet()) is None:
             raise NotAllowed("The web is switched off: BETHINK_WEB_ENABLED.")
-        self.internet.check()
-        page = await self.internet.pages.read(schedule.url)
+        internet.check()
+        page = await internet.pages.read(schedule.url)
         text = page.text[:_MAX_TEXT_CHARS]
         (before,) = await self.store.get(WATCHED_PAGES, principal.owner, [schedule.id])
         now = WatchedPage(id=schedule.id, url=page.url, title=page.title, text=text, at=self.clock.now_us())

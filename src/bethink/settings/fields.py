@@ -531,7 +531,7 @@ class Settings(BaseModel):
 
     code_enabled: bool = _code(True, "Python", "Whether the model may run Python, in a sandbox.")
     code_sandbox: Literal["auto", "bubblewrap", "landlock"] = _code(
-        "auto", "Sandbox", "The sandbox; `auto` uses the first that works on this machine."
+        "auto", "Sandbox", "The sandbox; `auto` uses the first that works on this machine.", restart=True
     )
     code_timeout_s: float = _code(30, "Time per run", "Seconds of one execution of code.", gt=0)
     code_memory_mb: int = _code(1024, "Memory per interpreter", "Memory of one interpreter.", ge=128)
@@ -543,7 +543,9 @@ class Settings(BaseModel):
     code_idle_s: float = _code(
         900, "Close unused after", "Seconds without use after which an interpreter is closed.", gt=0
     )
-    code_prewarmed: int = _code(0, "Started in advance", "Interpreters started in advance.", ge=0, le=8)
+    code_prewarmed: int = _code(
+        0, "Started in advance", "Interpreters started in advance.", ge=0, le=8, restart=True
+    )
 
     web_enabled: bool = _web(
         True, "Web search and pages", "Whether the model may search the web and read its pages."

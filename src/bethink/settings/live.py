@@ -20,8 +20,28 @@ Part: TypeAlias = "Callable[[Settings, AbstractSet[str]], Awaitable[Switch | Non
 and gives what puts that in place; None if nothing concerns it. Raises `BadInput` if it cannot be made."""
 
 
+def after(act: Callable[[], object]) -> Part:
+    """A part that acts once other settings hold; what it does cannot fail by them."""
+
+    async def remade(wanted: Settings, changed: AbstractSet[str]) -> Switch:
+        del wanted, changed
+
+        async def switch() -> None:
+            act()
+
+        return switch
+
+    return remade
+
+
 def follows(target: object, **fields: Callable[[Settings], object]) -> Part:
-    """A part whose attributes are what `fields` make of the settings."""
+    """A part whose attributes are what `fields` make of the settings.
+
+    Raises:
+        AttributeError: it has no attribute of this name.
+    """
+    for name in fields:
+        getattr(target, name)
 
     async def remade(wanted: Settings, changed: AbstractSet[str]) -> Switch:
         del changed

@@ -146,9 +146,15 @@ class DialDoor(_Shape):
     hosts: list[str] = _dial(
         [], "Names for Core", "Names under which Core calls this Bethink, beside this machine's own."
     )
-    model: str = _dial("", "Model", "Deployment of Core that answers, asked with each request's key.")
-    models: list[str] = _dial([], "More models", "Deployments of Core that may be chosen instead.")
-    context_tokens: int = _dial(128_000, "Context window", "Window of these models in tokens.", ge=1024)
+    model: str = _dial(
+        "", "Model", "Deployment of Core that answers, asked with each request's key.", restart=True
+    )
+    models: list[str] = _dial(
+        [], "More models", "Deployments of Core that may be chosen instead.", restart=True
+    )
+    context_tokens: int = _dial(
+        128_000, "Context window", "Window of these models in tokens.", ge=1024, restart=True
+    )
     memory: Literal["bucket", "store", "off"] = _dial(
         "bucket",
         "Where memory is",
@@ -162,7 +168,9 @@ class DialDoor(_Shape):
     idle_s: float = _dial(
         900, "Forget after", "Seconds after which what a conversation left is dropped.", gt=0, restart=True
     )
-    max_files: int = _dial(20, "Files per request", "Files that are taken with one request.", ge=0)
+    max_files: int = _dial(
+        20, "Files per request", "Files that are taken with one request.", ge=0, restart=True
+    )
 
 
 class VaultSettings(_Shape):

@@ -22,6 +22,7 @@ from bethink.feature import (
 )
 from bethink.forgettable import Removal
 from bethink.record_texts import RecordTexts
+from bethink.settings.live import follows
 from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
 from bethink.tasks.due import due_day, due_words, is_overdue, reminder_moments
 from bethink.tasks.fields import checked
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from bethink.forgettable import TextPlace
     from bethink.principal import OnBehalfOf, Principal
     from bethink.redaction import Redaction
-    from bethink.store import Change, Store
+from bethink.store import Change, Store
 
 _PAGE: Final = 500
 _UNDO_KEPT: Final = timedelta(days=30)
@@ -111,7 +112,7 @@ def _rewritten(task: Task, left: Mapping[str, str]) -> Task:
     return msgspec.structs.replace(task, **{name: text or empty[name] for name, text in left.items()})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TaskUpkeep:
     """What the feature's hooks do with tasks."""
 
@@ -313,6 +314,7 @@ def _open(at: Surroundings) -> OpenFeature:
         documents=[_form(at.store)],
         components=[TaskComponents(tasks).form],
         statistics=upkeep.statistics,
+        parts=[follows(upkeep, archived_days=lambda settings: settings.tasks_archived_days)],
         due=upkeep.due,
         next_due=upkeep.next_due,
         retention=[

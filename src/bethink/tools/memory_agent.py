@@ -51,7 +51,7 @@ class VaultReply(BaseModel):
     sources: list[str] = Field(description="Paths of the pages that it read.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemoryAgent:
     """Makes tasks of questions, and answers of what came of them."""
 

@@ -366,12 +366,6 @@ class VaultTools:
         """As the settings want it."""
         desk, searching = VaultAccess(views), VaultSearch(views)
         agent = MemoryAgent(desk, settings.vault)
-        timeout_s = settings.code_timeout_s
-        code = reading_code = None
-        if interpreters is not None:
-            runner = VaultCode(desk, interpreters, timeout_s, settings.code_output_chars)
-            code = code_tool(runner, timeout_s)
-            reading_code = code_tool(runner, timeout_s, effect="read")
         graphs = Graphs(searching)
         made = cls(
             desk,
@@ -381,14 +375,25 @@ class VaultTools:
             PageMoves(views, searching),
             agent,
             tools=[*vault_tools(desk), search_tool(searching), backlinks_tool(graphs)],
-            code=code,
-            reading_code=reading_code,
+            code=None,
+            reading_code=None,
             agent_tool=agent_tool(agent, settings.max_run_s),
             _interpreters=interpreters,
         )
+        made.follow(settings)
         views.vault.context.listeners.append(made.hear)
         views.vault.context.purge_hooks.append(searching.purge)
         return made
+
+    def follow(self, settings: Settings) -> None:
+        """Be as other settings want it."""
+        self.agent.settings, timeout_s = settings.vault, settings.code_timeout_s
+        self.agent_tool = agent_tool(self.agent, settings.max_run_s)
+        if self._interpreters is not None:
+            runner = VaultCode(self.desk, self._interpreters, timeout_s, settings.code_output_chars)
+            self.code = code_tool(runner, timeout_s)
+            self.reading_code = code_tool(runner, timeout_s, effect="read")
+        self._last = ()
 
     async def look(self) -> None:
         """See whether somebody has a vault."""
