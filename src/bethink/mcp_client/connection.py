@@ -216,6 +216,9 @@ class Connection:
                 if not task.done():
                     task.cancel()
                     await asyncio.wait({task}, timeout=_END_S)
+            if task.done() and not task.cancelled():
+                # Looked at, also where the server is given up meanwhile: nobody else will.
+                task.exception()
         reason = self._reason(task)
         if self._lost is not None:
             reason = self._lost
