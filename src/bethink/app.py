@@ -201,9 +201,9 @@ async def open_app(
         if beside is None:
             shared = await shared_resources_of(settings, ports, blobs, stack=stack)
         else:
-            shared = replace(beside.shared, blobs=blobs)
+            shared = replace(beside.shared, blobs=blobs, is_beside=True)
         shared = replace(shared, tools=_with(shared.tools, tools))
-        app = _wire(settings, ports, background, shared=shared, is_beside=beside is not None)
+        app = _wire(settings, ports, background, shared=shared)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         supervise = ports.supervisor.supervise
@@ -236,7 +236,6 @@ class _Base:
     shared: SharedResources
     new_id: Ids
     accounts: Accounts
-    is_beside: bool
     surroundings: Surroundings
     features: Features
     visibility: Visibility
@@ -249,10 +248,8 @@ class _Base:
     audit: Audit
 
 
-def _wire(
-    settings: Settings, ports: Ports, background: Background, *, shared: SharedResources, is_beside: bool
-) -> App:
-    base = _base(settings, ports, background, shared=shared, is_beside=is_beside)
+def _wire(settings: Settings, ports: Ports, background: Background, *, shared: SharedResources) -> App:
+    base = _base(settings, ports, background, shared=shared)
     # They ask the runs, which stand on all features and are made last.
     runs = partial(base.features.of, Runs)
     importing = _importing(base, runs)
@@ -328,7 +325,7 @@ def _configuration(
 
     ports, context = base.ports, partial(_context, base)
     toolbox, loops = agent.toolbox, agent.runs.loops
-    shared = [] if base.is_beside else [base.shared.models.remade, base.shared.mcp.remade]
+    shared = [] if base.shared.is_beside else [base.shared.models.remade, base.shared.mcp.remade]
     parts = [
         *shared,
         base.accounts.remade,
@@ -387,9 +384,7 @@ def _mask(settings: Settings) -> NumberMask:
     return NumberMask(settings.redaction.tool_results, settings.redaction.exceptions)
 
 
-def _base(
-    settings: Settings, ports: Ports, background: Background, *, shared: SharedResources, is_beside: bool
-) -> _Base:
+def _base(settings: Settings, ports: Ports, background: Background, *, shared: SharedResources) -> _Base:
     new_id, features = Ids(ports.clock), Features()
     accounts = accounts_for(settings, Register(ports.store, ports.clock, ports.bus, new_id))
     visibility = Visibility.over(Vault.of(settings, ports.store, ports.clock, new_id=new_id))
@@ -433,7 +428,6 @@ def _base(
         shared=shared,
         new_id=new_id,
         accounts=accounts,
-        is_beside=is_beside,
         surroundings=surroundings,
         features=features,
         visibility=visibility,

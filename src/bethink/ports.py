@@ -137,6 +137,8 @@ class SharedResources:
     secret_box: SecretBox
     mcp: McpTools
     models: OfferedModels
+    is_beside: bool = False
+    """Whether another app has opened it."""
 
 
 async def shared_resources_of(

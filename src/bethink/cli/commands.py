@@ -32,7 +32,7 @@ _RunAlone = TypeVar("_RunAlone", bound="Callable[[Namespace], int]")
 _DESCRIPTION = "An agent with a memory that you can read, correct, undo and export."
 _EPILOG = """\
 exit codes: 0 done, 1 failed, 2 bad input, 3 no model, 4 busy, 5 storage, 130 interrupted
-settings:   flags, then BETHINK_* in the environment, then bethink.toml; `bethink doctor` shows them"""
+settings:   flags, then BETHINK_* in the environment, then bethink.toml, then `bethink settings`"""
 _NO_COMMAND = "the following arguments are required: COMMAND"
 """What argparse says then; it has no other way to tell this error from the rest."""
 
@@ -41,6 +41,7 @@ OWN_FAMILIES = {
     "chat": "chat with the agent",
     "import": "import data from ChatGPT, Claude, Notion, Obsidian or Markdown",
     "users": "manage users and their keys",
+    "settings": "show and change the settings that are kept in the data directory",
     "mcp": "serve memory and tools to MCP clients, over stdio",
     "mcp-servers": "manage the MCP servers whose tools are used",
     "tools": "set rules for tools and list their calls",

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.settings import Settings
+    from bethink.settings.live import Part
 
 _PAGE: Final = 500
 
@@ -263,23 +264,30 @@ def _documents(at: Surroundings) -> Documents:
     )
 
 
-def _open(at: Surroundings) -> OpenFeature:
-    documents = _documents(at)
-    library, ingest, uploads = documents.library, documents.ingest, documents.uploads
-    forgetting = DocumentForgetting(library)
-    upkeep = LibraryUpkeep(library, at.settings.documents_versions_days)
-    parts = [
-        follows(library.contents, max_bytes=lambda now: now.documents_max_bytes, quota_bytes=_quota),
+def _parts(at: Surroundings, documents: Documents, upkeep: LibraryUpkeep) -> list[Part]:
+    """What follows the settings."""
+    ingest, limits = documents.ingest, partial(passage_limits, at.embeddings)
+    return [
+        follows(
+            documents.library.contents, max_bytes=lambda now: now.documents_max_bytes, quota_bytes=_quota
+        ),
         follows(
             ingest.extraction,
             seconds=lambda now: now.documents_timeout_s,
             memory=lambda now: now.documents_memory_mb * 2**20,
         ),
-        follows(ingest, limits=partial(passage_limits, at.embeddings)),
-        follows(documents.bases, limits=partial(passage_limits, at.embeddings)),
+        follows(ingest, limits=limits),
+        follows(documents.bases, limits=limits),
         follows(documents.folders, roots=lambda now: now.documents_folders),
         follows(upkeep, versions_days=lambda now: now.documents_versions_days),
     ]
+
+
+def _open(at: Surroundings) -> OpenFeature:
+    documents = _documents(at)
+    library, ingest, uploads = documents.library, documents.ingest, documents.uploads
+    forgetting = DocumentForgetting(library)
+    upkeep = LibraryUpkeep(library, at.settings.documents_versions_days)
 
     async def redact(owner: str, gone: Redaction) -> Removal:
         hidden = await forgetting.redact(owner, gone)
@@ -298,7 +306,7 @@ def _open(at: Surroundings) -> OpenFeature:
 
     return OpenFeature(
         service=documents,
-        parts=parts,
+        parts=_parts(at, documents, upkeep),
         recall=[
             RecallKind(
                 name=KIND,

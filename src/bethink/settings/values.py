@@ -107,7 +107,7 @@ class Origin:
             case "flag":
                 return self.name or "the command line"
             case "kept":
-                return "the settings of the page"
+                return "the data directory"
             case "default":
                 return "nobody"
             case "environment" | "file":
