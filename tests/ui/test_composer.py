@@ -114,8 +114,10 @@ def options(page: Page) -> Locator:
 
 def test_a_prompt_is_written_filled_in_and_sent_by_keyboard_alone(desk: Served, page: Page) -> None:
     page.goto(desk.url)
+    expect(composer(page)).to_be_focused()
     page.keyboard.press("Control+k")
     page.keyboard.type("prompts")
+    expect(options(page).filter(has_text=re.compile("^Prompts"))).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Texts that you send again")).to_be_visible()
     assert faults(page) == []
@@ -185,6 +187,7 @@ def test_documents_and_pages_are_named_by_their_signs(desk: Served, page: Page) 
     expect(asked.get_by_role("link", name="Acme contract")).to_be_visible()
     expect(asked).not_to_contain_text("document:")
     (conversation,) = desk.get("/conversations")["items"]
+    assert conversation["title"] == "Compare them"
     said = desk.get(f"/conversations/{conversation['id']}")["messages"][0]["content"]
     assert re.search(r"“Acme contract” \(document:[\w-]+\), .*\(vault:trips/lisbon\.md\)$", said)
     asked.get_by_role("link", name="lisbon").click()

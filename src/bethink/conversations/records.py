@@ -17,6 +17,7 @@ another line is made active by writing one number.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -382,9 +383,15 @@ MESSAGES = Collection(
 )
 
 
+_NAMED = re.compile(r"\n\nAbout: (?:the collection |the page )?“")
+
+
 def title_from(text: str) -> str:
-    """A title from the first words of a message: one line, cut at a word."""
-    line = " ".join(text.split())
+    """A title from the first words of a message: one line, cut at a word.
+
+    The line in which the page names what a message is about (`ui/src/run/named.ts`) is no part of it.
+    """
+    line = " ".join(_NAMED.split(text, 1)[0].split())
     if len(line) <= _TITLE_CHARS:
         return line or NEW_TITLE
     return line[:_TITLE_CHARS].rsplit(" ", 1)[0].rstrip(",.;:") + "…"
