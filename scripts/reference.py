@@ -56,7 +56,8 @@ A setting can be given in several ways. The first one found is used:
 2. the environment variable below;
 3. a variable of another program that serves as an alias;
 4. `bethink.toml` in the working directory, otherwise in the data directory, with the names below;
-5. the default.
+5. what is kept in the data directory (`bethink settings`, or the page);
+6. the default.
 
 Keys are never shown, neither by `GET /settings` nor in the log. If a value is not valid, Bethink does not
 start and names the setting. This page is written from `src/bethink/settings` by

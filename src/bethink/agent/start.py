@@ -74,7 +74,7 @@ HELP = """\
 - `/help` — this list"""
 
 MODEL_HELP = (
-    "No model is set, so there are no answers yet. Set one and restart, for example "
+    "No model is set, so there are no answers yet. Set one in Settings, or start with one, for example "
     "`BETHINK_MODEL=openai:gpt-4o-mini` with `OPENAI_API_KEY`, or `BETHINK_MODEL=ollama:llama3.2` "
     "for a model on this machine. Until then your memory works without one: `/remember`, `/recall`, "
     "`/forget` and `/help`."

@@ -48,7 +48,7 @@ def _list(session: Session, options: Namespace) -> None:
             _show(session, state)
 
 
-@COMMANDS.add("get", _NAME, json="the setting")
+@COMMANDS.add("get", _NAME, json="each setting")
 def _get(session: Session, options: Namespace) -> None:
     """Show one setting."""
     state = _found(session, options.name)
@@ -60,7 +60,7 @@ def _get(session: Session, options: Namespace) -> None:
     "set",
     _NAME,
     arg("value VALUE?", "its value; lists with commas, objects as JSON; a secret is asked for"),
-    json="the setting",
+    json="each setting",
 )
 def _set(session: Session, options: Namespace) -> None:
     """Change a setting; it holds at once, in a server that runs, too."""
@@ -74,7 +74,7 @@ def _set(session: Session, options: Namespace) -> None:
     _change(session, options.name, value)
 
 
-@COMMANDS.add("reset", _NAME, json="the setting")
+@COMMANDS.add("reset", _NAME, json="each setting")
 def _reset(session: Session, options: Namespace) -> None:
     """Put a setting's default back."""
     _change(session, options.name, None)

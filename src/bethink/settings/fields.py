@@ -86,6 +86,7 @@ class Settings(BaseModel):
         "Log level",
         "Lowest level that is logged: `debug`, `info`, `warning` or `error`.",
         pattern="^(debug|info|warning|error)$",
+        restart=True,
     )
 
     # --- who may come in, from where, and how often
