@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import anyio.to_thread
 import msgspec
 
-from bethink.errors import BadInput, InvalidResponse, NotInstalled, RateLimited, Refused, Unreachable
+from bethink.errors import BadInput, InvalidResponse, RateLimited, Refused, UnknownId, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -92,11 +92,11 @@ class Audio:
         """What is said in a recording; `language` is its ISO 639-1 code, `hint` words that stand before it.
 
         Raises:
-            NotInstalled: no model is set for it.
+            UnknownId: no model is set for it.
             LlmError: one of its family says what is wrong.
         """
         if not self.transcriber:
-            raise NotInstalled("No model turns speech into text: set BETHINK_AUDIO_MODEL.")
+            raise UnknownId("No model turns speech into text: set BETHINK_AUDIO_MODEL.")
         fields = {"model": self.transcriber, "response_format": "json", "language": language, "prompt": hint}
         data = {name: value for name, value in fields.items() if value}
         files = {"file": (recording.name, recording.content, recording.media_type)}
@@ -118,11 +118,11 @@ class Audio:
         """The sound, as it comes.
 
         Raises:
-            NotInstalled: no model is set for it.
+            UnknownId: no model is set for it.
             LlmError: one of its family says what is wrong.
         """
         if not self.speaker:
-            raise NotInstalled("No model reads aloud: set BETHINK_SPEECH_MODEL.")
+            raise UnknownId("No model reads aloud: set BETHINK_SPEECH_MODEL.")
         body: dict[str, object] = {
             "model": self.speaker,
             "input": speech.text,

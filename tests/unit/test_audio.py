@@ -86,7 +86,7 @@ async def test_nothing_is_sent_without_a_model(speaker: Speaker) -> None:
         heard = await http.post("/audio/transcriptions", files=RECORDING)
         said = await http.post("/audio/speech", json={"input": "Hello"})
         openai = await http.post("/v1/audio/speech", json={"input": "Hello"})
-    assert (heard.status_code, said.status_code, openai.status_code) == (501, 501, 501)
+    assert (heard.status_code, said.status_code, openai.status_code) == (404, 404, 404)
     assert "BETHINK_AUDIO_MODEL" in heard.json()["detail"]
     assert "BETHINK_SPEECH_MODEL" in openai.json()["error"]["message"]
     assert speaker.asked == []

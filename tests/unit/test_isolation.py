@@ -111,6 +111,7 @@ class Walk:
                 f"/conversations/{self.ids['conversation']}/files",
                 "/people",
                 "/tasks",
+                "/prompts",
                 "/keys",
                 f"/vault/pages/{self.ids['path']}",
                 f"/vault/history/{self.ids['path']}",
@@ -177,11 +178,13 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     feed = await made("/calendar/feeds", json={"name": SECRET})
     await house.app.ports.store.commit(ann.id, calendar_records())
     part = await made("/documents/uploads", json={"name": f"{SECRET}.md", "size": 9})
+    prompt = await made("/prompts", json={"name": SECRET, "text": HERS})
     share = await made(f"/conversations/{conversation}/shares", json={})
     ids = {
         "path": path,
         "project": project["id"],
         "share": share["id"],
+        "prompt": prompt["id"],
         "base": base["id"],
         "collection": base["id"],
         "folder": "01a20adb-78aa-7000-bcc3-77e11e56ff67",
@@ -259,6 +262,12 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /conversations/{conversation}/files": {"files": {"file": ("a.txt", b"a", "text/plain")}},
         "POST /conversations": {"json": {}},
         "POST /projects": {"json": {"name": "Bob's"}},
+        "POST /prompts": {"json": {"name": "Bob's", "text": "Bob was here"}},
+        "PATCH /prompts/{prompt}": {"json": {"name": "Bob was here"}},
+        "POST /audio/transcriptions": {"files": {"file": ("a.webm", b"a", "audio/webm")}},
+        "POST /audio/speech": {"json": {"input": "quetzal"}},
+        "POST /v1/audio/transcriptions": {"files": {"file": ("a.webm", b"a", "audio/webm")}},
+        "POST /v1/audio/speech": {"json": {"input": "quetzal"}},
         "POST /conversations/{conversation}/shares": {"json": {}},
         "PATCH /projects/{project}": {"json": {"name": "Bob's"}},
         "POST /conversations/{conversation}/branch": {"json": {"message": ids["message"]}},

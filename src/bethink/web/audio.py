@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
 router = APIRouter()
-_own = APIRouter(prefix="/audio", tags=["audio"], responses=documented(429, 502, 503))
+_own = APIRouter(prefix="/audio", tags=["audio"], responses=documented(404, 429, 502, 504))
 _v1 = APIRouter(prefix="/v1/audio", tags=["openai"], responses=ERRORS)
 
 _SOUND: dict[int | str, dict[str, Any]] = {
