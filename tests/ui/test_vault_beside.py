@@ -174,3 +174,32 @@ def test_a_rule_in_words_is_told_to_the_model_and_said_to_be_no_protection(
     assert faults(page) == []
     page.get_by_role("button", name=f"Remove: {told}").click()
     expect(page.get_by_text("No filters. Nothing is hidden.")).to_be_visible()
+
+
+def test_all_findings_of_a_kind_are_mended_at_once_and_a_kind_is_ignored(vault: Vaulted, page: Page) -> None:
+    vault.file("a.md", "# A\n[[nobody]] and [[nothing]]\n")
+    vault.file("My Trip.md", "# B\n[[nowhere]]\n")
+    page.goto(f"{vault.served.url}/vault/check")
+    links = page.get_by_role("region", name="Broken links")
+    expect(links.get_by_role("listitem")).to_have_count(3)
+    expect(page.get_by_text("snake_case")).to_have_count(0)
+    assert faults(page) == []
+    links.get_by_role("button", name="Fix all").click()
+    page.get_by_role("menuitem", name="Remove 3 links, and keep their text").click()
+    shown = page.get_by_role("dialog", name="Fix 3 problems")
+    expect(shown.get_by_text("added: nowhere")).to_be_visible()
+    shown.get_by_role("button", name="Apply").click()
+    expect(page.get_by_text("3 problems are fixed")).to_be_visible()
+    expect(page.get_by_role("heading", name="No problems found")).to_be_visible()
+    assert vault.text("a.md") == "# A\nnobody and nothing\n"
+    page.get_by_role("button", name="Undo").click()
+    expect(links.get_by_role("listitem")).to_have_count(3)
+    assert vault.text("a.md") == "# A\n[[nobody]] and [[nothing]]\n"
+    page.get_by_role("button", name="Ignore: Broken links").click()
+    expect(page.get_by_role("heading", name="No problems found")).to_be_visible()
+    page.reload()
+    ignored = page.get_by_role("region", name="Ignored")
+    expect(ignored.get_by_text("Broken links")).to_be_visible()
+    assert faults(page) == []
+    ignored.get_by_role("button", name="Check for this again").click()
+    expect(links.get_by_role("listitem")).to_have_count(3)

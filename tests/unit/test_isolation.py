@@ -337,6 +337,7 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /vault/ask": {"json": {"question": "Who has a quetzal?"}},
         "POST /vault/filters": {"json": {"path": "x.md"}},
         "POST /vault/filters/test": {"json": {"path": ids["path"], "audience": "web"}},
+        "PUT /vault/check/ignored": {"json": {"kinds": ["name"]}},
         "POST /vault/check/plan": {"json": {"way": "aside", "path": ids["path"]}},
         "POST /vault/check/repair": {"json": {"way": "aside", "path": ids["path"], "id": "x"}},
         "POST /vault/folders": {"json": {"path": "bob"}},
@@ -346,6 +347,7 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 
 QUERIES = {
+    "GET /vault/pictures": {"source": "a.png"},
     "GET /documents/graph/focus": {"node": "fact:{memory}"},
     "GET /documents/graph/search": {"query": "quetzal"},
     "GET /recall": {"query": "quetzal"},

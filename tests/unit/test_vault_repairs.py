@@ -147,12 +147,12 @@ async def test_twins_become_one_page_that_says_all_and_has_the_links(tmp_path: P
 @pytest.mark.anyio
 async def test_a_page_is_renamed_and_its_links_follow(tmp_path: Path) -> None:
     pages = {
-        "notes/My Day: one.md": "[[user]] ![p](pic.png)",
-        "user.md": "[[My Day: one|d]] [[notes/My Day: one.md]]",
+        "notes/My Day?: one.md": "[[user]] ![p](pic.png)",
+        "user.md": "[[My Day?: one|d]] [[notes/My Day?: one.md]]",
     }
     at = mender(tmp_path, pages)
     before = at.files()
-    made = await at.make("rename", "notes/My Day: one.md")
+    made = await at.make("rename", "notes/My Day?: one.md")
     assert at.files() == {
         "notes/my_day_one.md": b"[[user]] ![p](pic.png)",
         "user.md": b"[[my_day_one|d]] [[notes/my_day_one.md]]",
@@ -165,14 +165,14 @@ async def test_a_page_is_renamed_and_its_links_follow(tmp_path: Path) -> None:
 async def test_a_link_that_would_lead_to_a_namesake_meanwhile_follows_behind_the_move(tmp_path: Path) -> None:
     pages = {
         "a/my_day.md": "other",
-        "notes/My Day.md": "one",
-        "notes/x.md": "[[My Day]]",
-        "y.md": "[[My Day]]",
+        "notes/My Day?.md": "one",
+        "notes/x.md": "[[My Day?]]",
+        "y.md": "[[My Day?]]",
     }
     at = mender(tmp_path, pages)
     (choice,) = [one for one in await at.choices() if one.way == "rename"]
     plan = await at.checking.mending.plan(LOCAL_OWNER, choice)
-    assert [step.path for step in plan.steps] == ["y.md", "notes/My Day.md", "notes/x.md"]
+    assert [step.path for step in plan.steps] == ["y.md", "notes/My Day?.md", "notes/x.md"]
     await at.checking.mending.make(OWN, choice, plan.id)
     assert at.files()["notes/x.md"] == b"[[my_day]]"
     assert at.files()["y.md"] == b"[[notes/my_day]]"
@@ -180,12 +180,12 @@ async def test_a_link_that_would_lead_to_a_namesake_meanwhile_follows_behind_the
 
 @pytest.mark.anyio
 async def test_a_repair_whose_asker_leaves_in_its_middle_is_not_half_done(tmp_path: Path) -> None:
-    pages = {"notes/My Day.md": "one", "a.md": "[[notes/My Day]]", "b.md": "[[notes/My Day]]"}
+    pages = {"notes/My Day?.md": "one", "a.md": "[[notes/My Day?]]", "b.md": "[[notes/My Day?]]"}
     at = mender(tmp_path, pages)
     await at.choices()
     with anyio.CancelScope() as asker:
         at.kept.vault.context.listeners.append(lambda _owner, _changes: asker.cancel())
-        await at.make("rename", "notes/My Day.md")
+        await at.make("rename", "notes/My Day?.md")
     assert at.files() == {
         "notes/my_day.md": b"one",
         "a.md": b"[[notes/my_day]]",

@@ -80,11 +80,11 @@ def mortal(monkeypatch: pytest.MonkeyPatch) -> Steps:
         ),
         (
             "rename",
-            "notes/My Day.md",
+            "notes/My Day?.md",
             None,
             {
-                "notes/My Day.md": "[[My Day#a|here]] [x](../user.md)\n# a\n",
-                "user.md": "[[My Day]]",
+                "notes/My Day?.md": "[[My Day?#a|here]] [x](../user.md)\n# a\n",
+                "user.md": "[[My Day?]]",
                 "notes/b.md": "[d](My%20Day.md)",
             },
         ),

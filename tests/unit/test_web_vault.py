@@ -387,3 +387,24 @@ async def test_tags_are_listed_with_their_pages(tmp_path: Path) -> None:
             ("trip/2026", ["Two"]),
             ("work", ["One"]),
         ]
+
+
+async def test_a_check_says_nothing_of_ordinary_names_and_of_what_is_ignored(tmp_path: Path) -> None:
+    async with open_door(data_dir=tmp_path) as door:
+        await put(door, "Trips/My Lisbon Trip.md", "[[nobody]]\n")
+
+        async def kinds() -> list[str]:
+            report = (await door.http.get("/vault/check")).json()
+            return [finding["kind"] for finding in report["findings"]] + report["ignored"]
+
+        assert await kinds() == ["broken_link"]
+        answer = await door.http.put("/vault/check/ignored", json={"kinds": ["broken_link"]})
+        assert answer.status_code == 204
+        assert (await door.http.get("/vault/check")).json() == {"findings": [], "ignored": ["broken_link"]}
+        # It outlives changes of the vault.
+        await put(door, "a.md", "also [[nobody]]\n")
+        assert await kinds() == ["broken_link"]
+        unknown = await door.http.put("/vault/check/ignored", json={"kinds": ["x"]})
+        assert unknown.status_code == 422
+        await door.http.put("/vault/check/ignored", json={"kinds": []})
+        assert await kinds() == ["broken_link", "broken_link"]

@@ -200,6 +200,11 @@ class Vault:
         there = sum(page.state == "there" for page in known.pages.values())
         return VaultState(there, known.bytes, (*unread, *known.vault.odd))
 
+    async def ignore_in_checks(self, owner: str, kinds: Sequence[str]) -> None:
+        """Keep which kinds of defects a check of this vault is to say nothing of."""
+        async with self.context.lock(owner) as draft:
+            await draft.ignore(kinds)
+
     async def faults(self, owner: str) -> Sequence[str]:
         """What of the vault is not as its files are, in words; nothing where all is well."""
         behind = await self._syncing.behind(owner)

@@ -120,6 +120,8 @@ export const vaultApi = {
   wholeGraph: (signal?: AbortSignal) => json<VaultGraph>("GET", "/vault/graph", undefined, signal),
   tags: (signal?: AbortSignal) => json<VaultTags>("GET", "/vault/tags", undefined, signal),
   check: (signal?: AbortSignal) => json<VaultReport>("GET", "/vault/check", undefined, signal),
+  /** Has a check say nothing of these kinds. */
+  ignore: (kinds: VaultReport["ignored"]) => json<void>("PUT", "/vault/check/ignored", { kinds }),
   /** What a choice would do. */
   plan: (choice: VaultChoice) => json<VaultPlan>("POST", "/vault/check/plan", chosen(choice)),
   repair: (choice: VaultChoice, id: string) =>

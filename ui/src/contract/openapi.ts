@@ -238,6 +238,8 @@ export type GroupShown = { description: string; id: string; title: string };
 
 export type Health = { conversation_manager_initialized?: boolean; parts?: Parts | null; status: "ok" | "degraded"; version: string };
 
+export type IgnoredBody = { kinds: readonly ("broken_link" | "same_content" | "same_name" | "front_matter" | "unread" | "name" | "memory_line")[] };
+
 export type ImportChoice = { into?: "conversations" | "vault" | "both" | null; source?: "chatgpt" | "claude" | "notion" | "obsidian" | "markdown" | null; topics?: "keywords" | "meaning" | "none" };
 
 export type ImportList = { items: readonly ImportShown[] };
@@ -710,7 +712,7 @@ export type VaultPlan = { id: string; steps: readonly VaultStep[] };
 
 export type VaultPointer = { lines: readonly number[]; path: string; title: string };
 
-export type VaultReport = { findings: readonly VaultFinding[] };
+export type VaultReport = { findings: readonly VaultFinding[]; ignored: readonly ("broken_link" | "same_content" | "same_name" | "front_matter" | "unread" | "name" | "memory_line")[] };
 
 export type VaultSeen = { is_hidden: boolean; marks: readonly VaultMark[]; text: string };
 

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import anyio.to_thread
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bethink.vault.search.search import VaultSearch
 
 Kind = Literal["broken_link", "same_content", "same_name", "front_matter", "unread", "name", "memory_line"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _LETTERS: Final = re.compile(r"[\W_]+")
 _LIKE: Final = 0.86
 """Names that are this alike are offered as a repair: `acme_gmbh` and `acme_gmb`, not `acme` and `acne`."""
@@ -61,9 +62,10 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What was found, by path."""
+    """What was found, by path, without what its owner wants to hear nothing of: `ignored` kinds."""
 
     findings: tuple[Defect, ...]
+    ignored: tuple[Kind, ...] = ()
 
     @property
     def choices(self) -> list[RepairOption]:
@@ -91,12 +93,19 @@ class VaultCheck:
         findings = await anyio.to_thread.run_sync(_checked, pages, [path for path, _ in state.troubles])
         faulty = [page for page in pages if page.info.fault is not None]
         findings += [await self._front(owner, page) for page in faulty]
-        known = (await vault.context.known(owner)).pages
+        table = await vault.context.known(owner)
+        known = table.pages
+        ignored: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in table.vault.ignored)
         for path, why in state.troubles:
             trouble = known[path].trouble if path in known else None
             choices = await self._unread(owner, path, trouble)
             findings.append(Defect("unread", path, 0, f"It was skipped: {why}.", choices=choices))
-        return CheckReport(tuple(sorted(findings, key=lambda one: (one.path, one.line, one.kind))))
+        shown = (one for one in findings if one.kind not in ignored)
+        return CheckReport(tuple(sorted(shown, key=lambda one: (one.path, one.line, one.kind))), ignored)
+
+    async def ignore(self, owner: str, kinds: Collection[Kind]) -> None:
+        """Tell nothing of these kinds from now on, until other ones are given."""
+        await self.searching.vault.ignore_in_checks(owner, [kind for kind in KINDS if kind in kinds])
 
     async def _front(self, owner: str, page: CataloguePage) -> Defect:
         choices = [RepairOption("aside", page.path, "Keep it as plain text, in a block of code")]
@@ -184,19 +193,16 @@ def _merging(path: str, other: str) -> tuple[RepairOption, ...]:
 
 
 def _unwise(pages: Sequence[CataloguePage], taken: set[str]) -> Iterator[Defect]:
-    """Names that not every system can keep, and such as are not written as the vault writes them."""
+    """Names that not every system can keep."""
     for page in pages:
         folder, _, name = page.path.rpartition("/")
-        stem = name.removesuffix(SUFFIX)
-        plain = snake(stem)
+        plain = snake(name.removesuffix(SUFFIX))
         try:
             checked_new(page.path)
-            said = "Its name is not in snake_case."
         except BadInput:
             said = "Its name does not work on every system."
         else:
-            if not plain or plain == stem:
-                continue
+            continue
         path = posixpath.join(folder, f"{plain or 'page'}{SUFFIX}")
         if key_of(path) != key_of(page.path) and key_of(path) in taken:
             path = path.removesuffix(SUFFIX) + "_2" + SUFFIX

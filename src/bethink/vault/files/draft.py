@@ -99,6 +99,7 @@ class Draft:
     new_id: Ids
     anew: bool = False
     meant: tuple[Meant, ...] | None = None
+    ignored: tuple[str, ...] | None = None
     committed: list[Change] = field(default_factory=list[Change])
     _changes: list[StoreChange] = field(default_factory=list["StoreChange"])
     _records: list[PageRecord] = field(default_factory=list[PageRecord])
@@ -253,6 +254,11 @@ class Draft:
         await self.commit(always=True)
         self.meant = left  # With the next commit, which knows of the files.
 
+    async def ignore(self, kinds: Sequence[str]) -> None:
+        """Keep what a check is to say nothing of; raises as `commit` does."""
+        self.ignored = tuple(kinds)
+        await self.commit(always=True)
+
     @property
     def is_changed(self) -> bool:
         """Whether there is anything to commit."""
@@ -278,7 +284,10 @@ class Draft:
         """The changes, for a commit that has others too; call `applied` behind it."""
         vault = self.known.vault
         meant = vault.meant if self.meant is None else self.meant
-        vault = msgspec.structs.replace(vault, change=max(vault.change, self._change), meant=meant)
+        ignored = vault.ignored if self.ignored is None else self.ignored
+        vault = msgspec.structs.replace(
+            vault, change=max(vault.change, self._change), meant=meant, ignored=ignored
+        )
         self._version = self.known.version
         return [Put(VAULTS, vault, if_version=self._version), *self._changes], vault
 

@@ -211,7 +211,8 @@ class VaultRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One an owner. `change` is the last change's number; who knows pages of before `floor` reads all anew.
 
     `odd` are files and folders that cannot be pages, each with the reason; `looked_at` is when all
-    files were last compared, microseconds UTC. `meant` is what is being written just now.
+    files were last compared, microseconds UTC. `meant` is what is being written just now. `ignored` are
+    kinds of defects that a check is to say nothing of.
     """
 
     change: int = 0
@@ -219,6 +220,7 @@ class VaultRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     odd: tuple[tuple[str, str], ...] = ()
     looked_at: int = 0
     meant: tuple[Meant, ...] = ()
+    ignored: tuple[str, ...] = ()
 
 
 ONE: Final = "vault"

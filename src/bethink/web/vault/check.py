@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, NoSuchPage, NotAllowed, TooLarge
 from bethink.principal import OWN_EYES
-from bethink.vault.checks.check import Kind
+from bethink.vault.checks.check import KINDS, Kind
 from bethink.vault.checks.repair import RepairOption, Way
 from bethink.web.deps import Body, Caller, ResponseModel, Served
 from bethink.web.problems import documented
@@ -73,9 +73,16 @@ class VaultFinding(ResponseModel):
 
 
 class VaultReport(BaseModel):
-    """What was found, by path, and what would mend it."""
+    """What was found, by path, and what would mend it; nothing of what is `ignored`."""
 
     findings: list[VaultFinding]
+    ignored: list[Kind]
+
+
+class IgnoredBody(Body):
+    """What a check is to say nothing of."""
+
+    kinds: Annotated[list[Kind], Field(max_length=len(KINDS))]
 
 
 class VaultStep(ResponseModel):
@@ -108,6 +115,9 @@ async def check_vault(app: Served, caller: Caller) -> VaultReport:
     _must_be_owner(caller)
     report = await app.vault_tools.checking.check(caller.owner)
     findings = [VaultFinding.of(one) for one in report.findings]
+    ignored = list(report.ignored)
+    if "memory_line" in ignored:
+        return VaultReport(findings=findings, ignored=ignored)
     # Lines of memories wait for their owner, too; line 0 is one that the page does not have now.
     for problem in (await app.mirror.report(caller.owner)).problems:
         try:
@@ -121,7 +131,14 @@ async def check_vault(app: Served, caller: Caller) -> VaultReport:
                 kind="memory_line", path=problem.path, line=line, said=problem.why, near=[], choices=[]
             )
         )
-    return VaultReport(findings=findings)
+    return VaultReport(findings=findings, ignored=ignored)
+
+
+@router.put("/ignored", status_code=204, responses=documented(403))
+async def ignore_in_checks(body: IgnoredBody, app: Served, caller: Caller) -> None:
+    """Say nothing of these kinds of findings from now on; an empty list is all of them again."""
+    _must_be_owner(caller)
+    await app.vault_tools.checking.ignore(caller.owner, body.kinds)
 
 
 @router.post("/plan", responses=documented(400, 403, 404, 409))

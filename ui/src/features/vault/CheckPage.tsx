@@ -1,26 +1,31 @@
-// What is wrong in the vault, and what would mend it: each way out shown before it is taken.
+// What is wrong in the vault, and what would mend it: each way out shown before it is taken, one or all of a kind.
 import { CircleCheck } from "lucide-react";
 import { useState } from "react";
 import type { VaultChoice, VaultMended, VaultReport } from "../../api/types";
 import { vaultApi } from "../../api/vault";
+import { locale, t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
 import { useRead } from "../../services/useRead";
+import { Fixes } from "./Fixes";
 import { RepairDialog } from "./RepairDialog";
 
 const SHOWN = 200;
 
-const kinds: Record<VaultReport["findings"][number]["kind"], string> = {
-  broken_link: "Broken links",
-  same_content: "Duplicate pages",
-  same_name: "Duplicate names",
-  front_matter: "Unreadable front matter",
-  unread: "Skipped files",
-  name: "Names not in snake_case",
-  memory_line: "Memory lines to review",
-};
+export type Finding = VaultReport["findings"][number];
+type Kind = Finding["kind"];
+
+const names = (): Record<Kind, string> => ({
+  broken_link: t("Broken links"),
+  same_content: t("Duplicate pages"),
+  same_name: t("Duplicate names"),
+  front_matter: t("Properties that cannot be read"),
+  unread: t("Skipped files"),
+  name: t("Names that do not work everywhere"),
+  memory_line: t("Memory lines to review"),
+});
 
 type Props = { news: unknown; onChanged: () => Promise<void> };
 
@@ -28,8 +33,8 @@ type Props = { news: unknown; onChanged: () => Promise<void> };
 export function CheckPage({ news, onChanged }: Props) {
   const { toasts } = useApp();
   const { value: report, problem, read } = useRead(vaultApi.check, news);
-  const [choice, setChoice] = useState<VaultChoice | null>(null);
-  const mended = async ({ path }: VaultChoice, { undo }: VaultMended) => {
+  const [choices, setChoices] = useState<readonly VaultChoice[] | null>(null);
+  const mended = async (said: string, { undo }: Pick<VaultMended, "undo">) => {
     const again = () => Promise.all([read(), onChanged()]);
     const back = async () => {
       try {
@@ -39,57 +44,63 @@ export function CheckPage({ news, onChanged }: Props) {
       }
       await again();
     };
-    setChoice(null);
-    toasts.show(`${path} is fixed`, { label: "Undo", run: () => void back() });
+    setChoices(null);
+    toasts.show(said, { label: t("Undo"), run: () => void back() });
     await again();
   };
-  const groups = Object.entries(kinds).map(([kind, name]) => ({
-    kind,
-    name,
-    found: report?.findings.filter((finding) => finding.kind === kind) ?? [],
-  }));
+  const ignore = async (kinds: readonly Kind[]) => {
+    try {
+      await vaultApi.ignore(kinds);
+      await read();
+    } catch (error) {
+      toasts.fault(error);
+    }
+  };
+  const ignored = report?.ignored ?? [];
   return (
     <div className="vault-page scroll">
       <div className="page-inner vault-check">
         <header className="page-head">
-          <h1>Check</h1>
-          <Button onClick={() => void read()}>Check again</Button>
+          <h1>{t("Check")}</h1>
+          <Button onClick={() => void read()}>{t("Check again")}</Button>
         </header>
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!report && !problem && <Skeleton lines={6} label="Checking the vault" />}
+        {!report && !problem && <Skeleton lines={6} label={t("Checking the vault")} />}
         {report?.findings.length === 0 && (
-          <Empty icon={CircleCheck} title="No problems found">
-            <p>Every link leads to a page, and every file is readable.</p>
+          <Empty icon={CircleCheck} title={t("No problems found")}>
+            {ignored.length === 0 && (
+              <p>{t("Every link leads to a page, and every file is readable.")}</p>
+            )}
           </Empty>
         )}
-        {groups.map(
-          ({ kind, name, found }) =>
-            found.length > 0 && (
-              <section key={kind}>
-                <h2>
-                  {name} <small>{found.length.toLocaleString()}</small>
-                </h2>
-                <ul>
-                  {found.slice(0, SHOWN).map((finding) => (
-                    <Found
-                      key={`${finding.path} ${finding.line} ${finding.said}`}
-                      finding={finding}
-                      onChoose={setChoice}
-                    />
-                  ))}
-                </ul>
-                {found.length > SHOWN && (
-                  <p className="note">And {(found.length - SHOWN).toLocaleString()} more.</p>
-                )}
-              </section>
-            ),
+        {Object.entries(names()).map(([kind, name]) => (
+          <Group
+            key={kind}
+            name={name}
+            found={report?.findings.filter((finding) => finding.kind === kind) ?? []}
+            onChoose={setChoices}
+            onIgnore={() => void ignore([...ignored, kind as Kind])}
+          />
+        ))}
+        {ignored.length > 0 && (
+          <section aria-label={t("Ignored")}>
+            <h2>{t("Ignored")}</h2>
+            {ignored.map((kind) => (
+              <p key={kind} className="choices">
+                <span>{names()[kind]}</span>
+                <Button onClick={() => void ignore(ignored.filter((one) => one !== kind))}>
+                  {t("Check for this again")}
+                </Button>
+              </p>
+            ))}
+          </section>
         )}
-        {choice && (
+        {choices && (
           <RepairDialog
-            choice={choice}
-            onMended={(made) => void mended(choice, made)}
+            choices={choices}
+            onMended={(said, made) => void mended(said, made)}
             onClose={() => {
-              setChoice(null);
+              setChoices(null);
               void read();
             }}
           />
@@ -99,18 +110,51 @@ export function CheckPage({ news, onChanged }: Props) {
   );
 }
 
-type FoundProps = {
-  finding: VaultReport["findings"][number];
-  onChoose: (choice: VaultChoice) => void;
+type GroupProps = {
+  name: string;
+  found: readonly Finding[];
+  onChoose: (choices: readonly VaultChoice[]) => void;
+  onIgnore: () => void;
 };
+
+function Group({ name, found, onChoose, onIgnore }: GroupProps) {
+  if (!found.length) return null;
+  const left = found.length - SHOWN;
+  return (
+    <section aria-label={name}>
+      <header className="choices">
+        <h2>
+          {name} <small>{found.length.toLocaleString(locale())}</small>
+        </h2>
+        <Fixes found={found} onChoose={onChoose} />
+        <Button look="quiet" onClick={onIgnore} aria-label={t("Ignore: {name}", { name })}>
+          {t("Ignore")}
+        </Button>
+      </header>
+      <ul>
+        {found.slice(0, SHOWN).map((finding) => (
+          <Found
+            key={`${finding.path} ${finding.line} ${finding.said}`}
+            finding={finding}
+            onChoose={(choice) => onChoose([choice])}
+          />
+        ))}
+      </ul>
+      {left > 0 && (
+        <p className="note">{t("And {left} more.", { left: left.toLocaleString(locale()) })}</p>
+      )}
+    </section>
+  );
+}
+
+type FoundProps = { finding: Finding; onChoose: (choice: VaultChoice) => void };
 
 function Found({ finding: { path, line, said, choices }, onChoose }: FoundProps) {
   return (
     <li>
       <Link to={addressOfPage(path)}>{path}</Link>
       <span>
-        {line > 0 && `Line ${line}: `}
-        {said}
+        {line > 0 && t("Line {line}:", { line })} {said}
       </span>
       {choices.length > 0 && (
         <span className="choices">

@@ -14,11 +14,23 @@ test("a unified diff is read line by line", () => {
   expect(linesOf("")).toEqual([]);
 });
 
-test("two texts differ where they are not the same at both ends", () => {
-  expect(differing("a\nb\nc", "a\nx\nc")).toEqual([
-    { kind: "removed", text: "b" },
-    { kind: "added", text: "x" },
+test("two texts differ in each place where they do, with a little of what is the same around it", () => {
+  const said = (old: string, fresh: string) =>
+    differing(old, fresh).map(({ kind, text }) => `${kind} ${text}`.trim());
+  expect(said("a\nb\nc", "a\nx\nc")).toEqual(["same a", "removed b", "added x", "same c"]);
+  expect(said("a", "a")).toEqual([]);
+  expect(said("1\n2\n3\n4\n5\n6\n7", "x\n2\n3\n4\n5\n6\ny")).toEqual([
+    "removed 1",
+    "added x",
+    "same 2",
+    "same 3",
+    "place",
+    "same 5",
+    "same 6",
+    "removed 7",
+    "added y",
   ]);
-  expect(differing("a", "a")).toEqual([]);
-  expect(differing("a\na", "a\na\na")).toEqual([{ kind: "added", text: "a" }]);
+  // Texts that have nothing in common are one change.
+  const lines = (name: string) => Array.from({ length: 900 }, (_, i) => `${name} ${i}`).join("\n");
+  expect(said(lines("a"), lines("b"))).toHaveLength(1800);
 });

@@ -1,4 +1,5 @@
 // A unified diff as lines to show, and the difference of two texts. Pure.
+import { diffArrays } from "diff";
 
 export type DiffLine = { kind: "same" | "added" | "removed" | "place"; text: string };
 
@@ -45,13 +46,28 @@ export function merged(base: string, one: string, other: string): string | null 
   ].join("\n");
 }
 
-/** What differs between two texts: the lines between what is the same at both ends. */
+/** So many lines around what differs are shown. */
+const AROUND = 2;
+/** More edits than these are not looked for: all between what is the same at both ends is one. */
+const MOST_EDITS = 400;
+
+/** What differs between two texts, with a little of what is the same around it. */
 export function differing(old: string, fresh: string): DiffLine[] {
-  const a = old.split("\n");
-  const b = fresh.split("\n");
-  const { start, end, lines } = change(a, b);
-  return [
-    ...a.slice(start, end).map((text): DiffLine => ({ kind: "removed", text })),
-    ...lines.map((text): DiffLine => ({ kind: "added", text })),
-  ];
+  const [a, b] = [old.split("\n"), fresh.split("\n")];
+  const parts = diffArrays(a, b, { maxEditLength: MOST_EDITS });
+  if (!parts) {
+    const { start, end, lines } = change(a, b);
+    return [...said("removed", a.slice(start, end)), ...said("added", lines)];
+  }
+  return parts.flatMap(({ added, removed, value }, i): DiffLine[] => {
+    if (added || removed) return said(added ? "added" : "removed", value);
+    const head = i > 0 ? value.slice(0, AROUND) : [];
+    const tail =
+      i < parts.length - 1 ? value.slice(Math.max(head.length, value.length - AROUND)) : [];
+    const isCut = head.length + tail.length < value.length && i > 0 && i < parts.length - 1;
+    return [...said("same", head), ...(isCut ? said("place", [""]) : []), ...said("same", tail)];
+  });
 }
+
+const said = (kind: DiffLine["kind"], lines: readonly string[]): DiffLine[] =>
+  lines.map((text) => ({ kind, text }));
