@@ -1,3 +1,4 @@
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
 import { Diff } from "./Diff";
@@ -17,12 +18,12 @@ export function Conflict({ draft, onChoose, onLeave }: ConflictProps) {
   if (!theirs.page) {
     return (
       <Notice tone="ask">
-        <strong>This page was deleted or moved by another program</strong>
-        <span>Its text is now only in this editor.</span>
+        <strong>{t("This page was deleted or moved by another program")}</strong>
+        <span>{t("Its text is now only in this editor.")}</span>
         <span className="choices">
-          <Button onClick={() => onChoose("mine")}>Save it again</Button>
+          <Button onClick={() => onChoose("mine")}>{t("Save it again")}</Button>
           <Button look="quiet" onClick={onLeave}>
-            Discard it
+            {t("Discard it")}
           </Button>
         </span>
       </Notice>
@@ -31,23 +32,25 @@ export function Conflict({ draft, onChoose, onLeave }: ConflictProps) {
   const canMerge = both(draft) !== null;
   return (
     <Notice tone="ask">
-      <strong>This page was changed elsewhere while you edited it</strong>
+      <strong>{t("This page was changed elsewhere while you edited it")}</strong>
       <span>
-        Nothing is lost: your text is in the editor, the other text is in the file. Differences:
+        {t(
+          "Nothing is lost: your text is in the editor, the other text is in the file. Differences:",
+        )}
       </span>
       <Diff
         lines={differing(theirs.page.text, text)}
-        label="The other text, marked as removed, and yours, marked as added"
+        label={t("The other text, marked as removed, and yours, marked as added")}
       />
-      {canMerge && <span>The changes are in different places, so both can be kept.</span>}
+      {canMerge && <span>{t("The changes are in different places, so both can be kept.")}</span>}
       <span className="choices">
         {canMerge && (
           <Button look="primary" onClick={() => onChoose("both")}>
-            Keep both
+            {t("Keep both")}
           </Button>
         )}
-        <Button onClick={() => onChoose("mine")}>Keep mine</Button>
-        <Button onClick={() => onChoose("theirs")}>Use theirs</Button>
+        <Button onClick={() => onChoose("mine")}>{t("Keep mine")}</Button>
+        <Button onClick={() => onChoose("theirs")}>{t("Use theirs")}</Button>
       </span>
     </Notice>
   );

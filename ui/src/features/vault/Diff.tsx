@@ -1,23 +1,25 @@
+import { t } from "../../i18n";
 import type { DiffLine } from "./diffLines";
 
-const signs: Record<DiffLine["kind"], [sign: string, said: string]> = {
+const signs = (): Record<DiffLine["kind"], [sign: string, said: string]> => ({
   same: ["", ""],
-  added: ["+", "added: "],
-  removed: ["−", "removed: "],
+  added: ["+", t("added: ")],
+  removed: ["−", t("removed: ")],
   place: ["⋯", ""],
-};
+});
 
 /** Lines that came and went; told apart by their signs, not by colour alone. */
 export function Diff({ lines, label }: { lines: readonly DiffLine[]; label: string }) {
-  if (!lines.length) return <p className="note">The text is the same.</p>;
+  const known = signs();
+  if (!lines.length) return <p className="note">{t("The text is the same.")}</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a long diff is scrolled with the keyboard
     <section className="vault-diff scroll" aria-label={label} tabIndex={0}>
       {lines.map(({ kind, text }, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a diff never changes
         <div key={i} className={kind}>
-          <span aria-hidden>{signs[kind][0]}</span>
-          <span className="visually-hidden">{signs[kind][1]}</span>
+          <span aria-hidden>{known[kind][0]}</span>
+          <span className="visually-hidden">{known[kind][1]}</span>
           <code>{text || " "}</code>
         </div>
       ))}

@@ -4,9 +4,9 @@ import { type KeyboardEvent, useEffect, useId, useMemo, useState } from "react";
 import { asProblem } from "../../api/client";
 import type { VaultFound, VaultHit } from "../../api/types";
 import { vaultApi } from "../../api/vault";
+import { t } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { addressOfPage } from "../../services/router";
-import { count } from "../../services/words";
 import { folderOf, named, titleOf } from "./treeRows";
 import type { Pages } from "./wikilinks";
 
@@ -94,11 +94,11 @@ export function Finder({ pages, query, onQuery, onOpen }: FinderProps) {
           type="search"
           className="input"
           role="combobox"
-          aria-label="Search pages"
+          aria-label={t("Search pages")}
           aria-expanded={Boolean(wanted)}
           aria-controls={wanted ? id : undefined}
           aria-activedescendant={names.length ? `${id}-${chosen}` : undefined}
-          placeholder="Search pages"
+          placeholder={t("Search pages")}
           value={query}
           onChange={(event) => {
             onQuery(event.target.value);
@@ -109,8 +109,8 @@ export function Finder({ pages, query, onQuery, onOpen }: FinderProps) {
       </label>
       {wanted && (
         <div className="vault-found scroll">
-          {names.length > 0 && <h2>By name</h2>}
-          <div id={id} role="listbox" aria-label="Pages found">
+          {names.length > 0 && <h2>{t("By name")}</h2>}
+          <div id={id} role="listbox" aria-label={t("Pages found")}>
             {names.map((path, i) => (
               // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the focus and takes the keys
               <div
@@ -130,8 +130,12 @@ export function Finder({ pages, query, onQuery, onOpen }: FinderProps) {
             ))}
           </div>
           {found && found.items.length > 0 && (
-            <section aria-label="In the text">
-              <h2>In the text of {count(found.total, "page")}</h2>
+            <section aria-label={t("In the text")}>
+              <h2>
+                {t("In the text of {count, plural, one {# page} other {# pages}}", {
+                  count: found.total,
+                })}
+              </h2>
               {found.items.map((hit) => (
                 <Link key={hit.path} className="hit" to={addressOfPage(hit.path)}>
                   <strong className="clip">{titleOf(hit.path)}</strong>
@@ -142,7 +146,7 @@ export function Finder({ pages, query, onQuery, onOpen }: FinderProps) {
           )}
           {!names.length && !found?.items.length && (
             <p className="none" role="status">
-              {problem || (found ? "No page contains this." : "Searching…")}
+              {problem || (found ? t("No page contains this.") : t("Searching…"))}
             </p>
           )}
         </div>

@@ -2,6 +2,7 @@
 import { FileText } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 import { vaultApi } from "../../api/vault";
+import { locale, t } from "../../i18n";
 import { Graph } from "../../kit/graph/Graph";
 import { GraphList } from "../../kit/graph/GraphList";
 import { drawn } from "../../kit/graph/graphLayout";
@@ -11,7 +12,6 @@ import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
 import { remember, remembered } from "../../services/store";
 import { useRead } from "../../services/useRead";
-import { count } from "../../services/words";
 import { PageHead } from "./PageHead";
 import { netOf } from "./pageNet";
 
@@ -44,7 +44,7 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
       <PageHead path={path}>
         <div className="graph-tools">
           <Segmented
-            label="Links away"
+            label={t("Links away")}
             value={depth}
             options={depths.map((value) => ({ value, label: value }))}
             onChange={(next) => choose({ depth: next })}
@@ -52,8 +52,8 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
           <Link
             to={addressOfPage(path)}
             className="icon-button"
-            aria-label="Open the page"
-            title="Open the page"
+            aria-label={t("Open the page")}
+            title={t("Open the page")}
           >
             <FileText size={18} aria-hidden />
           </Link>
@@ -64,25 +64,29 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
           <ProblemNotice problem={problem} />
         </div>
       )}
-      {!near && !problem && <Skeleton lines={6} label="Loading the links" />}
+      {!near && !problem && <Skeleton lines={6} label={t("Loading the links")} />}
       {drawing && drawing.spots.length > 0 && (
         <>
           {drawing.total > drawing.spots.length && (
             <div className="vault-notices">
               <Notice>
-                {drawing.spots.length.toLocaleString()} of {count(drawing.total, "page")} are shown:
-                the nearest ones.{" "}
+                {t("{shown} of {total} pages are shown: the nearest ones.", {
+                  shown: drawing.spots.length.toLocaleString(locale()),
+                  total: drawing.total.toLocaleString(locale()),
+                })}{" "}
                 {depth === "1"
-                  ? "The others are in the page’s links."
-                  : "Choose a smaller distance to see fewer pages."}
+                  ? t("The others are in the page’s links.")
+                  : t("Choose a smaller distance to see fewer pages.")}
               </Notice>
             </div>
           )}
-          {drawing.spots.length === 1 && <p className="graph-note">This page has no links.</p>}
+          {drawing.spots.length === 1 && (
+            <p className="graph-note">{t("This page has no links.")}</p>
+          )}
           <Graph
             drawing={drawing}
-            label={`Pages near ${drawing.spots[0]?.name}`}
-            noun="pages"
+            label={t("Pages near {page}", { page: drawing.spots[0]?.name })}
+            noun={t("pages")}
             onOpen={(spot) => router.go(spot.address)}
           />
           <GraphList drawing={drawing} />

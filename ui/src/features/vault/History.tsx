@@ -3,6 +3,7 @@ import { RotateCcw } from "lucide-react";
 import { useCallback, useState } from "react";
 import type { VaultVersion } from "../../api/types";
 import { vaultApi } from "../../api/vault";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useRead } from "../../services/useRead";
@@ -10,20 +11,20 @@ import { bytes, fullDate, shortDate } from "../../services/words";
 import { Diff } from "./Diff";
 import { linesOf } from "./diffLines";
 
-const who: Record<VaultVersion["by"], string> = {
-  person: "by you",
-  agent: "by the agent",
-  outside: "in another program",
-  import: "imported",
-  mirror: "from memory",
-};
-const did: Record<VaultVersion["what"], string> = {
-  created: "Created",
-  written: "Changed",
-  moved: "Moved",
-  deleted: "Deleted",
-  vouched: "Confirmed",
-};
+const who = (): Record<VaultVersion["by"], string> => ({
+  person: t("by you"),
+  agent: t("by the agent"),
+  outside: t("in another program"),
+  import: t("imported"),
+  mirror: t("from memory"),
+});
+const did = (): Record<VaultVersion["what"], string> => ({
+  created: t("Created"),
+  written: t("Changed"),
+  moved: t("Moved"),
+  deleted: t("Deleted"),
+  vouched: t("Confirmed"),
+});
 
 type HistoryProps = {
   path: string;
@@ -38,7 +39,7 @@ export function History({ path, news, onRestore }: HistoryProps) {
   const items = value?.items;
   const [shown, setShown] = useState<string | null>(null);
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
-  if (!items) return <Skeleton lines={4} label="Loading the history" />;
+  if (!items) return <Skeleton lines={4} label={t("Loading the history")} />;
   return (
     <ol className="vault-history">
       {items.map((item, i) => (
@@ -50,15 +51,15 @@ export function History({ path, news, onRestore }: HistoryProps) {
             onClick={() => setShown(shown === item.id ? null : item.id)}
           >
             <strong>
-              {did[item.what]} {who[item.by]}
+              {did()[item.what]} {who()[item.by]}
             </strong>
             <span>
               <time dateTime={item.at} title={fullDate(Date.parse(item.at))}>
                 {shortDate(Date.parse(item.at))}
               </time>
               {item.what !== "deleted" && ` · ${bytes(item.size)}`}
-              {item.moved_from && ` · from ${item.moved_from}`}
-              {i === 0 && " · now"}
+              {item.moved_from && ` · ${t("from {path}", { path: item.moved_from })}`}
+              {i === 0 && ` · ${t("now")}`}
             </span>
             {item.note && <span>{item.note}</span>}
           </button>
@@ -86,10 +87,15 @@ function Version({ path, item, onRestore }: VersionProps) {
   return (
     <div className="version-inside">
       {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-      {lines && <Diff lines={lines} label={`What changed ${shortDate(Date.parse(item.at))}`} />}
+      {lines && (
+        <Diff
+          lines={lines}
+          label={t("What changed {date}", { date: shortDate(Date.parse(item.at)) })}
+        />
+      )}
       {onRestore && (
         <Button icon={RotateCcw} onClick={onRestore}>
-          Restore this version
+          {t("Restore this version")}
         </Button>
       )}
     </div>

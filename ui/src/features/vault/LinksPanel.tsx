@@ -2,6 +2,7 @@
 import { useCallback } from "react";
 import type { VaultPointer } from "../../api/types";
 import { vaultApi } from "../../api/vault";
+import { t } from "../../i18n";
 import { Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { addressOfPage } from "../../services/router";
 import { useRead } from "../../services/useRead";
@@ -25,21 +26,21 @@ export function LinksPanel({ path, news }: PanelProps) {
   );
   const { value: known, problem, read } = useRead(ask, news);
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
-  if (!known) return <Skeleton lines={4} label="Loading the links" />;
+  if (!known) return <Skeleton lines={4} label={t("Loading the links")} />;
   const missing = [...new Set(known.unresolved.map(({ target }) => target))];
   return (
     <>
       <section>
-        <h2>Linked from</h2>
-        <Pointers items={known.back} none="No page links here." />
+        <h2>{t("Linked from")}</h2>
+        <Pointers items={known.back} none={t("No page links here.")} />
       </section>
       <section>
-        <h2>Links to</h2>
-        <Pointers items={known.items} none="This page links to no other." />
+        <h2>{t("Links to")}</h2>
+        <Pointers items={known.items} none={t("This page links to no other.")} />
       </section>
       {missing.length > 0 && (
         <section>
-          <h2>Does not exist yet</h2>
+          <h2>{t("Does not exist yet")}</h2>
           <ul className="vault-links">
             {missing.map((target) => (
               <li key={target}>
