@@ -15,7 +15,6 @@ import { fullDate, shortDate } from "../../services/words";
 import { Doubts } from "./Doubts";
 import { ForgetDialog } from "./ForgetDialog";
 import { MemoryForm } from "./MemoryForm";
-import { focusRow } from "./MemoryRoom";
 import styles from "./memory.module.css";
 import { Story } from "./Story";
 import { Part, Title } from "./Title";
@@ -48,7 +47,6 @@ export function MemoryDetail({ id, editing, onEdit }: DetailProps) {
     const done = await actions.edit(id, draft);
     if (!done) return false;
     router.go(`/memory/${encodeURIComponent(done.memory.id)}`, true);
-    focusRow(done.memory.id);
     return true;
   };
   return (

@@ -74,7 +74,9 @@ export default function MemoryRoom({ memory }: { memory: string | null }) {
           editing={editing !== null && editing === memory}
           onEdit={(id) => {
             setEditing(id);
-            if (id === null && memory) focusRow(memory);
+            // A correction has another address than what it corrects.
+            const [, , open] = router.path.get().split("/");
+            if (id === null && open) focusRow(decodeURIComponent(open));
           }}
           onSearch={(query) => {
             change({ ...everything, query });
