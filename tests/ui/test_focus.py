@@ -92,7 +92,7 @@ def test_what_is_forgotten_for_good_leaves_the_keyboard_at_the_others(served: Se
     page.goto(f"{served.url}/memory")
     for content, place in (
         ("Rows on Sundays", page.get_by_role("list", name="Memories")),
-        ("Has a red bicycle", page.get_by_role("complementary", name="Memories")),
+        ("Has a red bicycle", page.get_by_role("heading", name="Memory", exact=True)),
     ):
         page.get_by_role("button", name=f"More for “{content}”").focus()
         page.keyboard.press("Enter")
