@@ -26,7 +26,7 @@ from bethink.internet.connect import connect_internet
 from bethink.messages import Attachment
 from bethink.recall.passages import Passages
 from bethink.settings import ALIASES, ENV_PREFIX, Settings
-from bethink.tools import calendar, schedules, tasks
+from bethink.tools import artifacts, calendar, schedules, tasks
 from bethink.tools.code import code_tools
 from bethink.tools.documents import document_tools
 from bethink.tools.forgetting import forgetting_tools
@@ -196,7 +196,7 @@ def tools() -> Sequence[Tool]:
     asking = agent_tool(unused, 0)
     nothing: Mapping[object, None] = {}
     unopened: Any = types.SimpleNamespace(features=types.SimpleNamespace(of=nothing.get))
-    planner = [tool for room in (tasks, calendar, schedules) for tool in room.tools_of(unopened)]
+    planner = [tool for room in (tasks, calendar, schedules, artifacts) for tool in room.tools_of(unopened)]
     return [
         *own,
         *planner,

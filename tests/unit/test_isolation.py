@@ -123,6 +123,7 @@ class Walk:
                 f"/documents/uploads/{self.ids['upload']}",
                 f"/calendar/events/{self.ids['event']}",
                 f"/schedules/{self.ids['schedule']}",
+                f"/artifacts/{self.ids['artifact']}",
                 "/schedules/notices",
                 "/schedules/delivery",
                 "/today",
@@ -180,8 +181,13 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     part = await made("/documents/uploads", json={"name": f"{SECRET}.md", "size": 9})
     prompt = await made("/prompts", json={"name": SECRET, "text": HERS})
     share = await made(f"/conversations/{conversation}/shares", json={})
+    artifact = await made(
+        "/artifacts",
+        json={"title": SECRET, "format": "markdown", "content": HERS, "conversation": conversation},
+    )
     ids = {
         "path": path,
+        "artifact": artifact["id"],
         "project": project["id"],
         "share": share["id"],
         "prompt": prompt["id"],
@@ -261,6 +267,15 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "PUT /tools/{tool}/rule": {"json": {"rule": None}},
         "POST /conversations/{conversation}/files": {"files": {"file": ("a.txt", b"a", "text/plain")}},
         "POST /conversations": {"json": {}},
+        "POST /artifacts": {
+            "json": {
+                "title": "Bob's",
+                "format": "html",
+                "content": "newt",
+                "conversation": ids["conversation"],
+            }
+        },
+        "PATCH /artifacts/{artifact}": {"json": {"title": "Bob was here"}},
         "POST /projects": {"json": {"name": "Bob's"}},
         "POST /prompts": {"json": {"name": "Bob's", "text": "Bob was here"}},
         "PATCH /prompts/{prompt}": {"json": {"name": "Bob was here"}},
@@ -480,6 +495,8 @@ def arguments(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "search_users": {"name": SECRET},
         "update_user": {"id": ids["person"], "name": "Bob was here"},
         "delete_user": {"id": ids["person"]},
+        "create_artifact": {"title": "Bob was here", "kind": "html", "content": "<p>newt</p>"},
+        "update_artifact": {"id": ids["artifact"], "content": "Bob was here"},
         "create_task": {"title": "Feed the newt", "parent": ids["task"]},
         "list_tasks": {"tag": "quetzal"},
         "update_task": {"task_id": ids["task"], "title": "Bob was here"},

@@ -89,11 +89,9 @@ class Mail:
         """The server that settings name.
 
         Raises:
-            BadInput: they name none.
+            BadInput: nobody is named to send them.
         """
         parts = urlsplit(url)
-        if parts.scheme not in _SMTP_PORTS or not parts.hostname:
-            raise BadInput("smtp_url is written like smtps://user:password@host, or smtp:// for STARTTLS.")
         sender = sender or unquote(parts.username or "")
         return cls(parts, checked_email(sender, "smtp_from"))
 

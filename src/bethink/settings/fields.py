@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Pri
 
 from bethink.settings.groups import place
 from bethink.settings.shapes import Assistant, DialDoor, McpServer, Price, Redaction, VaultSettings
-from bethink.settings.values import SEEING, Given, Origin, Origins, TimeZone, as_list, as_object
+from bethink.settings.values import SEEING, Given, MailServer, Origin, Origins, TimeZone, as_list, as_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -519,7 +519,7 @@ class Settings(BaseModel):
     quiet_hours: str = _planner(
         "", "Quiet hours", "Hours without notices, such as `22:00-07:00`, in the owner's time zone."
     )
-    smtp_url: SecretStr | None = _planner(
+    smtp_url: MailServer | None = _planner(
         None, "Mail server", "Server of e-mail: `smtps://user:password@host` or `smtp://…`."
     )
     smtp_from: str = _planner("", "Sender of mails", "Sender of e-mails; by default the user of `smtp_url`.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,6 +64,17 @@ def _time_zone(name: str) -> str:
 _UTC = {None, "", "Etc/UTC", "Etc/UCT", "UCT", "Zulu", "local"}
 """What machines call UTC, or say if they have no name for their zone."""
 TimeZone = Annotated[str, AfterValidator(_time_zone)]
+
+
+def _mail_server(url: SecretStr) -> SecretStr:
+    """The address as it is, if it is one of a mail server."""
+    parts = urlsplit(url.get_secret_value())
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
+        raise ValueError("write it like smtps://user:password@host, or smtp:// for STARTTLS")
+    return url
+
+
+MailServer = Annotated[SecretStr, AfterValidator(_mail_server)]
 
 
 SEEING = [
