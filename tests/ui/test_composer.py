@@ -189,7 +189,7 @@ def test_documents_and_pages_are_named_by_their_signs(desk: Served, page: Page) 
     (conversation,) = desk.get("/conversations")["items"]
     assert conversation["title"] == "Compare them"
     said = desk.get(f"/conversations/{conversation['id']}")["messages"][0]["content"]
-    assert re.search(r"“Acme contract” \(document:[\w-]+\), .*\(vault:trips/lisbon\.md\)$", said)
+    assert re.search(r"“Acme contract” \(document:[\w-]+\), .*\(file_path: trips/lisbon\.md\)$", said)
     asked.get_by_role("link", name="lisbon").click()
     expect(page).to_have_url(re.compile("/vault/pages/trips/lisbon.md"))
 

@@ -10,7 +10,7 @@ const sources: readonly NamedSource[] = [
 test("what a message is about is named in its last line, and found in it again", () => {
   const said = withNamed("When does it end?", sources);
   expect(said).toBe(
-    "When does it end?\n\nAbout: “Acme, final (2)” (document:d1), the collection “Contracts” (collection:c1), the page “lisbon” of the vault (vault:trips/lisbon.md)",
+    "When does it end?\n\nAbout: “Acme, final (2)” (document:d1), the collection “Contracts” (collection:c1), the page “lisbon” of the vault (file_path: trips/lisbon.md)",
   );
   expect(namedIn(said)).toEqual({ text: "When does it end?", sources });
 });

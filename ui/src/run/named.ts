@@ -1,12 +1,12 @@
 // Documents, collections and pages of the vault that a message is about. It names them in a line of its own, by which
-// the model's tools find them: what may be read of them, and how far it is trusted, is theirs to say.
+// the model's tools find them, in their own words: what may be read of them, and how far it is trusted, is theirs to say.
 
 export type NamedSource = { kind: "document" | "collection" | "page"; id: string; name: string };
 
 const written = ({ kind, id, name }: NamedSource): string => {
   if (kind === "document") return `“${name}” (document:${id})`;
   if (kind === "collection") return `the collection “${name}” (collection:${id})`;
-  return `the page “${name}” of the vault (vault:${id})`;
+  return `the page “${name}” of the vault (file_path: ${id})`;
 };
 
 /** A message with the line that names them. */
@@ -16,7 +16,7 @@ export function withNamed(text: string, sources: readonly NamedSource[]): string
 
 const LINE = /\n\nAbout: (.+)$/u;
 const ONE =
-  /(?:the collection |the page )?“([^”]*)”(?: of the vault)? \((document|collection|vault):([^)\s][^)]*)\)(?:, |$)/gu;
+  /(?:the collection |the page )?“([^”]*)”(?: of the vault)? \((document|collection|file_path): ?([^)\s][^)]*)\)(?:, |$)/gu;
 
 /** A message without the line that names what it is about, and what that names. */
 export function namedIn(said: string): { text: string; sources: readonly NamedSource[] } {
