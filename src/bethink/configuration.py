@@ -8,6 +8,7 @@ that a change with which it cannot be made is refused.
 
 from __future__ import annotations
 
+import re
 import shlex
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 TOPIC: Final = "settings"
 _ADMIN: Final = "admin"
+_VARIABLE: Final = re.compile(r"\bBETHINK_[A-Z_]+ is\b")
 _log = log("settings")
 
 
@@ -285,7 +287,7 @@ class Configuration:
                 raise
             except BadInput as error:
                 concerned = sorted(live) or sorted(differing)
-                raise InvalidSettings(dict.fromkeys(concerned, error.message)) from error
+                raise InvalidSettings(dict.fromkeys(concerned, _in_page(error.message))) from error
             if switch is not None:
                 found.append(switch)
         return found
@@ -347,8 +349,13 @@ def _wanted(settings: Settings, kept: Mapping[str, Any], values: Mapping[str, ob
             try:
                 settings_of(settings.given, {} if value is None else {name: value})
             except BadInput as fault:
-                faults[name] = fault.message.partition(": ")[2] or fault.message
+                faults[name] = _in_page(fault.message.partition(": ")[2] or fault.message)
         raise InvalidSettings(faults or dict.fromkeys(values, error.message)) from error
+
+
+def _in_page(sentence: str) -> str:
+    """What is wrong, for who sees the setting and no variable."""
+    return _VARIABLE.sub("It is", sentence.removeprefix("Value error, "))
 
 
 def _live(settings: Settings, wanted: Settings, differing: AbstractSet[str]) -> dict[str, object]:
