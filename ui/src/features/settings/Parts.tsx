@@ -7,6 +7,8 @@ import {
 } from "lucide-react";
 import type { PartHealth } from "../../api/types";
 import { t } from "../../i18n";
+import { Link } from "../../kit/pieces";
+import { addressOfSettings, type SettingsPage } from "../../services/router";
 import styles from "./Room.module.css";
 import { Told } from "./words";
 
@@ -44,6 +46,20 @@ const partNames = (): Record<string, string> => ({
   background: t("Background work"),
 });
 
+/** Where a part is set. */
+const places: Readonly<Record<string, SettingsPage>> = {
+  memory: "memory",
+  model: "model",
+  extraction: "memory",
+  web: "web",
+  sandbox: "code",
+  mcp: "servers",
+  redis: "redis",
+  vault: "vault",
+  memory_agent: "vault",
+  documents: "documents",
+};
+
 /** Each part of the server, and how it is. */
 export function Parts({ parts }: { parts: Readonly<Record<string, PartHealth>> }) {
   const names = partNames();
@@ -55,7 +71,13 @@ export function Parts({ parts }: { parts: Readonly<Record<string, PartHealth>> }
         return (
           <div key={name}>
             <Icon size={16} aria-hidden className={styles[tone]} />
-            <dt>{names[name] ?? name}</dt>
+            <dt>
+              {places[name] ? (
+                <Link to={addressOfSettings(places[name])}>{names[name] ?? name}</Link>
+              ) : (
+                (names[name] ?? name)
+              )}
+            </dt>
             <dd>
               {words()[tone]}
               {message && (

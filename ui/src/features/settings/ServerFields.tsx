@@ -35,7 +35,6 @@ export function ServerFields({ form, name, isNew, onName, onChange }: FieldsProp
           className="input"
           data-first
           required
-          maxLength={64}
           autoComplete="off"
           spellCheck={false}
           disabled={!isNew}

@@ -81,7 +81,10 @@ export function valueWords(value: unknown, name = ""): string {
   if (value === null || value === undefined || value === "") return t("not set");
   if (typeof value === "boolean") return value ? t("on") : t("off");
   if (typeof value === "number") return `${value.toLocaleString(locale())} ${unitOf(name)}`.trim();
-  if (Array.isArray(value)) return value.length ? value.map(String).join(", ") : t("none");
+  if (Array.isArray(value)) {
+    const known = choices();
+    return value.map((each) => known[String(each)] ?? String(each)).join(", ") || t("none");
+  }
   if (typeof value === "object") {
     const keys = Object.keys(value);
     return keys.length ? keys.join(", ") : t("none");
