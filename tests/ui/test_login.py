@@ -107,3 +107,22 @@ def test_the_first_user_of_this_machine_is_made_in_settings(page: Page, tmp_path
         expect(page.get_by_role("list", name="Users")).to_contain_text("ann")
         page.goto(f"{served.url}/memory")
         expect(page.get_by_text("Plays the viola").first).to_be_visible()
+
+
+def test_who_is_no_administrator_sees_their_own_settings_and_no_others(page: Page, tmp_path: Path) -> None:
+    with bethink(tmp_path, None) as served:
+        command(tmp_path, "users", "add", "ann")
+        command(tmp_path, "users", "add", "bob")
+        key = command(tmp_path, "users", "key", "add", "bob").strip()
+        page.goto(f"{served.url}/settings/you")
+        page.get_by_label("Key", exact=True).fill(key)
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Your instructions")).to_be_visible()
+        for place in ("model", "assistants", "web", "advanced"):
+            page.goto(f"{served.url}/settings/{place}")
+            expect(page.get_by_text("Only administrators see and change these settings.")).to_be_visible()
+            assert faults(page) == []
+        page.goto(f"{served.url}/settings/about")
+        expect(page.get_by_text("Only administrators see what was changed.")).to_be_visible()
+        page.goto(f"{served.url}/setup/model")
+        expect(page.get_by_text("Ask an administrator to choose a model.")).to_be_visible()

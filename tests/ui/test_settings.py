@@ -206,6 +206,7 @@ def test_a_tool_server_runs_only_the_command_that_was_confirmed(served: Served, 
     form.get_by_label(re.compile("^Command")).fill(line)
     form.get_by_role("button", name="Test").click()
     asked = form.get_by_role("region", name="Run this program?")
+    expect(asked).to_be_focused()
     expect(asked).to_contain_text(line)
     assert faults(page) == []
     page.screenshot(path=PICTURES / "settings-server.png")

@@ -7,7 +7,7 @@ import { Confirm } from "../../kit/Dialog";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { AssistantDialog } from "./AssistantDialog";
-import { GroupSettings } from "./GroupSettings";
+import { AdminsOnly, GroupSettings } from "./GroupSettings";
 import styles from "./Setting.module.css";
 import { useSettings } from "./useSettings";
 import { setBy } from "./words";
@@ -38,6 +38,7 @@ export function Assistants({ found }: { found: string | null }) {
   const [leaving, setLeaving] = useState<string | null>(null);
   if (problem && !all) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
   const setting = find("assistants");
+  if (all && !setting) return <AdminsOnly />;
   if (!setting) return <Skeleton lines={4} label={t("Loading the assistants")} />;
   const kept = (setting.value ?? {}) as Record<string, Assistant>;
   const names = Object.keys(kept);

@@ -43,7 +43,7 @@ export function GroupSettings({ groups, found, without = [], children }: GroupPr
     return (
       <>
         {children}
-        <Notice>{t("Only administrators see and change these settings.")}</Notice>
+        <AdminsOnly />
       </>
     );
   }
@@ -68,6 +68,11 @@ export function GroupSettings({ groups, found, without = [], children }: GroupPr
       ))}
     </>
   );
+}
+
+/** Stands where somebody may not see what is set. */
+export function AdminsOnly() {
+  return <Notice>{t("Only administrators see and change these settings.")}</Notice>;
 }
 
 type RowsProps = { group: string; found: string | null; without: readonly string[] };

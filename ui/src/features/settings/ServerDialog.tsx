@@ -1,5 +1,5 @@
 // Adding or changing a server of tools: a program, whose command is shown before it runs, or an address.
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { asProblem, type Problem } from "../../api/client";
 import {
   type ConfiguredServer,
@@ -129,8 +129,10 @@ type AskProps = {
 
 /** Before a program runs: the exact command, and what that means. */
 function Ask({ command, about, busy, onBack, onRun }: AskProps) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => place.current?.focus(), []);
   return (
-    <section className="notice ask" aria-label={t("Run this program?")}>
+    <section ref={place} tabIndex={-1} className="notice ask" aria-label={t("Run this program?")}>
       <div>
         <strong>{t("Run this program?")}</strong>
         <span>

@@ -14,6 +14,9 @@ export function ModelStep({ onNext }: { onNext: () => void }) {
   const [another, setAnother] = useState(false);
   if (problem && !all) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
   const setting = find("model");
+  if (all && !setting) {
+    return <p className={styles.note}>{t("Ask an administrator to choose a model.")}</p>;
+  }
   if (!setting) return <Skeleton lines={5} label={t("Loading the settings")} />;
   const locked = setBy(setting);
   if (setting.value && !another) {
