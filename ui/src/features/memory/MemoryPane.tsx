@@ -12,7 +12,7 @@ import {
 
 import { api } from "../../api/client";
 import { t } from "../../i18n";
-import { Button } from "../../kit/Button";
+import { Button, IconButton } from "../../kit/Button";
 import { usePanes } from "../../kit/Panes";
 import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useFocusAfter } from "../../kit/useFocusAfter";
@@ -53,9 +53,7 @@ export function MemoryPane({ here, filter, onFilter, adding, onAdd, onOpen, onEd
     <div className={styles.pane}>
       <header className={styles.head}>
         <h1>{t("Memory")}</h1>
-        <Button ref={opener} icon={Plus} onClick={onAdd}>
-          {t("Add")}
-        </Button>
+        <IconButton ref={opener} icon={Plus} label={t("Add")} onClick={onAdd} />
         <DataMenu />
       </header>
       <Views here={here} waiting={numbers.value?.states.suggested ?? 0} />
