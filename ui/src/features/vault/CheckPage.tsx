@@ -86,7 +86,7 @@ export function CheckPage({ news, onChanged }: Props) {
           <section aria-label={t("Ignored")}>
             <h2>{t("Ignored")}</h2>
             {ignored.map((kind) => (
-              <p key={kind} className="choices">
+              <p key={kind} className="vault-group">
                 <span>{names()[kind]}</span>
                 <Button onClick={() => void ignore(ignored.filter((one) => one !== kind))}>
                   {t("Check for this again")}
@@ -122,7 +122,7 @@ function Group({ name, found, onChoose, onIgnore }: GroupProps) {
   const left = found.length - SHOWN;
   return (
     <section aria-label={name}>
-      <header className="choices">
+      <header className="vault-group">
         <h2>
           {name} <small>{found.length.toLocaleString(locale())}</small>
         </h2>
