@@ -36,15 +36,51 @@ addEventListener("message", ({ data, source }) => {
 parent.postMessage({ ready: true }, "*");
 `;
 
-// Written into this very document, so that its policy stays. Of connections between browsers no policy says anything.
+// Written into this very document, so that its policy stays. No policy covers connections between browsers (WebRTC), and a document
+// inside of this one would have them again: so neither is there. What is used for that is taken before the first foreign script runs.
 const running = `
-addEventListener("message", ({ data, source }) => {
-  if (parent === self || source !== parent) return;
-  document.open();
-  document.write(data);
-  document.close();
-});
-parent.postMessage({ ready: true }, "*");
+{
+  const { apply, defineProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
+  const none = { value: undefined, writable: false, configurable: false };
+  for (const name of ownKeys(globalThis)) {
+    if (/RTC/.test(String(name))) defineProperty(globalThis, name, none);
+  }
+  for (const owner of [Document, Document.prototype, Element.prototype, ShadowRoot.prototype]) {
+    for (const name of ownKeys(owner)) {
+      if (/HTMLUnsafe$/.test(String(name))) defineProperty(owner, name, none);
+    }
+  }
+  const { remove, attachShadow } = Element.prototype;
+  const { item } = NodeList.prototype;
+  const length = getOwnPropertyDescriptor(NodeList.prototype, "length").get;
+  const { open, write, close } = document;
+  const watch = (root, find) => {
+    const clear = () => {
+      const found = apply(find, root, ["iframe, frame, object, embed, fencedframe, portal"]);
+      for (let i = 0; i < apply(length, found, []); i += 1) apply(remove, apply(item, found, [i]), []);
+    };
+    new MutationObserver(clear).observe(root, { childList: true, subtree: true });
+    clear();
+  };
+  const find = DocumentFragment.prototype.querySelectorAll;
+  Element.prototype.attachShadow = function (init) {
+    const { mode, delegatesFocus, slotAssignment, serializable } = init;
+    const root = apply(attachShadow, this, [{ mode, delegatesFocus, slotAssignment, serializable }]);
+    watch(root, find);
+    return root;
+  };
+  for (const name of ["open", "write", "writeln"]) {
+    defineProperty(Document.prototype, name, { value: () => {}, writable: false, configurable: false });
+  }
+  addEventListener("message", ({ data, source }) => {
+    if (parent === self || source !== parent) return;
+    apply(open, document, []);
+    watch(document, Document.prototype.querySelectorAll);
+    apply(write, document, [data.replace(/shadowrootmode/gi, "data-mode")]);
+    apply(close, document, []);
+  });
+  parent.postMessage({ ready: true }, "*");
+}
 `;
 
 const inside = (script) =>
