@@ -5,7 +5,7 @@ import { IconButton } from "../kit/Button";
 import { useApp } from "../services/context";
 import { formatOf } from "../services/pane";
 import css from "./CodeBlock.module.css";
-import type { Coloured } from "./colours";
+import { CHUNK_LINES, type Coloured } from "./colours";
 import { download, fileNameOf } from "./download";
 import { chunksOf, useColours } from "./useColours";
 import { useCopied } from "./useCopy";
@@ -13,7 +13,7 @@ import { useCopied } from "./useCopy";
 /** Longer code is folded to about this many lines. */
 const FOLDED_LINES = 40;
 /** Longer code is laid out where it is seen alone. */
-const LONG_LINES = 400;
+const LONG_LINES = 120;
 
 const linesIn = (text: string) => text.split("\n").length;
 
@@ -87,8 +87,9 @@ export const CodeBlock = memo(function CodeBlock({ language, text, isOpen = fals
   const [isUnfolded, setUnfolded] = useState(false);
   const box = useRef<HTMLPreElement>(null);
   const chunks = chunksOf(text);
-  const coloured = useColours(language, text, isOpen);
-  const lines = linesIn(text);
+  const last = chunks.at(-1) ?? "";
+  const coloured = useColours(language, text, isOpen ? last : null);
+  const lines = (chunks.length - 1) * CHUNK_LINES + linesIn(last);
   const isFolded = lines > FOLDED_LINES && !isUnfolded;
   useLayoutEffect(() => {
     // What is being written is what is read.

@@ -11,7 +11,8 @@ export type Colour =
   | "removed";
 /** Pieces of a text and their colours. */
 export type Coloured = [text: string, colour: Colour][];
-export type ToColour = { id: number; language: string; text: string; lines: number };
+/** Only the chunks `from` this one are wanted: the others are known. */
+export type ToColour = { id: number; language: string; text: string; lines: number; from: number };
 
 /** Lines that are coloured, drawn and kept together. */
 export const CHUNK_LINES = 40;
@@ -28,8 +29,8 @@ class Colours {
   #waiting = new Map<number, Waiting>();
   #id = 0;
 
-  /** The colours of each chunk of lines; null where the language has none. */
-  async of(language: string, text: string): Promise<Coloured[] | null> {
+  /** The colours of each chunk of lines `from` one on; null where the language has none. */
+  async of(language: string, text: string, from: number): Promise<Coloured[] | null> {
     if (PLAIN.has(language.toLowerCase()) || text.length > MOST_CHARS) return null;
     const worker = this.#started();
     if (!worker) return null;
@@ -37,7 +38,7 @@ class Colours {
     const id = this.#id;
     return await new Promise((resolve) => {
       this.#waiting.set(id, resolve);
-      worker.postMessage({ id, language, text, lines: CHUNK_LINES } satisfies ToColour);
+      worker.postMessage({ id, language, text, lines: CHUNK_LINES, from } satisfies ToColour);
     });
   }
 

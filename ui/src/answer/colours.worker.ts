@@ -100,7 +100,7 @@ function chunks(runs: Coloured, lines: number): Coloured[] {
 }
 
 addEventListener("message", ({ data }: MessageEvent<ToColour>) => {
-  const { id, language, text, lines } = data;
+  const { id, language, text, lines, from } = data;
   const name = language.toLowerCase();
   if (!lowlight.registered(name)) {
     postMessage({ id, chunks: null });
@@ -108,5 +108,5 @@ addEventListener("message", ({ data }: MessageEvent<ToColour>) => {
   }
   const tree: Root = lowlight.highlight(name, text);
   const runs = flat(tree.children as RootContent[], "", []);
-  postMessage({ id, chunks: chunks(runs, lines) });
+  postMessage({ id, chunks: chunks(runs, lines).slice(from) });
 });

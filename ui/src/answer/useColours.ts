@@ -19,34 +19,35 @@ export function chunksOf(text: string): string[] {
 type Known = { language: string; text: string; chunks: readonly Coloured[] };
 
 const NONE: Known = { language: "", text: "", chunks: [] };
-const textOf = (chunk: Coloured | undefined) => chunk?.map(([text]) => text).join("");
 
-/** What is new; chunks that say the same as before stay the same objects, so that they are not drawn anew. */
-function merged(old: Known, language: string, text: string, fresh: readonly Coloured[]): Known {
-  const known = old.language === language ? old.chunks : [];
-  const chunks = fresh.map((chunk, i) => {
-    const before = known[i];
-    return before && textOf(before) === textOf(chunk) ? before : chunk;
-  });
-  return { language, text, chunks };
-}
+/** How many chunks are known that a longer text has, too. */
+const countKept = (known: Known, language: string, text: string) =>
+  known.language === language && text.startsWith(known.text)
+    ? Math.floor((known.text.match(/\n/g)?.length ?? 0) / CHUNK_LINES)
+    : 0;
 
 /**
- * The colours of code by chunks, as far as they are known. What is still being written is coloured
- * when a chunk of it is complete, and never twice at a time.
+ * The colours of code by chunks, as far as they are known. Its `last` chunk is still being written, unless it is null:
+ * then it is not coloured yet. Nothing is coloured twice at a time.
  */
-export function useColours(language: string, text: string, isOpen: boolean): readonly Coloured[] {
+export function useColours(
+  language: string,
+  text: string,
+  last: string | null,
+): readonly Coloured[] {
   const [known, setKnown] = useState(NONE);
   const isAsked = useRef(false);
   const isGone = useRef(false);
-  const wanted = isOpen ? text.slice(0, text.length - (chunksOf(text).at(-1)?.length ?? 0)) : text;
+  const wanted = last === null ? text : text.slice(0, -last.length || undefined);
   useEffect(() => {
     const isKnown = known.text === wanted && known.language === language;
     if (isAsked.current || !wanted || isKnown) return;
     isAsked.current = true;
-    void colours.of(language, wanted).then((chunks) => {
+    const from = Math.min(countKept(known, language, wanted), known.chunks.length);
+    void colours.of(language, wanted, from).then((fresh) => {
       isAsked.current = false;
-      if (!isGone.current) setKnown((old) => merged(old, language, wanted, chunks ?? []));
+      const chunks = fresh ? [...known.chunks.slice(0, from), ...fresh] : [];
+      if (!isGone.current) setKnown({ language, text: wanted, chunks });
     });
   }, [wanted, language, known]);
   useEffect(() => {

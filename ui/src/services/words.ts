@@ -5,6 +5,17 @@ import { locale, t } from "../i18n";
 const DAY_MS = 86_400_000;
 const startOfDay = (time: number) => new Date(time).setHours(0, 0, 0, 0);
 
+/** Made once each: a growing answer asks for the same dates in every frame, and making one takes longer than all its text. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** A date in the reader's language. */
+function dated(date: Date, options: Intl.DateTimeFormatOptions): string {
+  const key = JSON.stringify([locale(), options]);
+  const format = formats.get(key) ?? new Intl.DateTimeFormat(locale(), options);
+  formats.set(key, format);
+  return format.format(date);
+}
+
 /** Whole calendar days from `time` to `now`, in the reader's time zone; 0 is today. */
 export function daysAgo(time: number, now: number): number {
   return Math.round((startOfDay(now) - startOfDay(time)) / DAY_MS);
@@ -18,21 +29,18 @@ export function dayGroup(time: number, now: number): string {
   if (days < 30) return t("Earlier this month");
   const date = new Date(time);
   const sameYear = date.getFullYear() === new Date(now).getFullYear();
-  return date.toLocaleDateString(
-    locale(),
-    sameYear ? { month: "long" } : { month: "long", year: "numeric" },
-  );
+  return dated(date, sameYear ? { month: "long" } : { month: "long", year: "numeric" });
 }
 
 /** A date as people say it: `14:05` today, `Yesterday`, `3 May`, `3 May 2024`. */
 export function shortDate(time: number, now: number = Date.now()): string {
   const date = new Date(time);
   const days = daysAgo(time, now);
-  if (days <= 0) return date.toLocaleTimeString(locale(), { hour: "2-digit", minute: "2-digit" });
+  if (days <= 0) return dated(date, { hour: "2-digit", minute: "2-digit" });
   if (days === 1) return t("Yesterday");
   const sameYear = date.getFullYear() === new Date(now).getFullYear();
-  return date.toLocaleDateString(
-    locale(),
+  return dated(
+    date,
     sameYear
       ? { day: "numeric", month: "short" }
       : { day: "numeric", month: "short", year: "numeric" },
@@ -40,7 +48,7 @@ export function shortDate(time: number, now: number = Date.now()): string {
 }
 
 export const fullDate = (time: number): string =>
-  new Date(time).toLocaleString(locale(), { dateStyle: "long", timeStyle: "short" });
+  dated(new Date(time), { dateStyle: "long", timeStyle: "short" });
 
 /** With so many digits behind the point, as the reader's language writes it. */
 const decimal = (n: number, digits = 1): string =>
