@@ -222,7 +222,7 @@ async def _memories(browser: Browser, origin: str, rate: int) -> Rows:
     slow = "" if rate == 1 else ", slow"
     async with _page(browser, rate) as (page, _):
         await page.goto(f"{origin}/memory")
-        selector = '[aria-label="Memories"]'
+        selector = "[data-rows]"
         await page.wait_for_selector(selector)
         await page.wait_for_timeout(1_000)
         frame_ms = await page.evaluate(_FRAMES, [selector, _SCROLLS])

@@ -14,13 +14,22 @@ export function linesOf(
   now: number = Date.now(),
 ): Line[] {
   const lines: Line[] = [];
+  /** The names of days, each worked out once: a date in words takes longer than all else here. */
+  const days = new Map<number, string>();
+  const dayOf = (time: number): string => {
+    const date = new Date(time);
+    const day = (date.getFullYear() * 12 + date.getMonth()) * 31 + date.getDate();
+    const name = days.get(day) ?? dayGroup(time, now);
+    days.set(day, name);
+    return name;
+  };
   let before: string | null = null;
   items.forEach((memory, place) => {
     const name =
       by === "category"
         ? categoryName(memory.category)
         : by === "newest"
-          ? dayGroup(Date.parse(memory.created_at), now)
+          ? dayOf(Date.parse(memory.created_at))
           : null;
     if (name !== null && name !== before) lines.push({ kind: "head", id: `head ${name}`, name });
     before = name;
