@@ -45,6 +45,7 @@ from bethink.forgetting.selection import Selector
 from bethink.forgetting.service import Forgetting
 from bethink.graph.service import Graph
 from bethink.importing import Imports, UploadFolder
+from bethink.internet.connect import gate_for
 from bethink.maintenance.background import Background, Vectors
 from bethink.maintenance.housekeeping import Housekeeping
 from bethink.maintenance.statistics import Statistics
@@ -52,6 +53,7 @@ from bethink.masking import NumberMask
 from bethink.memory import Memory
 from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
+from bethink.model_files import ModelFiles
 from bethink.people import People
 from bethink.ports import Ports, open_ports, remade, shared_resources_of
 from bethink.preferences import PreferenceBook
@@ -126,6 +128,7 @@ class App:
     background: Background
     secret_box: SecretBox
     mcp_servers: Servers
+    model_files: ModelFiles
     message_search: MessageSearch
     shared: SharedResources = field(repr=False)
 
@@ -215,6 +218,7 @@ async def open_app(
             tasks.start_soon(supervise, task.name, task.run)
         if beside is None:
             await stack.enter_async_context(app.configuration.opened(supervise))
+        await stack.enter_async_context(app.model_files.opened())
         await stack.enter_async_context(sharing(app.sharing, supervise))
         await stack.enter_async_context(app.mirror.opened(supervise))
         await stack.enter_async_context(app.post_turn.opened())
@@ -253,9 +257,8 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
     # They ask the runs, which stand on all features and are made last.
     runs = partial(base.features.of, Runs)
     importing = _importing(base, runs)
-    base.features.add(
-        IMPORTING, OpenFeature(service=importing, redact=importing.forget, clean=importing.scrub)
-    )
+    imports = OpenFeature(service=importing, redact=importing.forget, clean=importing.scrub)
+    base.features.add(IMPORTING, imports)
     forgetting = _forgetting(base, runs)
     base.features.add(FORGETTING, OpenFeature(service=forgetting))
     agent = _agent(base, forgetting)
@@ -300,6 +303,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
         background=background,
         secret_box=shared.secret_box,
         mcp_servers=shared.mcp.servers,
+        model_files=ModelFiles(settings, partial(gate_for, settings)),
         message_search=MessageSearch(
             ports.index,
             base.features.of(Conversations),

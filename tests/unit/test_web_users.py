@@ -146,6 +146,9 @@ RIGHTS = [
     ("GET", "/runs/x/events", None, {"read", "chat"}),
     ("GET", "/metrics", None, {"admin"}),
     ("POST", "/mcp-servers/x/reconnect", None, {"admin"}),
+    ("GET", "/models/downloads", None, {"admin"}),
+    ("POST", "/models/downloads", {"path": "/none.gguf"}, {"admin"}),
+    ("DELETE", "/models/downloads/x", None, {"admin"}),
 ]
 
 

@@ -3,13 +3,13 @@
 Nothing is sent but the address: no cookies, no credentials, no referrer, and
 over no proxy of the environment, which would connect to addresses that nobody
 judged. A connection ends with its request, so nothing carries over to another.
-`http_post` sends what its caller gives, to an address that passes the same gate.
+`http_post` sends what its caller gives, to an address that passes the same gate; `http_file` streams a file.
 """
 
 from __future__ import annotations
 
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from email.message import Message
 from http import HTTPStatus
@@ -24,7 +24,7 @@ from bethink.errors import WebError
 from bethink.internet.addresses import port_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
 
     import httpcore2
     import httpx2
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 PRODUCT = "Bethink"
 """The name that a site's robots.txt may use."""
 _MODULES = ("httpx2", "bethink.internet.connections")
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CONNECT_S = 5.0
 _SILENCE_S = 10.0
 _POST_S = 20.0
@@ -92,12 +92,10 @@ async def http_get(gate: Gate, url: httpx2.URL, max_bytes: int, *, of_any_kind: 
         BadStatus: the server gives no such page.
         WebError: it did not answer, or not with what can be read.
     """
-    import httpcore2
-
-    try:
+    with _in_words(url):
         async with _asked(gate, url, _ACCEPTED) as response:
             headers = {name.lower(): value.decode("latin-1").strip() for name, value in response.headers}
-            if response.status in _REDIRECTS and b"location" in headers:
+            if response.status in REDIRECTS and b"location" in headers:
                 return HttpAnswer(url, location=headers[b"location"])
             _check_status(url, response.status)
             message = Message()
@@ -113,12 +111,33 @@ async def http_get(gate: Gate, url: httpx2.URL, max_bytes: int, *, of_any_kind: 
                         f"This is larger than {max_bytes / _MEGABYTE:g} MB, the most that is read."
                     )
             return HttpAnswer(url, bytes(content), media_type, charset, encoding)
-    except httpcore2.TimeoutException as error:
-        raise WebError(f"{url.host} did not answer in time.") from error
-    except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-        raise WebError(
-            f"{url.host} cannot be reached, or does not speak HTTP: {str(error) or type(error).__name__}"
-        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class FileAnswer:
+    """A file that a server sends: names of `headers` in small letters; `parts` are its bytes."""
+
+    host: str
+    status: int
+    headers: Mapping[str, str]
+    parts: AsyncIterator[bytes]
+
+
+@asynccontextmanager
+async def http_file(
+    gate: Gate, url: httpx2.URL, headers: Sequence[tuple[str, str]] = ()
+) -> AsyncGenerator[FileAnswer]:
+    """The answer to a GET, whatever its status, with its body to be streamed.
+
+    Raises:
+        AddressRefused: the address may not be connected to.
+        WebError: it did not answer, or stopped in the middle.
+    """
+    await ready()
+    with _in_words(url):
+        async with _asked(gate, url, [("Accept-Encoding", "identity"), *headers]) as response:
+            told = {name.decode().lower(): text.decode("latin-1") for name, text in response.headers}
+            yield FileAnswer(url.host, response.status, told, response.aiter_stream())
 
 
 async def http_post(gate: Gate, url: httpx2.URL, content: bytes, *, headers: Mapping[str, str]) -> int:
@@ -128,14 +147,20 @@ async def http_post(gate: Gate, url: httpx2.URL, content: bytes, *, headers: Map
         AddressRefused: the address may not be connected to.
         WebError: it did not answer in time.
     """
-    import httpcore2
-
     await ready()
     sent = [("Content-Length", str(len(content))), *headers.items()]
+    with _in_words(url), anyio.fail_after(_POST_S):
+        async with _asked(gate, url, sent, content=content) as response:
+            return response.status
+
+
+@contextmanager
+def _in_words(url: httpx2.URL) -> Generator[None]:
+    """What the connection does wrong, as an error of ours."""
+    import httpcore2
+
     try:
-        with anyio.fail_after(_POST_S):
-            async with _asked(gate, url, sent, content=content) as response:
-                return response.status
+        yield
     except (httpcore2.TimeoutException, TimeoutError) as error:
         raise WebError(f"{url.host} did not answer in time.") from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from bethink.llm import Delta, Llm, LlmRequest
 
 
-_MAGIC: Final = b"GGUF"
+MAGIC: Final = b"GGUF"
 _VERSIONS: Final = (2, 3)
 _STRING, _ARRAY = 8, 9
 _SCALARS: Final = {
@@ -99,7 +99,7 @@ def read_header(path: Path) -> Header:
 
 def _values(file: BinaryIO) -> dict[str, object]:
     """The header's single values, by key; lists are passed over."""
-    if file.read(4) != _MAGIC:
+    if file.read(4) != MAGIC:
         raise ValueError("it does not begin like one")
     version, _, count = struct.unpack("<IQQ", file.read(20))
     if version not in _VERSIONS or count > _MOST_KEYS:
@@ -146,6 +146,8 @@ def _format(kind: int) -> str:
 NOT_INSTALLED: Final = (
     "A GGUF file needs llama.cpp: install it with `pip install 'bethink[llamacpp]'`, then start again."
 )
+RUNS_FILES: Final = "llamacpp"
+"""The provider whose models can be files, too."""
 _START_S: Final = 300
 """Loading a model of ten gigabytes from a slow disk."""
 _STOP_S: Final = 5
@@ -155,6 +157,11 @@ _TOLD_LINES: Final = 5
 _MOST_THREADS: Final = 8
 _KB: Final = 1024
 _log = log("llamacpp")
+
+
+def missing_runner() -> str:
+    """What to install before a file can be run, as a sentence; empty if all is there. Blocks."""
+    return "" if find_spec("xllamacpp") else NOT_INSTALLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +249,8 @@ class LlamaCppLlm:
         Raises:
             Refused: llama.cpp is not installed, or the file is none that it reads; asking again is no use.
         """
-        if not await anyio.to_thread.run_sync(find_spec, "xllamacpp"):
-            raise Refused(NOT_INSTALLED)
+        if missing := await anyio.to_thread.run_sync(missing_runner):
+            raise Refused(missing)
         try:
             return await anyio.to_thread.run_sync(read_header, self._weights)
         except BadInput as error:

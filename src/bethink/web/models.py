@@ -6,12 +6,15 @@ another list: what clients of OpenAI's may ask.)
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
+import anyio.to_thread
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from bethink.errors import BadInput
 from bethink.llm.listing import list_models, local_servers
+from bethink.llm.llamacpp import RUNS_FILES, missing_runner
 from bethink.llm.models import address_of, connect_trial, key_for
 from bethink.llm.providers import PROVIDERS
 from bethink.llm.trial import try_model
@@ -36,6 +39,8 @@ class ProviderShown(ResponseModel):
     default_base_url: str | None = Field(description="Where it is unless told; null if nobody knows.")
     needs_key: bool
     local: bool = Field(description="Whether it runs on the owner's machines.")
+    runs_files: bool = Field(description="Whether its models can be files that Bethink runs itself.")
+    missing: str = Field(description="What to install for that, as a sentence; empty if nothing.")
 
 
 class ProvidersShown(BaseModel):
@@ -71,6 +76,32 @@ class LocalServersShown(BaseModel):
     """All that answer."""
 
     servers: list[LocalServerShown]
+
+
+class ModelFileShown(ResponseModel):
+    """A file of a model on this machine, or on its way."""
+
+    id: str
+    name: str
+    source: str = Field(description="Its address, or its path if it is used where it lies.")
+    state: Literal["downloading", "ready", "failed", "cancelled"]
+    bytes: int = Field(description="What of it is here.")
+    total: int | None = Field(description="Bytes of all of it; null if nobody tells.")
+    problem: str = Field(description="Why it failed, and what to do; empty otherwise.")
+    model: str = Field(description="Its `provider:name` in settings; empty until it is ready.")
+
+
+class ModelFilesShown(BaseModel):
+    """All files, by name."""
+
+    downloads: list[ModelFileShown]
+
+
+class DownloadBody(Body):
+    """Where the file is: an address with https, or a path on this machine, where it stays."""
+
+    url: Address = None
+    path: Address = None
 
 
 class ListBody(Body):
@@ -112,6 +143,7 @@ class TrialShown(ResponseModel):
 async def list_providers(_: Caller) -> ProvidersShown:
     """What models can come from, the best known first."""
     found: list[ProviderShown] = []
+    missing = await anyio.to_thread.run_sync(missing_runner)
     for id, provider in PROVIDERS.items():
         key, url = f"{id}_api_key", f"{id}_base_url"
         shown = ProviderShown.of(
@@ -121,6 +153,8 @@ async def list_providers(_: Caller) -> ProvidersShown:
             base_url=url if url in Settings.model_fields else None,
             default_base_url=provider.base_url,
             needs_key=bool(provider.key_variable),
+            runs_files=id == RUNS_FILES,
+            missing=missing if id == RUNS_FILES else "",
         )
         found.append(shown)
     return ProvidersShown(providers=found)
@@ -157,3 +191,24 @@ async def try_out_model(body: TrialBody, app: Served, _: Caller) -> TrialShown:
         title=trial.problem.code.replace("_", " ").capitalize(), detail=trial.problem.message
     )
     return TrialShown.of(trial, problem=problem)
+
+
+@router.get("/downloads")
+async def list_model_files(app: Served, _: Caller) -> ModelFilesShown:
+    """The model files in GGUF of this machine, and those on their way."""
+    return ModelFilesShown(downloads=[ModelFileShown.of(file) for file in await app.model_files.list()])
+
+
+@router.post("/downloads", status_code=202, responses=documented(403, 409))
+async def add_model_file(body: DownloadBody, app: Served, _: Caller) -> ModelFileShown:
+    """Download a model file, from where it stopped if it began before; or use one that is here already."""
+    if bool(body.url) == bool(body.path):
+        raise BadInput("Give either an address or a path.")
+    files = app.model_files
+    return ModelFileShown.of(await (files.download(body.url) if body.url else files.use(body.path or "")))
+
+
+@router.delete("/downloads/{id}", status_code=204, responses=documented(404, 409))
+async def remove_model_file(id: str, app: Served, _: Caller) -> None:
+    """Cancel a download, which can go on later; remove what is not being downloaded."""
+    await app.model_files.remove(id)

@@ -8,6 +8,8 @@ import type {
   LocalServersShown,
   McpServerConfigured,
   McpTrialShown,
+  ModelFileShown,
+  ModelFilesShown,
   ModelListed,
   ModelsListed,
   PreferencesPatch,
@@ -23,6 +25,7 @@ import type { Session, Settings } from "./types";
 export type {
   LocalServerShown as LocalServer,
   McpTrialShown as ServerTest,
+  ModelFileShown as ModelFile,
   ModelListed as ListedModel,
   PreferencesShown as Preferences,
   ProviderShown as Provider,
@@ -85,6 +88,10 @@ export const settingsApi = {
     json<ModelsListed>("POST", "/models/list", body, signal),
   testModel: (body: Reached & { model: string }, signal?: AbortSignal) =>
     json<TrialShown>("POST", "/models/test", body, signal),
+  modelFiles: (signal?: AbortSignal) => get<ModelFilesShown>("/models/downloads", signal),
+  addModelFile: (source: { url: string } | { path: string }) =>
+    json<ModelFileShown>("POST", "/models/downloads", source),
+  removeModelFile: (id: string) => json<void>("DELETE", `/models/downloads/${at(id)}`),
 
   servers: (signal?: AbortSignal) => get<ConfiguredServers>("/mcp-servers", signal),
   putServer: (name: string, server: ServerConfig & { confirm?: string }) =>

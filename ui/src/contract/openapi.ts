@@ -160,6 +160,8 @@ export type DocumentVersionShown = { at: string; content: string };
 
 export type DocumentsPart = { failed?: number; message?: string | null; status: "ok" | "off" | "loading" | "degraded"; waiting?: number };
 
+export type DownloadBody = { path?: string | null; url?: string | null };
+
 export type EmbeddingsBody = { dimensions?: number | null; encoding_format?: "float" | "base64"; input: string | readonly string[] | readonly number[] | readonly (readonly number[])[]; model: string };
 
 export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | ContextFilled | Warned | MessageSaved | RunFailed | RunDone;
@@ -384,6 +386,10 @@ export type Metadata = { conversation_id?: string | null; memory?: boolean | nul
 
 export type Model = { created?: number; id: string; object?: "model"; owned_by: string };
 
+export type ModelFileShown = { bytes: number; id: string; model: string; name: string; problem: string; source: string; state: "downloading" | "ready" | "failed" | "cancelled"; total: number | null };
+
+export type ModelFilesShown = { downloads: readonly ModelFileShown[] };
+
 export type ModelListed = { context_tokens: number | null; id: string; name: string };
 
 export type ModelMessage = { at: string; branch: number; changed: readonly MessageChanged[]; content: string; id: string; note: string | null; position: number; reasoning: string; recalled: readonly MessageRecalled[]; role?: "assistant"; run: string; siblings: MessageSiblings | null; stop_reason: "answered" | "awaiting_approval" | "client_tools" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter" | null; tool_calls: readonly MessageCall[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[] };
@@ -474,7 +480,7 @@ export type PromptShown = { created_at: string; id: string; name: string; text: 
 
 export type PromptVariable = { default: string | null; name: string };
 
-export type ProviderShown = { base_url: string | null; default_base_url: string | null; description: string; id: string; key: string | null; local: boolean; needs_key: boolean; title: string };
+export type ProviderShown = { base_url: string | null; default_base_url: string | null; description: string; id: string; key: string | null; local: boolean; missing: string; needs_key: boolean; runs_files: boolean; title: string };
 
 export type ProvidersShown = { providers: readonly ProviderShown[] };
 

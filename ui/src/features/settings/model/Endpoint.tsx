@@ -8,6 +8,7 @@ import { ProblemNotice } from "../../../kit/pieces";
 import { SecretInput } from "../SecretField";
 import { told } from "../words";
 import styles from "./Model.module.css";
+import { ModelFiles } from "./ModelFiles";
 import { ModelList } from "./ModelList";
 import { TestResult } from "./TestResult";
 import { useEndpoint } from "./useEndpoint";
@@ -35,6 +36,16 @@ export function Endpoint({ provider, server, onBack, onSaved }: EndpointProps) {
           <p>{told(provider.description)}</p>
         </div>
       </header>
+      {provider.runs_files && (
+        <>
+          <ModelFiles
+            provider={provider}
+            isSaving={way.isSaving}
+            onUse={(file) => void way.saveFile(file)}
+          />
+          <h3>{t("Or a server that runs already")}</h3>
+        </>
+      )}
       {way.hasAddress && (
         <label className="field">
           {t("Address (base URL)")}

@@ -4,6 +4,7 @@ import { asProblem, type Problem } from "../../../api/client";
 import {
   type ListedModel,
   type LocalServer,
+  type ModelFile,
   type ModelTest,
   type Provider,
   type Reached,
@@ -25,6 +26,17 @@ function reachedBy({ baseUrl, key }: Typed, provider: Provider): Reached {
   };
 }
 
+function withoutEarlier(
+  model: string,
+  find: (name: string) => SettingShown | undefined,
+): Record<string, unknown> {
+  const patch: Record<string, unknown> = { model };
+  for (const name of ["model_base_url", "model_api_key"]) {
+    if (find(name)?.source === "kept") patch[name] = null;
+  }
+  return patch;
+}
+
 /** What saving changes: nothing of an earlier provider's address or key stays in the way. */
 export function patchOf(
   provider: Provider,
@@ -32,10 +44,7 @@ export function patchOf(
   typed: Typed,
   find: (name: string) => SettingShown | undefined,
 ): SettingsPatch {
-  const patch: Record<string, unknown> = { model: specOf(provider.id, model) };
-  for (const name of ["model_base_url", "model_api_key"]) {
-    if (find(name)?.source === "kept") patch[name] = null;
-  }
+  const patch = withoutEarlier(specOf(provider.id, model), find);
   const { base_url, api_key } = reachedBy(typed, provider);
   if (base_url) patch[provider.base_url ?? "model_base_url"] = base_url;
   if (api_key) patch[provider.key ?? "model_api_key"] = api_key;
@@ -124,13 +133,15 @@ export function useEndpoint(
     }
     setBusy(null);
   };
-  const save = async () => {
+  const keep = async (spec: string, patch: SettingsPatch) => {
     setBusy("save");
-    const refused = await saveSettings(patchOf(provider, model, typed, find));
+    const refused = await saveSettings(patch);
     setBusy(null);
     setProblem(refused);
-    if (!refused) onSaved(specOf(provider.id, model));
+    if (!refused) onSaved(spec);
   };
+  const save = () => keep(specOf(provider.id, model), patchOf(provider, model, typed, find));
+  const saveFile = (file: ModelFile) => keep(file.model, withoutEarlier(file.model, find));
   return {
     ...typed,
     setBaseUrl: (baseUrl: string) => change({ baseUrl }),
@@ -152,6 +163,7 @@ export function useEndpoint(
     runTest,
     isTesting: busy === "test",
     save,
+    saveFile,
     isSaving: busy === "save",
     problem,
   };
