@@ -1,4 +1,5 @@
 // One small client of the server's HTTP API. Every failure becomes a `Problem` that a person can read.
+import { t } from "../i18n";
 import type {
   CallPage,
   Consolidation,
@@ -60,8 +61,8 @@ export class Problem extends Error {
 export const unreachable = () =>
   new Problem(
     "unreachable",
-    "Bethink is not responding",
-    "Check that `bethink serve` is running. Nothing that was saved is lost.",
+    t("Bethink is not responding"),
+    t("Check that `bethink serve` is running. Nothing that was saved is lost."),
     0,
   );
 
@@ -70,10 +71,10 @@ export function problemIn(status: number, text: string): Problem {
   try {
     const body = JSON.parse(text);
     const code = String(body.type ?? "").replace("urn:bethink:error:", "");
-    const title = String(body.title ?? `The server answered ${status}`);
+    const title = String(body.title ?? t("The server answered {status}", { status }));
     return new Problem(code || "unknown", title, String(body.detail ?? ""), status, body);
   } catch {
-    return new Problem("unknown", `The server answered ${status}`, "", status);
+    return new Problem("unknown", t("The server answered {status}", { status }), "", status);
   }
 }
 
@@ -85,7 +86,7 @@ export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof TypeError) return unreachable();
   const message = error instanceof Error ? error.message : String(error);
-  return new Problem("unknown", "Something went wrong", message, 0);
+  return new Problem("unknown", t("Something went wrong"), message, 0);
 }
 
 export type ListQuery = {

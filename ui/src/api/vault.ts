@@ -1,4 +1,5 @@
 // The vault's part of the HTTP API; comes with its room.
+import { t } from "../i18n";
 import { json, Problem, problemIn, request, send, withQuery } from "./client";
 import type {
   VaultBacklinks,
@@ -39,8 +40,8 @@ function at(path: string): string {
   if (parts.some((part) => /^\.{0,2}$/.test(part))) {
     throw new Problem(
       "bad_input",
-      "This is not a valid path in the vault",
-      "A part of the path is empty, `.` or `..`.",
+      t("This is not a valid path in the vault"),
+      t("A part of the path is empty, `.` or `..`."),
       422,
     );
   }

@@ -17,7 +17,7 @@ export const columns: readonly { status: Status; label: string }[] = [
   { status: "todo", label: t("To do") },
   { status: "in_progress", label: t("In progress") },
   { status: "blocked", label: t("Blocked") },
-  { status: "done", label: "Done" },
+  { status: "done", label: t("Done") },
 ];
 
 export const statuses = [...columns, { status: "archived", label: t("Archived") }] as const;
@@ -69,6 +69,19 @@ const order: readonly Group[] = [
   "Without a date",
   "Done",
 ];
+
+/** What a group is called; one that is not by days is called as it is. */
+export function groupName(group: string): string {
+  const names: Record<Group, string> = {
+    Overdue: t("Overdue"),
+    Today: t("Today"),
+    "Next 7 days": t("Next 7 days"),
+    Later: t("Later"),
+    "Without a date": t("Without a date"),
+    Done: t("Done"),
+  };
+  return names[group as Group] ?? group;
+}
 
 /** The tasks by when they are due; groups without any are left out. */
 export function grouped(tasks: readonly Task[], today?: Day) {

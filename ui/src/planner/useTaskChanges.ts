@@ -49,8 +49,11 @@ export function useTaskChanges() {
     /** Made from words. What fails is thrown. */
     add: async (words: string, fields: { parent?: string; status?: Task["status"] } = {}) => {
       const made = await tasksApi.add({ words, ...fields });
-      const due = made.due_words ? `, due ${made.due_words}` : "";
-      receipt(`“${made.title}” was added${due}`, [made.undo ?? null]);
+      const { title, due_words: due } = made;
+      const said = due
+        ? t("“{title}” was added, due {due}", { title, due })
+        : t("“{title}” was added", { title });
+      receipt(said, [made.undo ?? null]);
       await plannerNews.tell();
       return made;
     },
@@ -60,7 +63,7 @@ export function useTaskChanges() {
         for (const task of tasks) gone.push(await tasksApi.remove(task.id));
         const said =
           tasks.length === 1
-            ? `“${tasks[0]?.title}” was`
+            ? t("“{title}” was", { title: tasks[0]?.title })
             : t("{count} tasks were", { count: tasks.length });
         const parts = gone.reduce((sum, { deleted }) => sum + deleted, 0) - tasks.length;
         const more = parts

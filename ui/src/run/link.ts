@@ -1,6 +1,8 @@
 // The stream of one run's events over HTTP: sent with a POST, or followed; mended when it breaks.
+
 import { asProblem, CONNECTION_BACK, CONNECTION_LOST, Problem, request } from "../api/client";
 import type { ContractEvent } from "../api/types";
+import { t } from "../i18n";
 import { frames } from "./sse";
 import { streamPlace } from "./streamPlace";
 
@@ -127,7 +129,7 @@ export async function* events(
         clearTimeout(quiet);
       }
       if (!run || fruitless > FRUITLESS) {
-        throw new Problem("cut", "The connection was lost", "Send the message again.", 0);
+        throw new Problem("cut", t("The connection was lost"), t("Send the message again."), 0);
       }
       if (visit.signal.aborted) {
         fruitless = 0;

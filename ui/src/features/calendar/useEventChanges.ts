@@ -81,7 +81,9 @@ export function useEventChanges(replace: Events["replace"]) {
   const add = async (draft: EventDraft, meant: Times & { title?: string | null } = draft) => {
     const made = await settled(meant.title ?? "", draft, meant, calendarApi.add);
     if (!made) return null;
-    receipt(`“${made.title}” is on ${whenWords(shownOf(made))}`, [made.undo]);
+    receipt(t("“{title}” is on {when}", { title: made.title, when: whenWords(shownOf(made)) }), [
+      made.undo,
+    ]);
     await plannerNews.tell();
     return made;
   };
@@ -121,7 +123,7 @@ export function useEventChanges(replace: Events["replace"]) {
     if (!much) return false;
     try {
       const { undo } = await calendarApi.remove(of.id, much);
-      receipt(`“${of.title}” was deleted`, [undo]);
+      receipt(t("“{title}” was deleted", { title: of.title }), [undo]);
       await plannerNews.tell();
       return true;
     } catch (error) {

@@ -1,5 +1,6 @@
 import { ArtifactCard } from "../../answer/ArtifactCard";
 import { ToolLine } from "../../answer/ToolLine";
+import { t } from "../../i18n";
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { Approval } from "./Approval";
@@ -15,7 +16,7 @@ export function ToolGroup(props: {
   const { running, turns } = session.store.get();
   const isLive = running && turns.at(-1)?.run.id === run;
   return (
-    <ul className="tools" aria-label="Tool calls">
+    <ul className="tools" aria-label={t("Tool calls")}>
       {tools.map((tool) => (
         <li key={tool.key}>
           {tool.state === "waiting" && run ? (
@@ -27,7 +28,7 @@ export function ToolGroup(props: {
           <AttachmentList
             files={tool.attachments}
             session={session}
-            label={`Files from: ${tool.label}`}
+            label={t("Files from: {tool}", { tool: tool.label })}
           />
         </li>
       ))}

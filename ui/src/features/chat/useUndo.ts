@@ -1,4 +1,5 @@
 import { api } from "../../api/client";
+import { t } from "../../i18n";
 import type { Session } from "../../run/session";
 import { useApp } from "../../services/context";
 
@@ -12,7 +13,7 @@ export function useUndo(session: Session) {
     try {
       await api.undo(token);
       session.markUndone(token);
-      toasts.show("Undone. The change to memory was reverted.");
+      toasts.show(t("Undone. The change to memory was reverted."));
       await memoryNews.tell();
     } catch (error) {
       toasts.fault(error);

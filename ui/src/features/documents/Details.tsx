@@ -56,7 +56,7 @@ export function Details({ document, content, actions, onVersion }: DetailsProps)
           {[kindName(document.kind), bytes(document.size)].filter(Boolean).join(", ")}
         </Fact>
         {pages > 0 && (
-          <Fact name={t("Read")}>
+          <Fact name={t("Contents")}>
             {t("{count, plural, one {# page} other {# pages}}", { count: pages })},{" "}
             {t("{count, plural, one {# passage} other {# passages}}", { count: passages })}
           </Fact>

@@ -38,7 +38,7 @@ const kinds: Record<string, { name: string; icon: LucideIcon }> = {
   text: { name: t("Text"), icon: FileText },
   image: { name: t("Picture"), icon: FileImage },
   picture: { name: t("Picture"), icon: FileImage },
-  archive: { name: t("Archive"), icon: FileArchive },
+  archive: { name: t("Archive file"), icon: FileArchive },
 };
 
 export const kindName = (kind: string): string =>

@@ -93,7 +93,7 @@ export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
             className="input"
             required={!schedule}
             placeholder={
-              now ? t("As it is: {now}", { now }) : "in 20 minutes, or every weekday at 8"
+              now ? t("As it is: {now}", { now }) : t("in 20 minutes, or every weekday at 8")
             }
             value={form.when}
             onChange={({ target }) => change({ when: target.value })}

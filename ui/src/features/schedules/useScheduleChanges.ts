@@ -26,13 +26,16 @@ export function useScheduleChanges() {
       toasts.show(said, { label: t("Undo"), run });
     });
   return {
-    run: (schedule: Schedule) => act(schedule, "run", `“${schedule.title}” was started`),
-    pause: (schedule: Schedule) => act(schedule, "pause", `“${schedule.title}” is paused`),
-    resume: (schedule: Schedule) => act(schedule, "resume", `“${schedule.title}” goes on`),
+    run: (schedule: Schedule) =>
+      act(schedule, "run", t("“{title}” was started", { title: schedule.title })),
+    pause: (schedule: Schedule) =>
+      act(schedule, "pause", t("“{title}” is paused", { title: schedule.title })),
+    resume: (schedule: Schedule) =>
+      act(schedule, "resume", t("“{title}” goes on", { title: schedule.title })),
     snooze: (schedule: Schedule, minutes: number) =>
       attempt(async () => {
         const { next_words: when } = await schedulesApi.snooze(schedule.id, minutes);
-        toasts.show(`“${schedule.title}” comes ${when}`);
+        toasts.show(t("“{title}” comes {when}", { title: schedule.title, when }));
       }),
     remove: (schedule: Schedule) =>
       attempt(async () => {

@@ -44,7 +44,7 @@ export function QuickTask({ onAdd, field, parent }: QuickProps) {
       hint={
         parent
           ? ""
-          : "#tag, !high and +project say more. On the board Alt and the arrows move a task."
+          : t("#tag, !high and +project say more. On the board Alt and the arrows move a task.")
       }
       understand={understand}
       onAdd={async (words) => void (await onAdd(words, parent ? { parent } : {}))}

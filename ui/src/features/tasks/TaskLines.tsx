@@ -3,6 +3,7 @@ import { type RefObject, useEffect } from "react";
 import type { Task } from "../../api/tasks";
 import { t } from "../../i18n";
 import { TaskRow } from "../../planner/TaskRow";
+import { groupName } from "../../planner/taskWords";
 import type { ListProps } from "./TaskList";
 import type { Tasks } from "./useTasks";
 
@@ -61,7 +62,7 @@ export function TaskLines(props: LinesProps) {
                     />
                   ) : (
                     <h2 className={line.group === "Overdue" ? "overdue" : ""}>
-                      {t(line.group)} <small>{line.many}</small>
+                      {groupName(line.group)} <small>{line.many}</small>
                     </h2>
                   )}
                 </li>

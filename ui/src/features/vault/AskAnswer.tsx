@@ -1,4 +1,5 @@
 // What came of a question to the vault: its steps, the answer, the pages it read, and what it noted.
+
 import { FileText } from "lucide-react";
 import { useRef, useState } from "react";
 import { BlockView, Thinking } from "../../answer/BlockView";
@@ -6,6 +7,7 @@ import { NoModel } from "../../answer/NoModel";
 import { blocksOf, changeName } from "../../answer/parts";
 import { ToolLine } from "../../answer/ToolLine";
 import { api } from "../../api/client";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Link, Notice, ProblemNotice } from "../../kit/pieces";
 import type { Change, Run, ToolPart } from "../../run/reduce";
@@ -30,9 +32,9 @@ export function AskAnswer(props: AnswerProps) {
   const { asked, run, pages, onChanged, onAgain } = props;
   const { question, running, problem } = asked;
   return (
-    <section className="asked" aria-label="Question and answer">
+    <section className="asked" aria-label={t("Question and answer")}>
       <h2>{question}</h2>
-      <article className="answer" aria-label="Answer" aria-busy={running}>
+      <article className="answer" aria-label={t("Answer")} aria-busy={running}>
         {blocksOf(run.parts).map((block) => (
           <BlockView
             key={block.key}
@@ -47,8 +49,8 @@ export function AskAnswer(props: AnswerProps) {
       </article>
       {!running && <Changed changes={run.changed} onChanged={onChanged} />}
       {asked.pages.length > 0 && !problem && (
-        <nav aria-label="Pages it read">
-          <h3>Pages it read</h3>
+        <nav aria-label={t("Pages it read")}>
+          <h3>{t("Pages it read")}</h3>
           <ul className="vault-links">
             {asked.pages.map((path) => (
               <li key={path}>
@@ -69,7 +71,7 @@ export function AskAnswer(props: AnswerProps) {
 
 function Steps({ tools }: { tools: readonly ToolPart[] }) {
   return (
-    <ul className="tools" aria-label="Tool calls">
+    <ul className="tools" aria-label={t("Tool calls")}>
       {tools.map((tool) => (
         <li key={tool.key}>
           <ToolLine tool={tool} />
@@ -87,10 +89,10 @@ function End({ asked: { problem }, run, onAgain }: Pick<AnswerProps, "asked" | "
   if (failure) {
     return (
       <Notice tone="fault">
-        <strong>The answer could not be finished</strong>
+        <strong>{t("The answer could not be finished")}</strong>
         <span>{failure.message}</span>
         <span>
-          <Button onClick={onAgain}>Ask again</Button>
+          <Button onClick={onAgain}>{t("Ask again")}</Button>
         </span>
       </Notice>
     );
@@ -124,7 +126,7 @@ function Changed({ changes, onChanged }: ChangedProps) {
   };
   return (
     <section>
-      <h3>Changes</h3>
+      <h3>{t("Changes")}</h3>
       <ul className="noted">
         {changes.map(({ ids, undo, change, text }, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: changes are only added
@@ -134,14 +136,14 @@ function Changed({ changes, onChanged }: ChangedProps) {
             </span>
             {undo &&
               (undone.has(undo) ? (
-                <span className="note">Undone</span>
+                <span className="note">{t("Undone")}</span>
               ) : (
                 <Button
                   look="quiet"
-                  aria-label={`Undo: ${text || ids.join(", ")}`}
+                  aria-label={t("Undo: {what}", { what: text || ids.join(", ") })}
                   onClick={() => void takeBack(undo)}
                 >
-                  Undo
+                  {t("Undo")}
                 </Button>
               ))}
           </li>

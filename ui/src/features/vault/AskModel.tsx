@@ -1,7 +1,9 @@
 // A filter in words: told to the model, and relied on by nobody.
+
 import { type FormEvent, useState } from "react";
 import { asProblem } from "../../api/client";
 import { vaultApi } from "../../api/vault";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 
 export function AskModel({ onAdded }: { onAdded: () => Promise<void> }) {
@@ -31,21 +33,26 @@ export function AskModel({ onAdded }: { onAdded: () => Promise<void> }) {
     setBusy(false);
   };
   return (
-    <form className="filter-form" aria-label="Ask the model" onSubmit={(event) => void add(event)}>
-      <h2>Ask the model</h2>
+    <form
+      className="filter-form"
+      aria-label={t("Ask the model")}
+      onSubmit={(event) => void add(event)}
+    >
+      <h2>{t("Ask the model")}</h2>
       <p id="asked-only">
-        This instruction is sent to every model that answers from your memory. A model may ignore
-        it, and it hides nothing. To hide something reliably, add a filter above.
+        {t(
+          "This instruction is sent to every model that answers from your memory. A model may ignore it, and it hides nothing. To hide something reliably, add a filter above.",
+        )}
       </p>
       <div className="fields">
         <label className="field">
-          Instruction
+          {t("Instruction")}
           <input
             className="input"
             value={text}
             maxLength={2000}
             aria-describedby="asked-only"
-            placeholder="Do not speak of my health"
+            placeholder={t("Do not speak of my health")}
             onChange={(event) => {
               setText(event.target.value);
               setWhy("");
@@ -60,7 +67,7 @@ export function AskModel({ onAdded }: { onAdded: () => Promise<void> }) {
       )}
       <div className="actions">
         <Button type="submit" disabled={!text.trim() || busy}>
-          Add instruction
+          {t("Add instruction")}
         </Button>
       </div>
     </form>

@@ -1,6 +1,8 @@
 // A question to the vault: the agent that keeps it reads the pages and answers, step by step.
+
 import { Send, Square } from "lucide-react";
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
 import { useStore } from "../../services/store";
@@ -16,17 +18,18 @@ type AskProps = { asking: Asking; pages: Pages; onChanged: () => Promise<void> }
 export function AskPage({ asking, pages, onChanged }: AskProps) {
   const asked = useStore(asking.store);
   const { run, running } = asked;
-  const state = running ? "Reading the vault" : run?.end === "answered" ? "Answered" : "";
+  const state = running ? t("Reading the vault") : run?.end === "answered" ? t("Answered") : "";
   return (
     <div className="vault-page scroll">
       <div className="page-inner vault-ask">
         <header className="page-head">
-          <h1>Ask the vault</h1>
+          <h1>{t("Ask the vault")}</h1>
         </header>
         <p className="lead">
-          The vault agent answers from your pages and writes down what you tell it. The answer stays
-          here until you leave the vault. For a conversation with a history, use the{" "}
-          <Link to="/">chat</Link>.
+          {t(
+            "The vault agent answers from your pages and writes down what you tell it. The answer stays here until you leave the vault. A conversation with a history is in",
+          )}{" "}
+          <Link to="/">{t("Chat")}</Link>.
         </p>
         <AskForm asking={asking} running={running} />
         <p className="visually-hidden" role="status">
@@ -70,14 +73,14 @@ function AskForm({ asking, running }: { asking: Asking; running: boolean }) {
   return (
     <form className="ask-form" onSubmit={ask}>
       <label className="field">
-        Question
+        {t("Question")}
         <textarea
           ref={field}
           className="input"
           rows={2}
           maxLength={MOST_CHARS}
           value={text}
-          placeholder="Ask a question, or say what to write down"
+          placeholder={t("Ask a question, or say what to write down")}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={press}
         />
@@ -85,11 +88,11 @@ function AskForm({ asking, running }: { asking: Asking; running: boolean }) {
       <div className="actions">
         {running && (
           <Button icon={Square} onClick={asking.stop}>
-            Stop
+            {t("Stop")}
           </Button>
         )}
         <Button look="primary" icon={Send} type="submit" disabled={!text.trim()}>
-          Ask
+          {t("Ask")}
         </Button>
       </div>
     </form>

@@ -1,9 +1,11 @@
 // What is hidden in the vault and from whom: added, removed, and tried out.
+
 import { EyeOff, ShieldCheck, Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { asProblem } from "../../api/client";
 import type { VaultFilter } from "../../api/types";
 import { vaultApi } from "../../api/vault";
+import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
@@ -22,8 +24,8 @@ export function FiltersPage({ paths }: { paths: readonly string[] }) {
     try {
       const { id, ...body } = await vaultApi.removeFilter(filter.id);
       const back = () => vaultApi.addFilter(body).then(() => read(), toasts.fault);
-      toasts.show(filter.text ? "Instruction removed" : "Filter removed", {
-        label: "Undo",
+      toasts.show(filter.text ? t("Instruction removed") : t("Filter removed"), {
+        label: t("Undo"),
         run: () => void back(),
       });
       await read();
@@ -35,21 +37,22 @@ export function FiltersPage({ paths }: { paths: readonly string[] }) {
     <div className="vault-page scroll">
       <div className="page-inner vault-filters">
         <header className="page-head">
-          <h1>Filters</h1>
+          <h1>{t("Filters")}</h1>
         </header>
         <p className="lead">
-          Bethink removes what you hide here before a model or another program reads a page. You
-          always see everything.
+          {t(
+            "Bethink removes what you hide here before a model or another program reads a page. You always see everything.",
+          )}
         </p>
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!items && !problem && <Skeleton lines={3} label="Loading the filters" />}
+        {!items && !problem && <Skeleton lines={3} label={t("Loading the filters")} />}
         {items?.length === 0 && (
           <p className="none-yet">
-            <ShieldCheck size={16} aria-hidden /> No filters. Nothing is hidden.
+            <ShieldCheck size={16} aria-hidden /> {t("No filters. Nothing is hidden.")}
           </p>
         )}
         {items && items.length > 0 && (
-          <ul className="filter-list" aria-label="Filters">
+          <ul className="filter-list" aria-label={t("Filters")}>
             {items.map((filter) => (
               <li key={filter.id}>
                 <EyeOff size={16} aria-hidden />
@@ -60,7 +63,7 @@ export function FiltersPage({ paths }: { paths: readonly string[] }) {
                 <IconButton
                   icon={Trash2}
                   size={16}
-                  label={`Remove: ${told(filter)}`}
+                  label={t("Remove: {what}", { what: told(filter) })}
                   onClick={() => void remove(filter)}
                 />
               </li>
@@ -94,7 +97,7 @@ function AddFilter({ onAdded }: { onAdded: () => Promise<void> }) {
     try {
       await vaultApi.addFilter({
         ...places,
-        action: actions.find(({ value }) => value === action)?.value ?? "hide",
+        action: actions().find(({ value }) => value === action)?.value ?? "hide",
         audiences: audience ? [audience] : [],
       });
       setDraft(empty);
@@ -136,15 +139,19 @@ function AddFilter({ onAdded }: { onAdded: () => Promise<void> }) {
     </label>
   );
   return (
-    <form className="filter-form" aria-label="Add a filter" onSubmit={(event) => void add(event)}>
-      <h2>Add a filter</h2>
+    <form
+      className="filter-form"
+      aria-label={t("Add a filter")}
+      onSubmit={(event) => void add(event)}
+    >
+      <h2>{t("Add a filter")}</h2>
       <div className="fields">
-        {select("action", "Action", actions)}
-        {select("pattern", "Content", patterns)}
-        {select("audience", "Readers", audiences)}
-        {field("path", "On pages", "entities/*")}
-        {field("section", "In the section", "Health")}
-        {field("field", "In the field", "salary")}
+        {select("action", t("Action"), actions())}
+        {select("pattern", t("Content"), patterns())}
+        {select("audience", t("Readers"), audiences())}
+        {field("path", t("On pages"), "entities/*")}
+        {field("section", t("In the section"), t("Health"))}
+        {field("field", t("In the field"), t("salary"))}
       </div>
       {why && (
         <p className="fault" role="alert">
@@ -153,7 +160,7 @@ function AddFilter({ onAdded }: { onAdded: () => Promise<void> }) {
       )}
       <div className="actions">
         <Button look="primary" type="submit" disabled={isEmpty || busy}>
-          Add
+          {t("Add")}
         </Button>
       </div>
     </form>

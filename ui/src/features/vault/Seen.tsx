@@ -1,10 +1,12 @@
 // "What would this client see?": a page as somebody else gets it.
+
 import { useEffect, useId, useRef, useState } from "react";
 import { asProblem } from "../../api/client";
 import type { VaultFilter, VaultPage, VaultSeen } from "../../api/types";
 import { vaultApi } from "../../api/vault";
+import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
-import { readers } from "./filterWords";
+import { readers, THE_AGENT } from "./filterWords";
 
 type Place = { path: string; audience: string };
 type Shown = Place & { seen: VaultSeen; page: VaultPage };
@@ -13,7 +15,7 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
   const { paths, filters } = props;
   const known = useId();
   const [path, setPath] = useState("");
-  const [audience, setAudience] = useState<string>(readers[0].value);
+  const [audience, setAudience] = useState<string>(THE_AGENT);
   const [shown, setShown] = useState<Shown | null>(null);
   const [why, setWhy] = useState("");
   /** What was asked for last: only the answer to this counts. */
@@ -42,16 +44,16 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
   return (
     <form
       className="filter-form"
-      aria-label="What would this client see?"
+      aria-label={t("What would this client see?")}
       onSubmit={(event) => {
         event.preventDefault();
         void look({ path, audience });
       }}
     >
-      <h2>What would this client see?</h2>
+      <h2>{t("What would this client see?")}</h2>
       <div className="fields">
         <label className="field">
-          Page
+          {t("Page")}
           <input
             className="input"
             list={known}
@@ -66,13 +68,13 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
           </datalist>
         </label>
         <label className="field">
-          Seen by
+          {t("Seen by")}
           <select
             className="input"
             value={audience}
             onChange={(event) => setAudience(event.target.value)}
           >
-            {readers.map(({ value, label }) => (
+            {readers().map(({ value, label }) => (
               <option key={value} value={value}>
                 {label}
               </option>
@@ -80,7 +82,7 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
           </select>
         </label>
         <Button type="submit" disabled={!path.trim()}>
-          Show
+          {t("Show")}
         </Button>
       </div>
       {why && (
@@ -94,7 +96,7 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
 }
 
 function Page({ shown: { seen, page } }: { shown: Shown }) {
-  if (seen.is_hidden) return <p role="status">They cannot see this page.</p>;
+  if (seen.is_hidden) return <p role="status">{t("They cannot see this page.")}</p>;
   // A mark counts characters, of which an emoji is one; a string's own indices count it as two.
   const characters = Array.from(page.text);
   const cut = (start: number, end?: number) => characters.slice(start, end).join("");
@@ -103,11 +105,11 @@ function Page({ shown: { seen, page } }: { shown: Shown }) {
     <>
       <p role="status">
         {seen.marks.length
-          ? "They do not see the struck-out text. Its replacement is highlighted."
-          : "They see all of this page."}
+          ? t("They do not see the struck-out text. Its replacement is highlighted.")
+          : t("They see all of this page.")}
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long page is scrolled with the keyboard */}
-      <section className="seen scroll" tabIndex={0} aria-label="The page as they see it">
+      <section className="seen scroll" tabIndex={0} aria-label={t("The page as they see it")}>
         {seen.marks.map(({ start, end, shown }, i) => (
           <span key={start}>
             {cut(ends[i - 1] ?? 0, start)}

@@ -1,6 +1,8 @@
 // A question to the vault and its answer as it comes. Lives as long as the room; the history of questions is the chat's.
+
 import { asProblem, Problem } from "../../api/client";
 import type { ContractEvent } from "../../api/types";
+import { t } from "../../i18n";
 import { emptyRun, type Run, reduce } from "../../run/reduce";
 import { frames } from "../../run/sse";
 import { Store } from "../../services/store";
@@ -88,4 +90,9 @@ function eventOf(data: string): ContractEvent | null {
 }
 
 const cut = () =>
-  new Problem("cut", "The connection was lost before the answer was complete", "Ask again.", 0);
+  new Problem(
+    "cut",
+    t("The connection was lost before the answer was complete"),
+    t("Ask again."),
+    0,
+  );

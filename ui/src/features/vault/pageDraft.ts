@@ -1,6 +1,8 @@
 // One page while it is edited: read, kept, saved, followed. Holds no part of the page; `useDraft` shows it.
+
 import { asProblem, Problem } from "../../api/client";
 import { PageConflict, type vaultApi } from "../../api/vault";
+import { t } from "../../i18n";
 import { Store } from "../../services/store";
 import { type Draft, type Happening, happened, isUnsaved, reopened } from "./draft";
 import type { KeptDrafts } from "./keptDrafts";
@@ -198,7 +200,7 @@ export class PageDraft {
 const undecided = () =>
   new Problem(
     "conflict",
-    "This page was changed elsewhere while you wrote",
-    "First choose which text to keep. Both are shown below the page.",
+    t("This page was changed elsewhere while you wrote"),
+    t("First choose which text to keep. Both are shown below the page."),
     409,
   );

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Problem } from "../../api/client";
 import { vaultApi } from "../../api/vault";
+import { t } from "../../i18n";
 import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
 import { useStore } from "../../services/store";
@@ -38,8 +39,8 @@ export function useDraft(path: string, news: unknown, onSaved: () => void): Edit
       kept: keptDrafts(sessionStorage, owner, account.ready),
       onSaved: () => saved.current(),
       onLeft: (left) =>
-        toasts.show(`${titleOf(left)} is not saved; what you typed is kept`, {
-          label: "Open it",
+        toasts.show(t("{page} is not saved; what you typed is kept", { page: titleOf(left) }), {
+          label: t("Open it"),
           run: () => router.go(addressOfPage(left)),
         }),
     });
