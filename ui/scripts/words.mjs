@@ -3,6 +3,7 @@
 // any; `--list` also prints translations that no code says as they stand (those of settings come from the server).
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { compileMessage } from "@lingui/message-utils/compileMessage";
 import { parseSync } from "vite";
 
 const source = new URL("../src/", import.meta.url).pathname;
@@ -90,8 +91,18 @@ const findings = [];
 const said = new Set();
 
 /** What a sentence fills in. */
-const filledIn = (text) =>
-  [...new Set([...text.matchAll(/\{(\w+)(?=[},])/g)].map(([, name]) => name))].sort().join();
+function filledIn(sentence) {
+  const names = new Set();
+  const look = (parts) => {
+    for (const part of Array.isArray(parts) ? parts : []) {
+      if (!Array.isArray(part)) continue;
+      names.add(part[0]);
+      for (const form of Object.values(part[2] ?? {})) look(form);
+    }
+  };
+  look(compileMessage(sentence));
+  return [...names].sort().join();
+}
 
 function german() {
   const found = new Map();
