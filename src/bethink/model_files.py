@@ -197,7 +197,9 @@ class ModelFiles:
                 source = msgspec.structs.replace(known or Source(), url=str(url))
             if self._tasks and (now is None or now.state not in {"downloading", "ready"}):
                 await anyio.to_thread.run_sync(place.keep, source)
-                self._downloads[place.id] = download = _Download(total=source.total)
+                self._downloads[place.id] = download = _Download(
+                    bytes=now.bytes if now else 0, total=source.total
+                )
                 self._tasks.start_soon(self._run, place, source, download)
         return await self._one(place.id)
 
@@ -265,10 +267,9 @@ class ModelFiles:
             return replace(given, problem=f"There is no file {source.path} any more.")
         if (download := self._downloads.get(place.id)) is None:
             return replace(given, bytes=_size(place.part) or 0, problem=_INTERRUPTED)
+        here = download.bytes if download.state == "downloading" else _size(place.part) or 0
         total = download.total or None
-        return replace(
-            given, state=download.state, bytes=download.bytes, total=total, problem=download.problem
-        )
+        return replace(given, state=download.state, bytes=here, total=total, problem=download.problem)
 
     async def _run(self, place: _Place, source: Source, download: _Download) -> None:
         try:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from benchmarks.stand_ins.scripted_process import scripted_process
 from tests.ui.acts import answered, composer, faults
@@ -181,3 +184,64 @@ def test_the_first_steps_can_be_put_off_and_are_found_again(fresh: Served, page:
     page.goto(f"{fresh.url}/settings")
     page.get_by_role("link", name="Set up", exact=True).click()
     expect(page).to_have_url(f"{fresh.url}/setup/model")
+
+
+@contextmanager
+def _model_file(content: bytes) -> Generator[str]:
+    """The address of a file, on this machine."""
+
+    class Shelf(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:
+            del format, args
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Shelf) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/tiny.gguf"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_model_file_is_downloaded_used_and_removed(fresh: Served, page: Page) -> None:
+    def installed(route: Route) -> None:
+        # Whether llama.cpp is there is this machine's own: the page does not ask more of it than this.
+        body = fresh.get("/models/providers")
+        for provider in body["providers"]:
+            provider["missing"] = ""
+        route.fulfill(json=body)
+
+    page.route("**/models/providers", installed)
+    page.goto(f"{fresh.url}/settings/model")
+    page.get_by_role("button", name="Choose a model").click()
+    page.get_by_role("button", name=re.compile("^llama.cpp")).click()
+    field = page.get_by_label("Web address or path of a GGUF file")
+    field.fill("http://models.example/tiny.gguf")
+    field.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("use an address with https")
+    with _model_file(b"GGUF" + (3).to_bytes(4, "little") + bytes(1_000)) as address:
+        field.fill(address)
+        field.press("Enter")
+        row = page.get_by_role("list", name="Model files").get_by_role("listitem")
+        expect(row.get_by_role("button", name="Use tiny")).to_be_enabled()
+    expect(field).to_have_value("")
+    assert faults(page) == []
+    row.get_by_role("button", name="Use tiny").click()
+    expect(page.get_by_label("The model", exact=True)).to_contain_text("gguf:")
+    (file,) = fresh.get("/models/downloads")["downloads"]
+    assert fresh.get("/settings")["model"] == file["model"]
+    fresh.patch("/settings", {"model": None})
+    page.reload()
+    page.get_by_role("button", name="Choose a model").click()
+    page.get_by_role("button", name=re.compile("^llama.cpp")).click()
+    row.get_by_role("button", name="Remove tiny").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(row).to_have_count(0)
+    assert fresh.get("/models/downloads") == {"downloads": []}

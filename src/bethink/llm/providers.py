@@ -109,7 +109,7 @@ PROVIDERS: Final[dict[str, Provider]] = {
     ),
     "llamacpp": Provider(
         "llama.cpp",
-        "A llama-server, on this machine or another one.",
+        "A model file on this machine, or a llama-server.",
         "http://127.0.0.1:8080/v1",
         "",
         8_192,

@@ -33,11 +33,13 @@ export function ModelFileRow({ file, canUse, onUse, onAgain, onRemove }: RowProp
     <li className={styles.row}>
       <div className={styles.what}>
         <strong>{name}</strong>
-        <small>
-          {amount(file)}
-          {state === "cancelled" && ` · ${t("Cancelled")}`}
-          {state === "ready" && !isDownload && ` · ${file.source}`}
-        </small>
+        {(file.bytes > 0 || isArriving) && (
+          <small>
+            {amount(file)}
+            {state === "cancelled" && ` · ${t("Cancelled")}`}
+            {state === "ready" && !isDownload && ` · ${file.source}`}
+          </small>
+        )}
         {isArriving && (
           <Progress
             bare
@@ -47,7 +49,7 @@ export function ModelFileRow({ file, canUse, onUse, onAgain, onRemove }: RowProp
           />
         )}
         {problem && (
-          <p className={styles.problem} role="alert">
+          <p className={styles.problem} role="status">
             {told(problem)}
           </p>
         )}

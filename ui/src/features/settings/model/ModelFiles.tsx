@@ -32,7 +32,9 @@ export function ModelFiles({ provider, isSaving, onUse }: FilesProps) {
       <h3 id={id}>{t("A file that Bethink runs itself")}</h3>
       {provider.missing && (
         <Notice tone="ask">
-          <Told text={provider.missing} />
+          <span>
+            <Told text={provider.missing} />
+          </span>
         </Notice>
       )}
       <form className={styles.add} onSubmit={(event) => void submit(event)}>
