@@ -75,7 +75,7 @@ export function TaskFilters({ filter, tasks, view, onFilter }: FiltersProps) {
       </label>
       {view === "list" &&
         choice("status", t("State"), [
-          { value: "open", label: t("Open") },
+          { value: "open", label: t("Not done") },
           { value: "all", label: t("All") },
           ...statuses.map(({ status, label }) => ({ value: status, label })),
         ])}

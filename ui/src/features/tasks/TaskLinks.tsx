@@ -40,7 +40,7 @@ export function TaskLinks({ task, onOpen, onSave }: LinksProps) {
               {done ? (
                 <Check size={14} aria-label={t("Done")} />
               ) : (
-                <Circle size={14} aria-label={t("Open")} />
+                <Circle size={14} aria-label={t("Not done")} />
               )}
               <button type="button" className="link" onClick={() => onOpen({ id })}>
                 {title}

@@ -150,7 +150,7 @@ function AddFilter({ onAdded }: { onAdded: () => Promise<void> }) {
         {select("pattern", t("Content"), patterns())}
         {select("audience", t("Readers"), audiences())}
         {field("path", t("On pages"), "entities/*")}
-        {field("section", t("In the section"), t("Health"))}
+        {field("section", t("In the section"), t("Illnesses"))}
         {field("field", t("In the field"), t("salary"))}
       </div>
       {why && (
