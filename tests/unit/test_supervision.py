@@ -77,6 +77,7 @@ BOUNDED = {
     ("internet/pages.py", "_write"): "one reading",
     ("llm/llamacpp.py", "_both"): "ends with its process",
     ("llm/llamacpp.py", "_drain"): "ends with its process",
+    ("model_files.py", "self._run"): "one download, whose outcome is shown",
     ("mcp_client/connection.py", "self._live"): "one session, whose owner waits for it",
     ("mcp_client/sdk_session.py", "_listen"): "ends with its session, and records what breaks it",
     ("mcp_client/stdio.py", "child.listen"): "ends with its process",
