@@ -157,10 +157,13 @@ def test_an_answer_is_shown_although_the_part_of_the_page_that_formats_it_did_no
 
 
 def test_a_room_that_did_not_arrive_says_so_and_is_fetched_again(served: Served, page: Page) -> None:
-    page.route("**/assets/MemoryRoom-*.js", lambda route: route.abort(), times=1)
+    part = "**/assets/MemoryRoom-*.js"
+    # It is asked for ahead, and once more where it is imported.
+    page.route(part, lambda route: route.abort())
     page.goto(served.url)
     page.get_by_role("link", name="Memory", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("This part of the page cannot be shown")
+    page.unroute(part)
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("heading", name="Memory")).to_be_visible()
 

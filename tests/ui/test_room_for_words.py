@@ -107,7 +107,7 @@ def test_a_page_keeps_its_name_beside_what_is_wrong_with_it(vault: Vaulted, new_
 
 
 def test_what_a_check_offers_is_read_on_a_phone(vault: Vaulted, new_page: NewPage) -> None:
-    vault.file("a folder/Another page with a name that is quite long.md", "# Page\n")
+    vault.file("a folder/Which of the pages has a name that is quite long?.md", "# Page\n")
     page = new_page(width=390, height=844)
     page.goto(f"{vault.served.url}/vault/check")
     offer = page.get_by_role("button", name=re.compile("Rename it to"))
