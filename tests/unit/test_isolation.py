@@ -259,6 +259,7 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /setup/user": {"json": {"name": "eve", "password": "eve comes in", "key": "x" * 27}},
         "PATCH /settings": {"json": {"recall_limit": 1}},
         "PATCH /preferences": {"json": {"tone": "dry"}},
+        "POST /models/downloads": {"json": {"path": "/none.gguf"}},
         "POST /models/list": {"json": {"provider": "ollama"}},
         "POST /models/test": {"json": {"model": "ollama:none"}},
         "PUT /mcp-servers/{name}": {"json": {"url": "http://127.0.0.1:9/mcp"}},
