@@ -72,8 +72,10 @@ class Open:
 
 @asynccontextmanager
 async def opened(directory: Path) -> AsyncGenerator[Open]:
-    async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
-        del principal, query, k
+    async def find(
+        principal: Principal, query: str, k: int, *, as_of: int | None = None
+    ) -> Sequence[tuple[Fact, float]]:
+        del principal, query, k, as_of
         return ()
 
     check_time_zone(ME.time_zone)

@@ -72,8 +72,10 @@ async def mirrored_in(directory: Path, *, kept: Kept | None = None) -> Mirrored:
     # What lies in this folder is its owner's: these tests are about both sides saying the same.
     made = kept or kept_in(directory, trust="owner")
 
-    async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
-        del principal, query, k
+    async def find(
+        principal: Principal, query: str, k: int, *, as_of: int | None = None
+    ) -> Sequence[tuple[Fact, float]]:
+        del principal, query, k, as_of
         return ()
 
     clock = made.clock

@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import urllib.request
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,11 +62,11 @@ class Served:
         """What is at an address."""
         return self.ask("GET", path)
 
-    def post(self, path: str, body: dict[str, object]) -> dict[str, Any]:
+    def post(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
         """What the server answers to a JSON body."""
         return self.ask("POST", path, body)
 
-    def patch(self, path: str, body: dict[str, object]) -> dict[str, Any]:
+    def patch(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
         """What the server answers to a change."""
         return self.ask("PATCH", path, body)
 
@@ -74,7 +74,7 @@ class Served:
         """Remove what is at an address."""
         self.ask("DELETE", path)
 
-    def ask(self, method: str, path: str, body: dict[str, object] | None = None) -> dict[str, Any]:
+    def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
         """The JSON that the server answers, empty where it answers nothing."""
         request = urllib.request.Request(  # noqa: S310 - the address is our own server's
             self.url + path,
