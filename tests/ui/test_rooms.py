@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.ui.acts import answered, composer, faults, say
 from tests.ui.conftest import NewPage
@@ -125,7 +125,7 @@ def test_everything_is_done_with_the_keyboard_alone(served: Served, page: Page) 
     press("g")
     press("m")
     expect(page.get_by_role("heading", name="Memory")).to_be_visible()
-    expect(page.get_by_text("I row on Sundays")).to_be_visible()
+    expect(page.get_by_role("article", name="I row on Sundays")).to_be_visible()
     press("j")
     expect(page.get_by_role("article", name="I row on Sundays")).to_be_focused()
     press("Control+k")
@@ -142,6 +142,15 @@ def test_everything_is_done_with_the_keyboard_alone(served: Served, page: Page) 
     press("Escape")
     press("Shift+Escape")
     expect(composer(page)).to_be_focused()
+
+
+def test_a_whole_command_is_sent_though_the_prompts_are_not_known_yet(served: Served, page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/prompts*", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks what it is given
+    page.goto(served.url)
+    say(page, "/remember I row on Sundays")
+    expect(page.get_by_role("button", name="Memory updated")).to_be_visible()
+    assert held, "the prompts were asked for"
 
 
 def test_the_shortcuts_can_be_turned_off(served: Served, page: Page) -> None:
@@ -199,7 +208,7 @@ def test_on_a_phone_everything_is_large_enough_to_touch(served: Served, new_page
     page.get_by_role("link", name="Settings").click()
     expect(page.get_by_role("heading", name="Settings")).to_be_visible()
     page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("link", name="Tasks").click()
+    page.get_by_role("link", name="Tasks", exact=True).click()
     expect(page.get_by_role("heading", name="Tasks", level=1)).to_be_visible()
 
 
@@ -218,4 +227,4 @@ def test_without_a_model_the_page_says_how_to_set_one_and_still_remembers(tmp_pa
         say(page, "/remember I live in Paris")
         expect(page.get_by_role("button", name="Memory updated")).to_be_visible()
         page.goto(f"{served.url}/memory")
-        expect(page.get_by_text("I live in Paris")).to_be_visible()
+        expect(page.get_by_role("article", name="I live in Paris")).to_be_visible()

@@ -132,11 +132,9 @@ if (root) {
       <AppProvider services={services}>{SharedPage ? <SharedPage /> : <App />}</AppProvider>
     </StrictMode>,
   );
-  // What a first key press or click opens is there by then.
-  const warm = () => {
-    void import("./app/Shortcuts");
-    void import("./kit/MenuPopup");
-  };
+  // What a first key press or click opens is there by then; what did not come is asked for once it is opened.
+  const warm = () =>
+    void Promise.allSettled([import("./app/Shortcuts"), import("./kit/MenuPopup")]);
   if ("requestIdleCallback" in globalThis) requestIdleCallback(warm, { timeout: WARM_MS });
   else setTimeout(warm, WARM_MS);
 }

@@ -9,3 +9,10 @@ export const commands = (): readonly Command[] => [
   { name: "/forget", takes: t("what to forget"), does: t("Find a memory and forget it") },
   { name: "/help", takes: null, does: t("List the commands") },
 ];
+
+/** Whether a text is a command with its words: it is sent as it stands, whatever else it could still name. */
+export const isCommand = (text: string): boolean =>
+  commands().some(
+    ({ name, takes }) =>
+      takes !== null && /\S/.test(text.slice(name.length)) && text.startsWith(`${name} `),
+  );

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useMemo, useState } from "react";
+import { isCommand } from "./commands";
 import { namingAt } from "./completion";
 import { type Option, useOptions } from "./useOptions";
 
@@ -29,7 +30,7 @@ export function useCompletion(
   const press = (event: KeyboardEvent): boolean => {
     if (!naming || event.shiftKey) return false;
     // What is not known yet is waited for, not sent.
-    if (options === null) return event.key === "Enter";
+    if (options === null) return event.key === "Enter" && !isCommand(text);
     if (!list.length && !(isEmpty && event.key === "Escape")) return false;
     const chosen = list[current];
     // A whole command is sent as it stands.
