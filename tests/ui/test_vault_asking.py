@@ -104,6 +104,8 @@ def test_without_a_model_the_room_says_what_to_set(vault: Vaulted, new_page: New
     page.goto(f"{vault.served.url}/vault/ask")
     _ask(page, "Who is Jane?")
     expect(page.get_by_role("heading", name="No language model is set up")).to_be_visible()
+    expect(page.get_by_role("link", name="Choose a model")).to_have_attribute("href", "/setup/model")
+    page.get_by_text("In a terminal").click()
     expect(page.get_by_text(re.compile("BETHINK_MODEL")).first).to_be_visible()
     assert faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
