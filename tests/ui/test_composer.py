@@ -43,7 +43,7 @@ DENIED = """() => {
 
 
 class _Speaks(BaseHTTPRequestHandler):
-    """OpenAI's audio API: it hears one sentence, and says a short silence."""
+    """OpenAI's audio API: it hears one sentence, and says a long silence."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
@@ -61,8 +61,8 @@ class _Speaks(BaseHTTPRequestHandler):
 
 
 def _silence() -> bytes:
-    """A WAV of 8,000 samples: one second."""
-    data = bytes(16_000)
+    """A WAV of 8,000 samples a second: a minute."""
+    data = bytes(60 * 16_000)
     head = b"RIFF" + (36 + len(data)).to_bytes(4, "little") + b"WAVEfmt " + (16).to_bytes(4, "little")
     form = b"\1\0\1\0" + (8_000).to_bytes(4, "little") + (16_000).to_bytes(4, "little") + b"\2\0\x10\0"
     return head + form + b"data" + len(data).to_bytes(4, "little") + data
@@ -359,6 +359,17 @@ def test_an_answer_is_read_aloud_and_stopped(desk: Served, page: Page) -> None:
     page.get_by_role("button", name="Stop reading").click()
     expect(page.get_by_role("button", name="Read aloud")).to_be_visible()
     assert set(HEARD) == {"/v1/audio/speech"}
+
+
+def test_an_answer_is_read_aloud_to_its_end(desk: Served, page: Page) -> None:
+    page.goto(desk.url)
+    say(page, "Which train")
+    answered(page).wait_for()
+    page.evaluate("() => { AudioBufferSourceNode.prototype.start = function () { this.onended(); } }")
+    with page.expect_response("**/audio/speech"):
+        page.get_by_role("button", name="Read aloud").click()
+    expect(page.get_by_role("button", name="Stop reading")).to_have_count(0)
+    expect(page.get_by_role("button", name="Read aloud")).to_have_attribute("aria-pressed", "false")
 
 
 def test_the_browsers_recognition_is_used_only_by_leave(desk: Served, page: Page) -> None:

@@ -50,5 +50,6 @@ async function load(
   } catch {
     // The way to ask again stays where it is.
   }
-  store.change({ paging: null });
+  // Where it was given up meanwhile, what is read now is another's.
+  if (store.get().paging === way) store.change({ paging: null });
 }

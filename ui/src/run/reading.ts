@@ -15,6 +15,8 @@ export type ReadingHooks = {
   onFault: (problem: Problem) => void;
 };
 
+type Asked = { first?: () => void; target?: Partial<Pick<SessionView, "target">> };
+
 /** How long behind its first answer a conversation is looked at again: the model thinks of a name for it. */
 export const NAMING_MS = [2000, 6000];
 const NAMING = "title";
@@ -48,9 +50,8 @@ export class Reading {
     if (!id) return false;
     this.#around = at ?? null;
     try {
-      const isTaken = await this.#asked(() => api.conversation(id, { at }));
-      if (isTaken && at !== undefined) this.store.change({ target: { position: at } });
-      return isTaken;
+      const target = at === undefined ? {} : { target: { position: at } };
+      return await this.#asked(() => api.conversation(id, { at }), { target });
     } catch (error) {
       const problem = asProblem(error);
       // What is shown stays, unless nobody knows whether it is true.
@@ -72,10 +73,13 @@ export class Reading {
 
   /** Goes over to another branch, shown around a position; `first` is called when it is about to be. */
   branch = async (id: string, branch: number, at: number, first: () => void): Promise<void> => {
-    await this.#asked(async () => {
-      await api.patchConversation(id, { branch });
-      return await api.conversation(id, { at });
-    }, first);
+    await this.#asked(
+      async () => {
+        await api.patchConversation(id, { branch });
+        return await api.conversation(id, { at });
+      },
+      { first },
+    );
   };
 
   /** Takes in what became known of the conversation itself. */
@@ -112,8 +116,14 @@ export class Reading {
     }
   };
 
-  /** Shows the answer unless it is of an earlier time; throws what went wrong unless that is. */
-  async #asked(ask: () => Promise<OpenConversation>, first = () => {}): Promise<boolean> {
+  /**
+   * Shows the answer, and with it its `target`, unless it is of an earlier time; throws what went wrong
+   * unless that is.
+   */
+  async #asked(
+    ask: () => Promise<OpenConversation>,
+    { first = () => {}, target = {} }: Asked,
+  ): Promise<boolean> {
     this.pass();
     const mine = this.#turn;
     const tell = this.#hooks.asking();
@@ -121,7 +131,7 @@ export class Reading {
       const open = await ask();
       if (mine !== this.#turn) return false;
       first();
-      this.#take(open);
+      this.#take(open, target);
       tell(recordOf(open));
       return true;
     } catch (error) {
@@ -130,12 +140,13 @@ export class Reading {
     }
   }
 
-  #take(open: OpenConversation): void {
+  #take(open: OpenConversation, target: Asked["target"] = {}): void {
     const { interrupted, waiting, message_count: count, window } = open;
     const read = recognised(restore(open.messages), this.store.get().turns, waiting);
     const shown = withWaiting(read, waiting ?? []);
     this.learn(recordOf(open));
     this.store.change({
+      ...target,
       status: "ready",
       problem: null,
       turns: shown,

@@ -26,13 +26,14 @@ export function recordOf(open: OpenConversation): Conversation {
   return conversation;
 }
 
-const withTool = (run: Run, call: string, change: Partial<Part>): Run => ({
+/** A call that was heard of or read meanwhile keeps its state: only what was decided is added. */
+const withDecision = (run: Run, call: string, { decision, always = false }: Decision): Run => ({
   ...run,
-  parts: run.parts.map((part) =>
-    part.type === "tool" && part.call === call && part.state === "waiting"
-      ? ({ ...part, ...change } as Part)
-      : part,
-  ),
+  parts: run.parts.map((part): Part => {
+    if (part.type !== "tool" || part.call !== call) return part;
+    const state = part.state === "waiting" ? "running" : part.state;
+    return { ...part, state, decision, always };
+  }),
 });
 
 /** The turns after a decision about a call that waited, and whether more of its run's calls wait. */
@@ -40,12 +41,11 @@ export function decided(
   turns: readonly ShownTurn[],
   run: string,
   call: string,
-  { decision, always = false }: Decision,
+  decision: Decision,
 ) {
   const isOf = (turn: ShownTurn) => turn.run.id === run;
-  const chosen = { state: "running", decision, always } as const;
   const after = turns.map((turn) =>
-    isOf(turn) ? { ...turn, run: withTool(turn.run, call, chosen) } : turn,
+    isOf(turn) ? { ...turn, run: withDecision(turn.run, call, decision) } : turn,
   );
   const waits = after.some(
     (turn) =>

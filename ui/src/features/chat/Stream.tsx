@@ -1,5 +1,5 @@
 import { ArrowDown, ArrowUp, Unplug } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import { locale, t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
@@ -56,11 +56,14 @@ function MoreTurns({ label, busy, held, onMore }: MoreTurnsProps) {
   );
 }
 
-/** Brings the message that somebody came for into view, and gives it the focus. */
+/**
+ * Brings the message that somebody came for into view, and gives it the focus: before anything else is
+ * painted, or more would be read at the end, and the message let go of again.
+ */
 function useTarget(view: SessionView, leave: () => void) {
   const { target, turns } = view;
   const shown = useRef<SessionView["target"]>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!target || shown.current === target) return;
     const turn = turns.find((each) => holds(each, target.position));
     if (!turn) return;

@@ -49,6 +49,7 @@ async function byEndpoint(pieces: readonly string[], signal: AbortSignal): Promi
     coming?.catch(() => undefined);
     return coming;
   };
+  // It is aborted at the end, too, and where something goes wrong.
   signal.addEventListener("abort", () => void context.close());
   let next = quiet(pieces[0]);
   for (let i = 0; next && !signal.aborted; i += 1) {
@@ -56,7 +57,6 @@ async function byEndpoint(pieces: readonly string[], signal: AbortSignal): Promi
     next = quiet(pieces[i + 1]);
     await played(context, now, signal);
   }
-  if (!signal.aborted) await context.close();
 }
 
 function played(context: AudioContext, sound: AudioBuffer, signal: AbortSignal): Promise<void> {
