@@ -41,7 +41,7 @@ type PopoverProps = {
   face: ReactNode;
   label: string;
   className?: string;
-  children: () => ReactNode;
+  children: (close: () => void) => ReactNode;
 };
 
 /** A button that opens a small note beside it; its content is made when it is opened. */
@@ -63,7 +63,7 @@ export function Popover({ face, label, className = "chip", children }: PopoverPr
       {open && (
         <Suspense fallback={null}>
           <PopoverPopup anchor={button} label={label} onClose={() => setOpen(false)}>
-            {children()}
+            {children(() => setOpen(false))}
           </PopoverPopup>
         </Suspense>
       )}

@@ -97,9 +97,17 @@ export function ContextRing({ view }: { view: SessionView }) {
           </>
         }
       >
-        {() => (
+        {(close) => (
           <div className="window-note">
-            <WindowParts filled={filled} used={used} onSummary={() => setReading(true)} />
+            <WindowParts
+              filled={filled}
+              used={used}
+              onSummary={() => {
+                close();
+                // The note has given the focus back by then, and the dialog gives it back to the same.
+                requestAnimationFrame(() => setReading(true));
+              }}
+            />
             <Costs view={view} />
           </div>
         )}
