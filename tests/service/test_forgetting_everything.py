@@ -32,7 +32,21 @@ TOLD = "My cat Mirabelle sleeps in the Kelvin drawer"
 ASKED = "Where does my cat sleep?"
 SECRET = "Mirabelle"
 PAGE = "# Kelvin\n\nMirabelle sleeps there.\n"
-WHOLE_KINDS = ["pages", "files", "people", "documents", "tasks", "events", "schedules", "calendar_accounts"]
+WHOLE_KINDS = [
+    "pages",
+    "files",
+    "people",
+    "documents",
+    "projects",
+    "tasks",
+    "events",
+    "schedules",
+    "prompts",
+    "shares",
+    "artifacts",
+    "preferences",
+    "calendar_accounts",
+]
 
 
 async def told(house: House) -> str:

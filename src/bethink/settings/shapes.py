@@ -122,6 +122,8 @@ class McpServer(BaseModel):
     def _check(self) -> Self:
         if (self.command is None) == (self.url is None):
             raise ValueError("give either `command` (with `args`), or `url`")
+        if self.url is not None and not self.url.lower().startswith(("http://", "https://", "${")):
+            raise ValueError("`url` begins with http:// or https://")
         if (self.type == "stdio") != (self.command is not None) and self.type is not None:
             raise ValueError(f"the type {self.type} does not go with {'command' if self.command else 'url'}")
         return self

@@ -150,8 +150,12 @@ def _stored(text: str) -> str:
     return text
 
 
+_NUMBER: Final = re.compile(r"\s*[-+]?[\d.]+(?:e[-+]?\d+)?\s*", re.IGNORECASE)
+"""What would be read as seconds."""
+
+
 def _written(moment: object) -> object:
-    if isinstance(moment, str | None):
+    if moment is None or (isinstance(moment, str) and not _NUMBER.fullmatch(moment)):
         return moment
     raise ValueError("write the time out, such as 2026-05-01T14:30:00Z")
 

@@ -13,7 +13,7 @@ import anyio.to_thread
 import msgspec
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, TooLarge, UnknownId
@@ -333,10 +333,10 @@ def _selection(
     trust: Annotated[Trust | None, Query(description="Whose word they are.")] = None,
     source: Annotated[Label | None, Query(description="Kind of a source, such as `conversation`.")] = None,
     state: State | Literal["all"] = "active",
-    since: Annotated[AwareDatetime | None, Query(description="Learnt at or after this time.")] = None,
-    until: Annotated[AwareDatetime | None, Query(description="Learnt before this time.")] = None,
+    since: Annotated[Moment, Query(description="Learnt at or after this time.")] = None,
+    until: Annotated[Moment, Query(description="Learnt before this time.")] = None,
     as_of: Annotated[
-        AwareDatetime | None,
+        Moment,
         Query(description="What was known and in use at this time, whatever became of it since."),
     ] = None,
     order: Annotated[

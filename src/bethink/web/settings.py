@@ -16,7 +16,7 @@ from bethink.principal import Principal
 from bethink.settings.catalogue import schemas, shown
 from bethink.settings.groups import GROUPS
 from bethink.web.deps import Caller, ResponseModel, Served, Timestamp
-from bethink.web.problems import MEDIA_TYPE, SettingFault, documented
+from bethink.web.problems import documented
 
 router = APIRouter(tags=["settings"])
 
@@ -104,32 +104,13 @@ class ChangesShown(BaseModel):
     changes: list[ChangeShown]
 
 
-class InvalidSettingsProblem(BaseModel):
-    """Some settings are not valid: nothing was changed."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    errors: list[SettingFault]
-
-
-_INVALID: dict[int | str, dict[str, Any]] = {
-    422: {
-        "description": "Some settings are not valid: nothing was changed.",
-        "model": InvalidSettingsProblem,
-        "content": {MEDIA_TYPE: {}},
-    }
-}
-
-
 @router.get("/settings")
 async def get_settings(app: Served, caller: Caller) -> SettingsShown:
     """The settings in force, without keys. Where no model is set, one on this machine is looked for."""
     return await _shown(app, caller)
 
 
-@router.patch("/settings", responses=documented(403) | _INVALID)
+@router.patch("/settings", responses=documented(403))
 async def change_settings(body: SettingsBody, app: Served, caller: Caller) -> SettingsShown:
     """Change settings, all or none; `pending_restart` names what holds from the next start."""
     await app.configuration.change(caller, body.root)

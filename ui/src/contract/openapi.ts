@@ -262,8 +262,6 @@ export type ImportedCalendarFile = { changed: number; kept: number; known: numbe
 
 export type Interrupted = { at: string; message: string; run: string };
 
-export type InvalidSettingsProblem = { detail: string; errors: readonly SettingFault[]; status: number; title: string; type: string };
-
 export type Item = { call_id?: string | null; content?: string | readonly Part[] | null; output?: string | readonly Part[] | null; role?: "system" | "developer" | "user" | "assistant" | null; type?: string };
 
 export type JobCost = { cost_usd: number | null; estimated: boolean; input_tokens: number; job: string; output_tokens: number; requests: number };
@@ -533,8 +531,6 @@ export type ScheduleShown = { action: "remind" | "run" | "watch"; at: string | n
 export type SchedulesPart = { message?: string | null; status: "ok" | "off" | "loading" | "degraded"; undelivered?: number };
 
 export type SessionShown = { by_key: boolean; needed: boolean; rights: readonly string[]; user: Person | null };
-
-export type SettingFault = { detail: string; name: string };
 
 export type SettingShown = { default: unknown; description: string; editable: boolean; group: string; is_set: boolean; name: string; restart: boolean; schema: Record<string, unknown>; secret: boolean; source: "flag" | "environment" | "file" | "kept" | "default"; source_name: string | null; title: string; value: unknown };
 
