@@ -64,7 +64,7 @@ def test_repairs_change_nothing_else_and_can_be_taken_back(plain: CommandLine) -
 
 
 def test_at_a_terminal_each_is_asked_for_shown_and_then_made(plain: CommandLine) -> None:
-    lay_out({"user.md": "[[xyz|this]] [[xyz]]\n", "Odd Name.md": "# Odd\n"}, plain.data / "vault")
+    lay_out({"user.md": "[[xyz|this]] [[xyz]]\n", "Odd: Name.md": "# Odd\n"}, plain.data / "vault")
     with plain.terminal("vault", "check", "--repair") as terminal:
         assert "1  Rename it to odd_name.md, and update the links to it" in terminal.until("Which? [1-1;")
         terminal.type("\n")
@@ -75,7 +75,7 @@ def test_at_a_terminal_each_is_asked_for_shown_and_then_made(plain: CommandLine)
         terminal.until("Mended: user.md")
         assert terminal.leave() == 0
     assert (plain.data / "vault" / "user.md").read_text() == "this xyz\n"
-    assert (plain.data / "vault" / "Odd Name.md").exists()
+    assert (plain.data / "vault" / "Odd: Name.md").exists()
 
 
 def test_a_vault_without_faults_says_so(plain: CommandLine) -> None:
