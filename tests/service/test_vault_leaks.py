@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import httpx2
 import pytest
+from fastapi.routing import iter_route_contexts
 from mcp import Client
 
 from bethink.errors import BethinkError
@@ -70,7 +71,7 @@ salary: 91234
 The codename is Osprey, as all know.
 
 ## Diagnosis
-Zyxomatosis since May.
+Zyxomatosis since May. #merlin
 
 ### Details
 Of the merlin kind.
@@ -84,8 +85,9 @@ PAGES: Final = {
     "user.md": "# Me\n\n- wife: [[jane]]\n",
     "entities/jane.md": JANE,
     "entities/bob.md": "# Bob\n\nWorks with [[jane]] and [[private/falcon_plan|the plan]].\n",
-    "private/falcon_plan.md": "# Plan\n\nThe kestrel flies at midnight to [[jane]].\n",
+    "private/falcon_plan.md": "# Plan\n\nThe kestrel flies at midnight to [[jane]]. #osprey\n",
 }
+PICTURE: Final = b"\x89PNG\r\n\x1a\nkestrel"
 RULES: Final = (
     Rule(path="private"),
     Rule(section="Diagnosis"),
@@ -133,6 +135,7 @@ async def planted(directory: Path, llm: ScriptedLlm | None = None) -> AsyncGener
         for path, text in PAGES.items():
             await app.vault.write(me, path, f"{text}\n", by="person", note="kestrel")
             await app.vault.write(me, path, text, by="person", note="91234")
+        (directory / "vault" / "private" / "falcon.png").write_bytes(PICTURE)
         for content in (
             "User's salary is 91234 EUR",
             "User's e-mail is jane.planted@secret.example",
@@ -161,6 +164,7 @@ KNOWN: Final[dict[tuple[str, str], Sequence[Any]]] = {
     ("GET", "/vault"): [None],
     ("GET", "/vault/changes"): [None],
     ("GET", "/vault/check"): [None],
+    ("PUT", "/vault/check/ignored"): [{"kinds": kinds} for kinds in (["broken_link"], [])],
     ("POST", "/vault/check/plan"): [{"way": "aside", "path": path} for path in _ASKED],
     ("POST", "/vault/check/repair"): [{"way": "aside", "path": path, "id": "0" * 64} for path in _ASKED],
     ("GET", "/vault/filters"): [None],
@@ -191,6 +195,11 @@ KNOWN: Final[dict[tuple[str, str], Sequence[Any]]] = {
         *("", "?around=entities/jane.md&depth=3", "?around=private/falcon_plan.md"),
         "?around=user.md&to=private/falcon_plan.md",
     ],
+    ("GET", "/vault/tags"): [None],
+    ("GET", "/vault/pictures"): [
+        *("?source=private/falcon.png", "?source=falcon.png&page=private/falcon_plan.md"),
+        "?source=private/nothing.png",
+    ],
     ("GET", "/vault/backlinks/{path:path}"): [None],
     ("GET", "/vault/links/{path:path}"): [None],
 }
@@ -202,9 +211,9 @@ async def test_no_route_of_the_vault_tells_a_program_what_is_hidden(tmp_path: Pa
     routes = [
         (method, route.path)
         for room in _FEATURES
-        for route in room.router.routes
-        if route.path.startswith("/vault")
-        for method in sorted(route.methods)
+        for route in iter_route_contexts(room.router.routes)
+        if (route.path or "").startswith("/vault")
+        for method in sorted(route.methods or ())
     ]
     assert not [route for route in routes if route not in KNOWN], "say in KNOWN how it is tried"
     async with planted(tmp_path) as at:
@@ -225,6 +234,10 @@ async def test_no_route_of_the_vault_tells_a_program_what_is_hidden(tmp_path: Pa
                     assert not found, (method, url, more, body, found, answer)
                     assert "500" not in answer[:3], (method, url, body, answer)
         me = replace(at.house.me, audience="web")
+        graph = await at.house.app.vault_tools.graphs.of(me)
+        assert {"merlin", "osprey"} <= {*graph.tagged()}
+        own = await at.http.get("/vault/pictures?source=private/falcon.png")
+        assert own.content == PICTURE
         jane = (await at.house.app.visibility.views.read(me, "entities/jane.md")).text
         assert "Zyxomatosis" in jane
         assert "91,234 EUR" in jane
