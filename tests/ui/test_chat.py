@@ -155,7 +155,7 @@ def test_a_call_that_waits_survives_a_reload_and_ends_as_a_receipt(served: Serve
     expect(page.get_by_text("everything stays as it is")).to_be_visible()
     expect(page.get_by_text("rejected", exact=True)).to_be_visible()
     page.goto(f"{served.url}/memory")
-    expect(page.get_by_text("Has a red bicycle")).to_be_visible()
+    expect(page.get_by_role("link", name="Has a red bicycle", exact=True)).to_be_visible()
 
 
 @pytest.mark.requirement("R151", "R213")
