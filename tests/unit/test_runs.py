@@ -10,7 +10,7 @@ import pytest
 from bethink.agent.records import JOURNAL, RUNS, TOOL_USES, JournalEntry, NumberedEvent, Run, ToolUse
 from bethink.agent.stored_runs import ApprovalChoice
 from bethink.agent.toolbox import REFUSALS
-from bethink.conversations import ConversationEdit
+from bethink.conversations import ConversationEdit, Conversations
 from bethink.engines.memory import MemoryBus
 from bethink.errors import Busy, UnknownId
 from bethink.events import (
@@ -187,6 +187,20 @@ async def test_a_run_of_a_dead_process_tells_its_end_when_it_is_opened() -> None
     assert text_of(replayed) == "Half an answer"
     assert reason_of(replayed) == "interrupted"
     assert text_of(again) == "Here I am again."
+
+
+async def test_a_run_that_has_just_begun_is_not_taken_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_house(ScriptedLlm(["Good morning."])) as house:
+        conversation = await house.new()
+        announce = Conversations.announce
+
+        async def read_at_once(self: Conversations, owner: str, id: str) -> None:
+            await announce(self, owner, id)
+            await house.app.runs.stored.settle(house.me, id)
+
+        monkeypatch.setattr(Conversations, "announce", read_at_once)
+        events = await house.events(await house.app.runs.start(house.me, conversation, "Hello"))
+    assert (text_of(events), reason_of(events)) == ("Good morning.", "answered")
 
 
 async def test_nothing_of_one_owner_is_another_s() -> None:

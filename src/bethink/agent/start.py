@@ -318,7 +318,8 @@ class RunStarter:
         recorder = Recorder(
             principal, run, held, conversations, Journal(), barrier, aside=aside, options=options
         )
-        await recorder.begin(opening.said)
+        with self.stored.beginning(run.id):
+            await recorder.begin(opening.said)
         model = loop.llm.name if loop else None
         recorder.take(
             RunStarted(
@@ -370,7 +371,8 @@ class RunStarter:
             options=options,
             ledger=Ledger({item.call: item.message for item in record.waiting if item.message}),
         )
-        await recorder.resume(found.version)
+        with self.stored.beginning(run):
+            await recorder.resume(found.version)
         request = _request(reader, recorder, history, decided=decided_calls(record))
         return StartedRun(recorder, request, self._events(request, loop))
 

@@ -7,7 +7,7 @@ the same data, and those that wait for a decision (`Approvals`); it goes on afte
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -34,7 +34,7 @@ from bethink.store import DeleteAll, Put, Scan, items_of, owners_of, pages_of, r
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 
     from bethink.agent.policy import ToolRules
     from bethink.agent.records import WaitingCall
@@ -211,6 +211,16 @@ class StoredRuns:
     is_live: Callable[[str], bool]
     settings: Settings
     ending: anyio.Lock = field(default_factory=anyio.Lock, repr=False)
+    _beginning: set[str] = field(default_factory=set[str], repr=False)
+
+    @contextmanager
+    def beginning(self, run: str) -> Generator[None]:
+        """Have nobody take a run for dead that is stored by now, and not yet driven."""
+        self._beginning.add(run)
+        try:
+            yield
+        finally:
+            self._beginning.discard(run)
 
     async def get(self, principal: Principal, run: str) -> Run:
         """The run's record.
@@ -337,7 +347,7 @@ class StoredRuns:
         run = found.record
         if run.state == "running":
             is_elsewhere = run.process != self.bus.process and await self.bus.is_alive(run.process)
-            if self.is_live(active) or is_elsewhere:
+            if self.is_live(active) or active in self._beginning or is_elsewhere:
                 if rejecting:
                     raise Busy
                 return held
