@@ -10,9 +10,21 @@ from tests.ui.running import Served, imported
 
 pytestmark = pytest.mark.timeout(90)
 
+#: Presses for what the other rooms may add while the arrow is pressed.
+SPARE = 30
+
 
 def _chosen(page: Page) -> Locator:
     return page.get_by_role("listbox", name="Results").locator("[aria-selected=true]")
+
+
+def _led_to(page: Page, option: Locator) -> None:
+    """Press the arrow until it is chosen: things of other rooms that are found too may stand beside it."""
+    for _ in range(page.get_by_role("option").count() + SPARE):
+        page.keyboard.press("ArrowDown")
+        if option.get_attribute("aria-selected") == "true":
+            return
+    expect(option).to_have_attribute("aria-selected", "true")
 
 
 def test_a_room_stays_the_first_whatever_is_found_later(served: Served, page: Page) -> None:
@@ -42,8 +54,7 @@ def test_what_the_arrows_led_to_stays_chosen(served: Served, page: Page) -> None
     page.get_by_role("combobox").fill("pebbles")
     memory = page.get_by_role("option", name="Collects pebbles")
     expect(memory).to_be_visible()
-    page.keyboard.press("ArrowDown")
-    expect(memory).to_have_attribute("aria-selected", "true")
+    _led_to(page, memory)
     kept(page, held).continue_()
     expect(page.get_by_role("option", name="Where are pebbles?")).to_be_visible()
     expect(memory).to_have_attribute("aria-selected", "true")
