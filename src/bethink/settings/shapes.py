@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -122,8 +123,8 @@ class McpServer(BaseModel):
     def _check(self) -> Self:
         if (self.command is None) == (self.url is None):
             raise ValueError("give either `command` (with `args`), or `url`")
-        if self.url is not None and not self.url.lower().startswith(("http://", "https://", "${")):
-            raise ValueError("`url` begins with http:// or https://")
+        if self.url is not None and not re.match(r"https?://[^/?#\s]|\$\{", self.url, re.IGNORECASE):
+            raise ValueError("`url` begins with http:// or https:// and the name of a host")
         if (self.type == "stdio") != (self.command is not None) and self.type is not None:
             raise ValueError(f"the type {self.type} does not go with {'command' if self.command else 'url'}")
         return self

@@ -98,7 +98,7 @@ const sources: readonly Source[] = [
     id: "tasks",
     find: async (query, signal, { router }) => {
       const { tasksApi } = await import("../api/tasks");
-      const { items } = await tasksApi.list({ query, done: true, limit: SHOWN }, signal);
+      const { items } = await tasksApi.list({ query, limit: SHOWN }, signal);
       return items.map((each) => ({
         key: `task ${each.id}`,
         group: t("Tasks"),
