@@ -83,6 +83,8 @@ async def test_the_server_keeps_what_its_document_says(tmp_path: Path) -> None:
         await anyio.Path(tmp_path / "schemathesis.toml").write_text(
             "[checks.negative_data_rejection]\nexpected-statuses = "
             '["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "428", "429", "5xx"]\n'
+            # A server of tools that cannot be reached is no fault of ours.
+            '[checks.not_a_server_error]\nexpected-statuses = ["2xx", "3xx", "4xx", "503"]\n'
         )
         command = [sys.executable, "-m", "schemathesis.cli", "run", "openapi.json"]
         command += ["--url", str(bethink.http.base_url), "--request-timeout", "60"]

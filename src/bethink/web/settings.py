@@ -116,8 +116,9 @@ _FAULTS: Final = {
             "type": "array",
             "items": {
                 "type": "object",
-                "required": ["name", "detail"],
-                "properties": {"name": {"type": "string"}, "detail": {"type": "string"}},
+                "properties": {
+                    name: {"type": "string"} for name in ("name", "detail", "parameter", "reason")
+                },
             },
         },
     },
