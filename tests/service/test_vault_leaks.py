@@ -209,7 +209,7 @@ KNOWN: Final[dict[tuple[str, str], Sequence[Any]]] = {
 @pytest.mark.requirement("R184", "U12")
 async def test_no_route_of_the_vault_tells_a_program_what_is_hidden(tmp_path: Path) -> None:
     routes = [
-        (method, route.path)
+        (method, route.path or "")
         for room in _FEATURES
         for route in iter_route_contexts(room.router.routes)
         if (route.path or "").startswith("/vault")
