@@ -174,16 +174,17 @@ def test_several_are_chosen_and_moved_together(served: Served, page: Page) -> No
     expect(page.get_by_role("link", name="One", exact=True)).to_be_visible()
 
 
-def test_six_hundred_conversations_are_few_nodes(served: Served, page: Page) -> None:
+def test_many_conversations_are_few_nodes(served: Served, page: Page) -> None:
     made(served, *(f"Talk {number}" for number in range(120)))
     page.goto(served.url)
     expect(page.get_by_role("link", name="Talk 119")).to_be_visible()
     box = page.locator("nav .rows")
     expect(box.get_by_role("link", name="Talk 119")).to_be_visible()
-    for _ in range(6):
+    first = page.get_by_role("link", name="Talk 0", exact=True)
+    while not first.count():
         box.evaluate("box => box.scrollTo(0, box.scrollHeight)")
-        page.wait_for_function("!document.querySelector('.skeleton i')")
-    expect(page.get_by_role("link", name="Talk 0", exact=True)).to_be_visible()
+        page.wait_for_timeout(50)
+    expect(first).to_be_visible()
     assert page.locator("[data-row]").count() < 60
     assert page.evaluate("document.querySelectorAll('*').length") < 1_500
 
