@@ -580,7 +580,7 @@ def _toolbox(base: _Base) -> Toolbox:
         secret_box=base.shared.secret_box,
         redacting=_mask(settings),
         filter_for=base.visibility.filter_for,
-        has_documents=base.features.of(Documents).library.is_used,
+        has_documents=base.features.of(Documents).library.sharing.has_documents,
     )
     toolbox.tools, toolbox.sources = _tools(base, toolbox)
     return toolbox

@@ -279,7 +279,7 @@ Event = (
 )
 
 
-_PLACE_DIGITS = 18
+PLACE_DIGITS = 18
 """More than a run can reach, and still an integer of 64 bits."""
 
 
@@ -292,16 +292,11 @@ class Place(msgspec.Struct, frozen=True, order=True):
     def __str__(self) -> str:
         return f"{self.sequence}.{self.characters}"
 
-    @property
-    def sort_key(self) -> str:
-        """The same as a text of fixed length: sorted as texts, places come in their order."""
-        return f"{self.sequence:0{_PLACE_DIGITS}}.{self.characters:0{_PLACE_DIGITS}}"
-
     @classmethod
     def parse(cls, text: str) -> Place | None:
         """The place that a reader names, or None if it is none."""
         sequence, _, characters = text.partition(".")
-        if max(len(sequence), len(characters)) > _PLACE_DIGITS:
+        if max(len(sequence), len(characters)) > PLACE_DIGITS:
             return None
         if not (sequence.isdecimal() and (characters.isdecimal() or not characters)):
             return None

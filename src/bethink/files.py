@@ -173,7 +173,7 @@ class Files:
         Raises:
             UnknownId: one of them is no file of this conversation.
         """
-        known = {file.id: file for file in await self.list(principal, conversation)} if ids else {}
+        known = {file.id: file for file in await self.list(principal, conversation)}
         if missing := [id for id in ids if id not in known]:
             raise UnknownId(f"File {missing[0][:60]!r} is not in this conversation: upload it there first.")
         return tuple(known[id].attachment for id in ids)

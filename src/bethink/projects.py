@@ -71,10 +71,8 @@ class Projects:
         scan = Scan(PROJECTS, order="created_at", limit=MAX_PROJECTS)
         return [project async for project in records_of(self.store, principal.owner, scan)]
 
-    async def get(self, principal: Principal, project: str | None) -> Project | None:
+    async def get(self, principal: Principal, project: str) -> Project | None:
         """A project by its id; None if nobody has said anything of it."""
-        if project is None:
-            return None
         (found,) = await self.store.get(PROJECTS, principal.owner, [project])
         return found and found.record
 
@@ -122,9 +120,11 @@ class Projects:
         await self.leave(principal, project)
         await self.store.commit(principal.owner, [Delete(PROJECTS, project)])
 
-    async def inside(self, principal: Principal, project: Project | None) -> Principal:
-        """The principal in a project: bound to what belongs to it, if its memory is its own."""
-        return replace(principal, project=project.id if project and project.memory == "own" else None)
+    async def inside(self, principal: Principal, id: str) -> tuple[Principal, Project | None]:
+        """The principal in a project, bound to what belongs to it if its memory is its own; the project."""
+        project = await self.get(principal, id)
+        bound = project is not None and project.memory == "own"
+        return replace(principal, project=id if bound else None), project
 
 
 def checked_name(name: str) -> str:

@@ -17,6 +17,7 @@ import msgspec
 from bethink.agent.request import DEFAULT_OPTIONS, RunOptions
 from bethink.conversations import MESSAGES
 from bethink.events import (
+    PLACE_DIGITS,
     ApprovalDecided,
     Event,
     MessageSaved,
@@ -402,7 +403,8 @@ class JournalEntry(Record, frozen=True, kw_only=True):
     def of(cls, run: str, events: Sequence[NumberedEvent]) -> JournalEntry:
         """The entry of these events, which are one or more; its id sorts as the place of the last does."""
         last = events[-1].place
-        return cls(id=f"{run}:{last.sort_key}", run=run, sequence=last.sequence, events=tuple(events))
+        place = f"{last.sequence:0{PLACE_DIGITS}}.{last.characters:0{PLACE_DIGITS}}"
+        return cls(id=f"{run}:{place}", run=run, sequence=last.sequence, events=tuple(events))
 
 
 RUNS = Collection(

@@ -205,7 +205,7 @@ class Runs:
             if fork is not None and fork.way == "again":
                 opening = RunOpening(fork.stored.id, [], options, resources, fork)
             else:
-                attached = await self.files.attachments(principal, conversation, files or ())
+                attached = await self.files.attachments(principal, conversation, files) if files else ()
                 if fork is not None and fork.way == "edit" and files is None:
                     replaced = fork.stored.message
                     attached = replaced.attachments if isinstance(replaced, UserMessage) else ()

@@ -281,8 +281,7 @@ class RunStarter:
         conversations = self.stored.conversations
         found = await conversations.get(principal, conversation)
         # What follows the run asks again which filters hold.
-        project = await self.projects.get(principal, found.record.project)
-        principal = await self.projects.inside(principal.lasting, project)
+        principal, project = await self._inside(principal.lasting, found.record)
         reader, reader_filter = await self._reader(principal)
         options = _options_in(found.record, opening.options, opening.resources, project=project)
         wishes = await self.preferences.of(principal)
@@ -345,8 +344,7 @@ class RunStarter:
         # Its answer has begun with a call by now.
         options = msgspec.structs.replace(record.options, first_call=None)
         held = await conversations.get(principal, record.conversation)
-        project = await self.projects.get(principal, held.record.project)
-        principal = await self.projects.inside(principal, project)
+        principal, _ = await self._inside(principal, held.record)
         reader, reader_filter = await self._reader(
             replace(principal, audience=record.audience or principal.audience)
         )
@@ -375,6 +373,14 @@ class RunStarter:
             await recorder.resume(found.version)
         request = _request(reader, recorder, history, decided=decided_calls(record))
         return StartedRun(recorder, request, self._events(request, loop))
+
+    async def _inside(
+        self, principal: Principal, conversation: Conversation
+    ) -> tuple[Principal, Project | None]:
+        """The principal in the project that a conversation belongs to, and the project, if there is one."""
+        if conversation.project is None:
+            return replace(principal, project=None), None
+        return await self.projects.inside(principal, conversation.project)
 
     async def _reader(self, principal: Principal) -> tuple[Principal, ReaderFilter | None]:
         """Who a run reads for, with the filters that hold for all of it, and what these hide."""

@@ -338,11 +338,6 @@ class Library:
             raise UnknownId("This document has no such version.")
         return (await self.contents.held(seen.owner, content or document.content)).record
 
-    async def is_used(self, principal: Principal) -> bool:
-        """Whether a principal has any documents, or sees any of somebody else."""
-        own = await self.store.count(principal.owner, DOCUMENTS, {})
-        return bool(own or await self.sharing.received(principal))
-
     async def count(self, principal: Principal, collection: str) -> int:
         """How many documents a collection has."""
         place = await self._place(principal, collection)

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.documents.records import COLLECTIONS, RECEIVED, DocumentCollection, ReceivedShare, Share
+from bethink.documents.records import (
+    COLLECTIONS,
+    DOCUMENTS,
+    RECEIVED,
+    DocumentCollection,
+    ReceivedShare,
+    Share,
+)
 from bethink.errors import BadInput, UnknownId
 from bethink.store import Delete, Put, Scan, records_of, retry_conflicts
 
@@ -125,6 +132,11 @@ class Sharing:
         if held is None:
             raise UnknownId(NO_COLLECTION)
         return held.record
+
+    async def has_documents(self, principal: Principal) -> bool:
+        """Whether a principal has any documents, or sees any of somebody else."""
+        own = await self.store.count(principal.owner, DOCUMENTS, {})
+        return bool(own or await self.received(principal))
 
     async def received(self, principal: Principal) -> list[SharedCollection]:
         """What others share with a user now."""
