@@ -275,3 +275,113 @@ def test_a_draft_is_written_while_the_list_moves(served: Served, page: Page) -> 
     expect(page.get_by_role("link", name="Newer")).to_be_visible()
     expect(composer(page)).to_have_value("Half a sentence")
     expect(composer(page)).to_be_focused()
+
+
+_HIDDEN = """hidden => {
+  Object.defineProperty(document, "visibilityState", {
+    configurable: true, get: () => (hidden ? "hidden" : "visible"),
+  });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+"""Another tab is looked at, or this one again."""
+
+_SYSTEM = """permission => {
+  window.shown = [];
+  window.asked = 0;
+  class Note {
+    static permission = permission;
+    static requestPermission() {
+      window.asked += 1;
+      Note.permission = "granted";
+      return Promise.resolve("granted");
+    }
+    constructor(title, { body }) {
+      window.shown.push(`${title}: ${body}`);
+    }
+    close() {}
+  }
+  window.Notification = Note;
+}"""
+"""The system's part of notifications, which no browser without a window has."""
+
+
+def notified(page: Page, permission: str) -> None:
+    page.add_init_script(f"({_SYSTEM})({permission!r})")
+
+
+def test_what_needs_somebody_is_counted_on_the_rail_in_the_title_and_told_by_the_system(
+    served: Served, new_page: NewPage
+) -> None:
+    page = new_page(own=True)
+    notified(page, "granted")
+    served.post("/memories", {"content": "Prefers trains to planes"})
+    conversation, _ = made(served, "Clean up", "Another")
+    page.goto(f"{served.url}/memory")
+    rail = page.get_by_role("navigation", name="Rooms")
+    expect(rail.get_by_role("link", name="Chat", exact=True)).to_be_visible()
+    page.evaluate(_HIDDEN, True)
+    body = {"message": {"role": "user", "content": "Forget everything"}, "stream": False}
+    served.post(f"/conversations/{conversation}/chat", body)
+    chat = rail.get_by_role("link", name="Chat 1 needs you")
+    expect(chat).to_be_visible()
+    expect(page).to_have_title("(1) Memory · Bethink")
+    page.wait_for_function("shown.length === 1")
+    assert page.evaluate("shown") == ["Clean up: Waiting for your decision."]
+    page.evaluate(_HIDDEN, False)
+    chat.click()
+    page.get_by_role("link", name="Clean up").click()
+    expect(page).to_have_title("? Needs you · Clean up · Bethink")
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "needs-you-rail.png")
+    page.locator(".approval").get_by_role("button", name="Reject").click()
+    expect(rail.get_by_role("link", name="Chat", exact=True)).to_be_visible()
+    expect(page).to_have_title("Clean up · Bethink")
+
+
+def test_an_answer_that_ended_unseen_is_counted_and_the_offer_to_be_told_comes_once(
+    served: Served, new_page: NewPage
+) -> None:
+    page = new_page(own=True)
+    notified(page, "default")
+    page.clock.install()
+    page.goto(served.url)
+    rail = page.get_by_role("navigation", name="Rooms")
+    offer = page.get_by_text("Shall this browser tell you when a long answer is complete?")
+
+    def answer_unseen() -> None:
+        say(page, "Count without end")
+        expect(page.get_by_text("One, two, three").last).to_be_visible()
+        expect(page).to_have_title("● Answering · Count without end · Bethink")
+        page.evaluate(_HIDDEN, True)
+        page.clock.fast_forward(11_000)
+        (running,) = served.get("/conversations?limit=1")["items"]
+        served.post(f"/runs/{running['active_run']}/cancel", {})
+        expect(page).to_have_title("✓ Answered · Count without end · Bethink")
+        expect(rail.get_by_role("link", name="Chat 1 new answer")).to_be_visible()
+
+    answer_unseen()
+    expect(offer).to_have_count(0)
+    page.evaluate(_HIDDEN, False)
+    expect(offer).to_be_visible()
+    assert page.evaluate("[asked, shown.length]") == [0, 0]
+    expect(rail.get_by_role("link", name="Chat", exact=True)).to_be_visible()
+    expect(page).to_have_title("Count without end · Bethink")
+    page.get_by_role("region", name="Notifications").get_by_role("button", name="Close").click()
+    answer_unseen()
+    page.evaluate(_HIDDEN, False)
+    expect(rail.get_by_role("link", name="Chat", exact=True)).to_be_visible()
+    expect(offer).to_have_count(0)
+
+
+def test_notifications_are_allowed_and_switched_off_in_settings(served: Served, new_page: NewPage) -> None:
+    page = new_page(own=True)
+    notified(page, "default")
+    page.goto(f"{served.url}/settings/you")
+    part = page.get_by_role("region", name="Browser notifications", exact=True)
+    part.get_by_role("button", name="Allow notifications").click()
+    switch = part.get_by_role("switch", name=re.compile("look elsewhere"))
+    expect(switch).to_be_checked()
+    assert page.evaluate("asked") == 1
+    switch.uncheck()
+    expect(switch).not_to_be_checked()
+    assert faults(page) == []

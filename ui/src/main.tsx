@@ -20,6 +20,7 @@ import { LiveConversations } from "./services/live";
 import { LookService } from "./services/look";
 import { News } from "./services/news";
 import { Notices } from "./services/notices";
+import { Notifications } from "./services/notifications";
 import { Outbox } from "./services/outbox";
 import { PaneService } from "./services/pane";
 import { addressOfChat, Router, routeOf } from "./services/router";
@@ -43,13 +44,19 @@ const conversations = new ConversationsService();
 const memoryNews = new News();
 const documentNews = new News();
 const plannerNews = new News();
-const live = new LiveConversations({ conversations, sessions: () => services.sessions, router });
 const documentUploads = new DocumentUploads({
   api: () => import("./api/documents").then(({ uploadsApi }) => uploadsApi),
   kept: new BrowserFiles(() => account.ready.then(owner)),
   onDone: () => void documentNews.tell(),
 });
 const toasts = new Toasts();
+const notifications = new Notifications(toasts);
+const live = new LiveConversations({
+  conversations,
+  sessions: () => services.sessions,
+  router,
+  notifications,
+});
 const notices = new Notices(router, toasts, () => void plannerNews.tell());
 const health = new HealthService();
 const account = new AccountService();
@@ -86,6 +93,7 @@ const services: Services = {
   router,
   conversations,
   sessions: new SessionsService(hooks, words),
+  live,
   health,
   look: new LookService(),
   memoryNews,
@@ -93,6 +101,7 @@ const services: Services = {
   documentUploads,
   plannerNews,
   notices,
+  notifications,
   outbox,
   pane: new PaneService(),
   toasts,

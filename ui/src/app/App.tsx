@@ -101,16 +101,16 @@ function RoomKeys() {
   return null;
 }
 
-/** Has the tab tell what is shown. */
+/** Has the tab tell what is shown, and how many other conversations wait for somebody. */
 function useTabTitle(route: Route): void {
-  const { title, conversations } = useApp();
+  const { title, conversations, live } = useApp();
   const names = useStore(title.names);
-  const waiting = useStore(title.waiting);
-  const { items } = useStore(conversations.store);
-  const chat = route.room === "chat" ? route.conversation : null;
-  const said = chat && items.find(({ id }) => id === chat)?.title;
+  const waits = new Set([...useStore(conversations.needing), ...useStore(live.answered)]);
+  // Its own name says what the one that is open waits for.
+  if (route.room === "chat" && route.conversation) waits.delete(route.conversation);
+  const waiting = waits.size;
   const room = rooms.find(({ id }) => id === route.room)?.name ?? "";
-  const name = said || (route.room === "chat" ? "" : room);
+  const name = route.room === "chat" ? "" : room;
   useEffect(() => {
     document.title = titleOf(names, name, waiting);
   }, [names, name, waiting]);

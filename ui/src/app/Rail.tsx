@@ -31,6 +31,36 @@ function Mark() {
   );
 }
 
+/** How much of a room waits for somebody. */
+function RoomNumber({ number, says }: { number: number; says: string }) {
+  if (number === 0) return null;
+  return (
+    <span className="room-number">
+      <span aria-hidden>{number > 99 ? "99+" : number}</span>
+      <span className="visually-hidden"> {says}</span>
+    </span>
+  );
+}
+
+function NoticesNumber() {
+  const number = useStore(useApp().notices.unseen).length;
+  const says = t("{count, plural, one {# new notice} other {# new notices}}", { count: number });
+  return <RoomNumber number={number} says={says} />;
+}
+
+/** Conversations that wait for a decision, and answers that ended while something else was looked at. */
+function ChatNumber() {
+  const { conversations, live } = useApp();
+  const needing = useStore(conversations.needing);
+  const answered = useStore(live.answered).filter((id) => !needing.includes(id)).length;
+  const says = [
+    needing.length &&
+      t("{count, plural, one {# needs you} other {# need you}}", { count: needing.length }),
+    answered && t("{count, plural, one {# new answer} other {# new answers}}", { count: answered }),
+  ];
+  return <RoomNumber number={needing.length + answered} says={says.filter(Boolean).join(", ")} />;
+}
+
 function RoomLink({
   room,
   current,
@@ -40,8 +70,7 @@ function RoomLink({
   current: string;
   onClick?: () => void;
 }) {
-  const { health, notices } = useApp();
-  const unseen = useStore(notices.unseen).length;
+  const { health } = useApp();
   const { icon: Icon, name, path, id } = room;
   const vitals = useStore(health.store);
   const degraded = id === "settings" && vitals.health?.status === "degraded";
@@ -54,12 +83,8 @@ function RoomLink({
     >
       <Icon size={20} strokeWidth={1.75} aria-hidden />
       {name}
-      {id === "today" && unseen > 0 && (
-        <span className="notices-number">
-          {unseen > 99 ? "99+" : unseen}
-          <span className="visually-hidden"> {t("new notices")}</span>
-        </span>
-      )}
+      {id === "chat" && <ChatNumber />}
+      {id === "today" && <NoticesNumber />}
       {degraded && (
         <span className="dot">
           <span className="visually-hidden">, {t("something needs attention")}</span>

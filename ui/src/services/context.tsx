@@ -6,9 +6,11 @@ import type { AccountService } from "./account";
 import type { ConversationsService } from "./conversations";
 import type { DocumentUploads } from "./documentUploads";
 import type { HealthService } from "./health";
+import type { LiveConversations } from "./live";
 import type { LookService } from "./look";
 import type { News } from "./news";
 import type { Notices } from "./notices";
+import type { Notifications } from "./notifications";
 import type { Outbox } from "./outbox";
 import type { PaneService } from "./pane";
 import type { Router } from "./router";
@@ -21,6 +23,8 @@ export type Services = {
   router: Router;
   conversations: ConversationsService;
   sessions: SessionsService;
+  /** What is heard of conversations as they change. */
+  live: LiveConversations;
   health: HealthService;
   look: LookService;
   /** What is remembered has changed. */
@@ -31,6 +35,8 @@ export type Services = {
   /** Tasks, events or schedules have changed. */
   plannerNews: News;
   notices: Notices;
+  /** What the system tells while somebody looks elsewhere. */
+  notifications: Notifications;
   /** What is written without the server. */
   outbox: Outbox;
   /** What stands beside a conversation. */

@@ -46,9 +46,12 @@ const asked = (place: Place): ListQuery =>
 
 export class ConversationsService {
   readonly store = new Store<ConversationList>(nothing);
+  /** Those that wait for somebody's decision, whatever is listed. */
+  readonly needing = new Store<readonly string[]>([]);
 
   /** How often the newest page was asked for: only the answer to the last question counts. */
   #asked = 0;
+  #first: Promise<void> | null = null;
   /** How often a conversation was changed from here: an answer from before tells it as it was. */
   #changed = 0;
 
@@ -77,7 +80,14 @@ export class ConversationsService {
   };
 
   /** Reads what stands before all others, however long ago it was used: pinned ones, those that need an answer, and projects. */
-  refreshFirst = async (): Promise<void> => {
+  refreshFirst = (): Promise<void> => {
+    this.#first ??= this.#readFirst().finally(() => {
+      this.#first = null;
+    });
+    return this.#first;
+  };
+
+  async #readFirst(): Promise<void> {
     try {
       const [pinned, needing, { items: projects }] = await Promise.all([
         this.#current(() => api.conversations({ limit: PAGE, pinned: true })),
@@ -85,13 +95,15 @@ export class ConversationsService {
         projectsApi.list(),
       ]);
       this.store.change({ projects });
+      const inUse = needing.items.filter((each) => placeOf(each) === "list");
+      this.needing.set(inUse.map(({ id }) => id));
       if (this.store.get().place !== "list") return;
-      const first = [...pinned.items, ...needing.items.filter((each) => placeOf(each) === "list")];
+      const first = [...pinned.items, ...inUse];
       this.store.change({ items: merged(this.store.get().items, first) });
     } catch {
       // They come with the next look; the list itself tells of a failure.
     }
-  };
+  }
 
   /** Reads the newest conversations of a project. */
   readProject = async (project: string): Promise<void> => {
@@ -153,6 +165,7 @@ export class ConversationsService {
   put = (conversation: Conversation): void => {
     if (conversation.temporary) return;
     this.#changed += 1;
+    this.#need(conversation.id, conversation.needs_you && placeOf(conversation) === "list");
     const { items, place, total } = this.store.get();
     const others = items.filter((each) => each.id !== conversation.id);
     const mine = placeOf(conversation) === place ? [conversation] : [];
@@ -175,10 +188,16 @@ export class ConversationsService {
   /** Takes in that a conversation is not there any more. */
   gone = (id: string): void => {
     this.#changed += 1;
+    this.#need(id, false);
     const { items, total } = this.store.get();
     const left = items.filter((each) => each.id !== id);
     this.store.change({ items: left, total: total + left.length - items.length });
   };
+
+  #need(id: string, on: boolean): void {
+    const now = this.needing.get();
+    if (now.includes(id) !== on) this.needing.set(on ? [...now, id] : now.filter((x) => x !== id));
+  }
 
   makeProject = async (draft: ProjectDraft): Promise<Project> => {
     const project = await projectsApi.create(draft);

@@ -44,6 +44,9 @@ export class SessionsService {
     return session;
   }
 
+  /** It is open in this page. */
+  has = (id: string): boolean => this.#open.has(id);
+
   /** Takes in what became known of a conversation elsewhere in the page. */
   learn(conversation: Conversation): void {
     this.#open.get(conversation.id)?.learn(conversation);

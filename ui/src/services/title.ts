@@ -1,4 +1,4 @@
-// The title of the browser's tab: what is shown, of which room, and a sign if something waits.
+// The title of the browser's tab: what is shown, of which room, and how much else waits.
 import { useEffect } from "react";
 import { useApp } from "./context";
 import { Store } from "./store";
@@ -6,8 +6,6 @@ import { Store } from "./store";
 export class Title {
   /** What the page shows now, by its name; the newest part that names something wins. */
   readonly names = new Store<readonly string[]>([]);
-  /** Stands before the name: how many answers wait for somebody. */
-  readonly waiting = new Store(0);
 
   /** Gives what takes it back. */
   show = (name: string): (() => void) => {

@@ -4,7 +4,7 @@ import type { SessionView } from "../../run/view";
 import { useApp } from "../../services/context";
 
 /** Whether the page is looked at. */
-function useVisible(): boolean {
+export function useVisible(): boolean {
   const [visible, setVisible] = useState(document.visibilityState === "visible");
   useEffect(() => {
     const look = () => setVisible(document.visibilityState === "visible");

@@ -1,11 +1,13 @@
 // The tab says which conversation it shows, and what it does while somebody looks elsewhere.
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { t } from "../../i18n";
 import type { SessionView } from "../../run/view";
+import { useTitle } from "../../services/title";
 import { titleOf } from "./ConversationMenu";
+import { useVisible } from "./useSeen";
 
-/** What stands before the name; `wasRunning` says that an answer ended that nobody has looked at. */
-export function stateWord({ running, turns }: SessionView, hasEnded: boolean): string {
+/** What stands before the name; `hasEnded`: nobody has looked at the answer since. */
+function stateWord({ running, turns }: SessionView, hasEnded: boolean): string {
   if (running) return `● ${t("Answering")}`;
   if (turns.at(-1)?.run.end === "awaiting_approval") return `? ${t("Needs you")}`;
   return hasEnded ? `✓ ${t("Answered")}` : "";
@@ -13,23 +15,14 @@ export function stateWord({ running, turns }: SessionView, hasEnded: boolean): s
 
 export function useTabTitle(view: SessionView): void {
   const { running, conversation, id } = view;
-  const ended = useRef(false);
-  const before = useRef(running);
-  if (before.current && !running && document.visibilityState !== "visible") ended.current = true;
-  if (running) ended.current = false;
-  before.current = running;
-  const name = id ? titleOf(conversation) : "";
-  const word = stateWord(view, ended.current);
+  const visible = useVisible();
+  const [hasEnded, setEnded] = useState(false);
+  const wasRunning = useRef(running);
   useEffect(() => {
-    const show = () => {
-      if (document.visibilityState === "visible" && ended.current) ended.current = false;
-      document.title = [stateWord(view, ended.current), name, "Bethink"]
-        .filter(Boolean)
-        .join(" · ");
-    };
-    void word;
-    show();
-    document.addEventListener("visibilitychange", show);
-    return () => document.removeEventListener("visibilitychange", show);
-  }, [view, word, name]);
+    if (running || visible) setEnded(false);
+    else if (wasRunning.current) setEnded(true);
+    wasRunning.current = running;
+  }, [running, visible]);
+  const parts = [stateWord(view, hasEnded), id ? titleOf(conversation) : ""];
+  useTitle(parts.filter(Boolean).join(" · "));
 }

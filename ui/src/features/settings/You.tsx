@@ -2,6 +2,7 @@ import { t } from "../../i18n";
 import { ShortcutList } from "../../kit/ShortcutList";
 import { Account } from "./Account";
 import { Looks } from "./Looks";
+import { NotificationSettings } from "./NotificationSettings";
 import { PreferencesForm } from "./Preferences";
 import styles from "./Room.module.css";
 
@@ -11,6 +12,7 @@ export function You() {
     <>
       <PreferencesForm />
       <Looks />
+      <NotificationSettings />
       <section className={styles.part} aria-labelledby="keys">
         <h2 id="keys">{t("Keyboard")}</h2>
         <ShortcutList />
