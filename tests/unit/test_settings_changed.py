@@ -76,14 +76,14 @@ async def test_all_or_nothing_is_changed_and_each_fault_is_named(tmp_path: Path)
         )
         assert refused.status_code == 422
         assert refused.headers["content-type"] == "application/problem+json"
-        faults = {fault["name"]: fault["detail"] for fault in refused.json()["errors"]}
+        faults = {fault["parameter"]: fault["reason"] for fault in refused.json()["errors"]}
         assert set(faults) == {"max_steps", "code_sandbox"}
         assert "greater than or equal to 1" in faults["max_steps"]
         assert house.app.settings.recall_limit == 5
         unknown = await http.patch("/settings", json={"recall_limt": 3})
-        assert unknown.json()["errors"][0]["name"] == "recall_limt"
+        assert unknown.json()["errors"][0]["parameter"] == "recall_limt"
         model = await http.patch("/settings", json={"model": "nobody:gpt"})
-        assert "not known" in model.json()["errors"][0]["detail"]
+        assert "not known" in model.json()["errors"][0]["reason"]
         assert house.app.settings.model == ""
     assert not (tmp_path / FILE).exists()
 

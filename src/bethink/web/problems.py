@@ -54,13 +54,6 @@ class Fault(BaseModel):
     reason: str
 
 
-class SettingFault(BaseModel):
-    """One setting that is not valid, and why."""
-
-    name: str
-    detail: str
-
-
 class Problem(BaseModel):
     """What went wrong (RFC 9457)."""
 
@@ -88,7 +81,7 @@ def problem(
     code: str,
     detail: str,
     *,
-    errors: Sequence[BaseModel] = (),
+    errors: Sequence[Fault] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """The answer that tells of a problem."""
@@ -112,7 +105,7 @@ def of_error(error: BethinkError) -> Response:
         case TooManyRequests():
             headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
         case InvalidSettings():
-            faults = [SettingFault(name=name, detail=detail) for name, detail in error.faults.items()]
+            faults = [Fault(parameter=name, reason=reason) for name, reason in error.faults.items()]
             return problem(error.status, error.code, error.message, errors=faults)
         case _:
             pass

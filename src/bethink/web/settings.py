@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, RootModel
@@ -16,7 +16,7 @@ from bethink.principal import Principal
 from bethink.settings.catalogue import schemas, shown
 from bethink.settings.groups import GROUPS
 from bethink.web.deps import Caller, ResponseModel, Served, Timestamp
-from bethink.web.problems import MEDIA_TYPE, documented
+from bethink.web.problems import documented
 
 router = APIRouter(tags=["settings"])
 
@@ -104,40 +104,13 @@ class ChangesShown(BaseModel):
     changes: list[ChangeShown]
 
 
-_FAULTS: Final = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail", "errors"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "errors": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    name: {"type": "string"} for name in ("name", "detail", "parameter", "reason")
-                },
-            },
-        },
-    },
-}
-_INVALID: Final[dict[int | str, dict[str, Any]]] = {
-    422: {
-        "description": "Some settings are not valid: nothing was changed.",
-        "content": {MEDIA_TYPE: {"schema": _FAULTS}},
-    }
-}
-
-
 @router.get("/settings")
 async def get_settings(app: Served, caller: Caller) -> SettingsShown:
     """The settings in force, without keys. Where no model is set, one on this machine is looked for."""
     return await _shown(app, caller)
 
 
-@router.patch("/settings", responses=documented(403) | _INVALID)
+@router.patch("/settings", responses=documented(403))
 async def change_settings(body: SettingsBody, app: Served, caller: Caller) -> SettingsShown:
     """Change settings, all or none; `pending_restart` names what holds from the next start."""
     await app.configuration.change(caller, body.root)

@@ -55,6 +55,6 @@ export function useSettings(): SettingsHere {
 /** What a refused change says of one setting; what it says of all where it names none. */
 export function faultOf(problem: Problem, name: string): string {
   const { errors } = problem.body;
-  const named = Array.isArray(errors) ? errors.find((each) => each?.name === name) : undefined;
-  return String(named?.detail ?? (problem.detail || problem.title));
+  const named = Array.isArray(errors) ? errors.find((each) => each?.parameter === name) : undefined;
+  return String(named?.reason ?? (problem.detail || problem.title));
 }
