@@ -1,4 +1,15 @@
 // Makes the services, wires them, draws the page.
+// What is common to all comes first: a component's own styles win over it.
+import "./styles/fonts.css";
+import "./styles/tokens.css";
+import "./styles/ground.css";
+import "./styles/kit.css";
+import "./styles/shell.css";
+import "./styles/chat.css";
+import "./styles/answer.css";
+import "./styles/files.css";
+import "./styles/rooms.css";
+
 import { QueryClient } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -28,15 +39,6 @@ import { SessionsService } from "./services/sessions";
 import { keepShell } from "./services/shell";
 import { Title } from "./services/title";
 import { Toasts } from "./services/toasts";
-import "./styles/fonts.css";
-import "./styles/tokens.css";
-import "./styles/ground.css";
-import "./styles/kit.css";
-import "./styles/shell.css";
-import "./styles/chat.css";
-import "./styles/answer.css";
-import "./styles/files.css";
-import "./styles/rooms.css";
 import "./styles/print.css";
 
 const router = new Router();
