@@ -243,7 +243,7 @@ class Redaction:
 def redaction_of(texts: Iterable[str], analyzer: Analyzer | None = None) -> Redaction:
     """The redaction of facts with these contents."""
     analyzer = analyzer or Analyzer()
-    common = set(analyzer.document(" ".join(COMMON_WORDS)))
+    common = analyzer.words(" ".join(COMMON_WORDS))
     sentences = [text[start:end] for text in texts for start, end in _parts(text, _END)]
     sayings = [_saying(sentence, analyzer, common) for sentence in sentences]
     marks = frozenset(mark for saying in sayings for mark in saying.marks)
@@ -256,7 +256,7 @@ def redaction_of_everything() -> Redaction:
 
 
 def _saying(text: str, analyzer: Analyzer, common: set[str]) -> _Saying:
-    words = frozenset(analyzer.document(text)) - {_WHO}
+    words = frozenset(analyzer.words(text)) - {_WHO}
     marks = frozenset(
         word
         for word in words - common

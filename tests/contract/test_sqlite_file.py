@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import anyio
+import numpy as np
 import pytest
 
 from bethink.agent.records import JOURNAL, RUNS
 from bethink.conversations import CONVERSATIONS, MESSAGES
+from bethink.embeddings import EmbeddingModel
 from bethink.engines.sqlite import index as sqlite_index
 from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS
 from bethink.engines.sqlite.store import open_database
@@ -24,8 +26,8 @@ from bethink.engines.sqlite.tables import definition, layout_of
 from bethink.errors import Conflict, CorruptDatabase, NewerSchema, StorageError
 from bethink.index import IndexItem, IndexQuery
 from bethink.memory import FACTS
-from bethink.search.analysis import Analyzer
-from bethink.store import Collection, Delete, DeleteAll, Expect, Put, Scan
+from bethink.search.analysis import ANALYSIS, Analyzer
+from bethink.store import Collection, Delete, DeleteAll, Expect, Put, Scan, SetVector
 from tests.contract.records import LINES, NOTES, SETTINGS, Line, Note, Setting
 
 pytestmark = pytest.mark.anyio
@@ -317,6 +319,25 @@ async def test_rows_analysed_by_another_version_are_analysed_anew(tmp_path: Path
     async with open_database(tmp_path) as database:
         assert len((await database.index.search(IndexQuery("ann", "apple"))).items) == 1
         assert (await database.index.search(IndexQuery("ann", "old"))).items == ()
+
+
+async def test_a_row_that_gets_its_vector_keeps_the_terms_of_this_version(tmp_path: Path) -> None:
+    async with open_database(tmp_path) as database:
+        await database.store.commit("ann", [Put(NOTES, Note(id="n"), index=IndexItem("fact", "apples", 0))])
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+        connection.execute("UPDATE index_items SET analysis = 0")
+        old = Analyzer().digests(["old"])
+        connection.execute(
+            "UPDATE bodies SET body = ? WHERE place IN (SELECT place FROM index_items)", (old,)
+        )
+    model = EmbeddingModel("model", "words", 2)
+    async with open_database(tmp_path) as database:
+        vector = np.array([1, 0], np.float32)
+        await database.store.commit("ann", [SetVector("n", "apples", vector, model)])
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
+        assert connection.execute("SELECT analysis FROM index_items").fetchone() == (ANALYSIS,)
+    async with open_database(tmp_path) as database:
+        assert len((await database.index.search(IndexQuery("ann", "apple"))).items) == 1
 
 
 @pytest.mark.parametrize("acknowledged", [1, 7, 60])

@@ -24,8 +24,11 @@ from bethink.search.analysis import MAX_TERM, Analyzer
         ("ひらがな", ["ひら", "らが", "がな"]),
         ("서울에서", ["서울", "울에", "에서"]),
         ("กรุง", ["กร", "รุ", "ุง"]),
-        ("Cafe 我 und 東京", ["cafe", "und", "我", "東", "京", "東京"]),
-        ("हूँ", ["हूँ"]),
+        ("Cafe 我 au 東京", ["caf", "cafe", "我", "東", "京", "東京"]),
+        ("घरों में", ["घर", "घरों"]),
+        ("Die Häuser meiner Schwestern", ["haus", "hauser", "schwest", "schwestern"]),
+        ("Les chevaux de ma sœur", ["cheval", "chevaux", "sœur"]),
+        ("Mieszkam w Krakowie", ["mieszk", "mieszkam", "krakow", "krakowi"]),
         ("مُحَمَّد", ["محمد"]),
         ("", []),
         ("?! -- \0", []),
@@ -33,6 +36,27 @@ from bethink.search.analysis import MAX_TERM, Analyzer
 )
 def test_words_become_terms(text: str, terms: list[str]) -> None:
     assert Analyzer().document(text) == terms
+
+
+def test_a_question_in_another_language_asks_by_its_stems_and_for_names_as_they_are_everywhere() -> None:
+    question = Analyzer().question("¿Dónde vive mi hermana Almudena?")
+    assert question == ["viv", "herman", "almuden", "almudena"]
+    assert set(question) & set(Analyzer().document("User's sister is called Almudena")) == {"almudena"}
+    assert set(question) & set(Analyzer().document("Mis hermanas viven en Toledo")) == {"viv", "herman"}
+
+
+def test_a_question_without_spaces_asks_for_its_matter() -> None:
+    assert Analyzer().question("我的家在哪个城市？") == ["家", "个城", "城市"]
+    assert Analyzer().question("私は金曜日に何をしますか？") == [
+        "私は",
+        "は金",
+        "金曜",
+        "曜日",
+        "日に",
+        "に何",
+        "何を",
+    ]
+    assert Analyzer().question("是谁") == ["是谁"]
 
 
 def test_a_question_has_each_term_once_and_pairs_only() -> None:

@@ -294,16 +294,14 @@ def holding(query: str) -> Holding:
 
     def held(text: str) -> list[Span]:
         found = asked.spans(text, close=True)
-        return [
-            (start, end) for start, end in found if words <= set(asked.analyzer.document(text[start:end]))
-        ]
+        return [(start, end) for start, end in found if words <= asked.analyzer.words(text[start:end])]
 
     return held
 
 
 def _is_answered(asked: Redaction, text: str) -> bool:
     """Whether a text has the rare words of what is asked or, where that has none, all of its words."""
-    there = set(asked.analyzer.document(text))
+    there = asked.analyzer.words(text)
     if asked.marks:
         return len(asked.marks & there) >= _RARE * len(asked.marks)
     words = {word for saying in asked.sayings for word in saying.words}

@@ -180,7 +180,7 @@ class MessageSearch:
         for match in _WORD.finditer(text):
             word = match[0].casefold()
             if word not in known:
-                known[word] = any(term in terms for term in self.analyzer.document(word))
+                known[word] = not self.analyzer.terms_of(word).isdisjoint(terms)
             if known[word]:
                 found.append(match.span())
         return found

@@ -1,11 +1,10 @@
 """From a text to the terms that lexical search compares, and from an index item to what an index keeps of it.
 
-The index's adapters call it; `shard` reads the entries. English words are
-stemmed (Snowball "english", Porter 2, after irregular forms were brought to
-their base) and English function words left out. Words of other alphabets stay
-as they are written. Scripts that put no spaces between words (Chinese,
-Japanese, Thai, Lao, Khmer, Burmese), and Korean, whose particles cling to the
-noun, become pairs of characters, as in Lucene's CJK analyzer. Letters lose
+The index's adapters call it; `shard` reads the entries. Words are stemmed (Snowball; in English, "Porter 2",
+after irregular forms were brought to their base) and function words left out. A text in another of the
+`languages` has its words by English rules too: names are the same in all, and many a text is too short to
+tell. Scripts that put no spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese), and Korean,
+whose particles cling to the noun, become pairs of characters, as in Lucene's CJK analyzer. Letters lose
 their accents and vowel points, numbers and the parts of dates stay.
 """
 
@@ -20,6 +19,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from bethink.errors import BadInput
+from bethink.search.languages import ENGLISH, LANGUAGES, is_function_pair, language_of, matter_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from bethink.embeddings import EmbeddingModel
     from bethink.index import IndexItem
+    from bethink.search.languages import Language
 
 
 _FORMS = """
@@ -59,7 +60,7 @@ BASE_FORMS: dict[str, str] = {
 """The base of an irregular verb's past, of an irregular plural, and one spelling of words that have two."""
 
 
-ANALYSIS = 2
+ANALYSIS = 3
 """Version of what this file makes of a text; rows with another one are analysed anew."""
 
 MAX_CHARACTERS = 1_000_000
@@ -74,17 +75,7 @@ TERM_BYTES = 8
 _DIGESTS_KEPT = 1 << 15
 """Most words of a text are among so many that came lately."""
 
-_FUNCTION_WORDS = """
-    a about above after again all also am an and any are as at be because been before being below
-    between both but by can could d did do does doing don down during each few for from further had has
-    have having he her here hers herself him himself his how i if in into is it its itself just ll m me
-    more most my myself no nor not now of off on once only or other our ours ourselves out over own re s
-    same she should so some such t than that the their theirs them themselves then there these they this
-    those through to too under until up ve very was we were what when where which while who whom why with
-    would you your yours yourself yourselves
-"""
-STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""English function words. Left in: "may", "will" and others that also name months and people."""
+STOP_WORDS = ENGLISH.function_words
 
 # Combining marks of the Latin, Greek and Cyrillic alphabets, Hebrew points and Arabic vowel signs:
 # readers write words with and without them. The signs of Indic and Thai scripts are letters: kept.
@@ -100,6 +91,7 @@ _PLAIN_WORD = re.compile(r"[^\W_]+")
 """The same as `_WORD` where a text has none of these, and twice as fast: dashes are everywhere."""
 _ASCII_WORD = re.compile("[a-z0-9]+")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_NAME = re.compile(r"\b[^\W\d_a-z]\w+")
 _UNSPACED_START = re.compile(f"[{_UNSPACED}]")
 
 
@@ -114,7 +106,7 @@ class Analyzer:
         # A PyStemmer object keeps a cache and must stay in one thread.
         self._local = threading.local()
         self._digest = lru_cache(_DIGESTS_KEPT)(_digest)
-        self._of_word = lru_cache(_DIGESTS_KEPT)(self._word_digest)
+        self._of_word = lru_cache(_DIGESTS_KEPT)(self._word_digests)
         self._term = lru_cache(_DIGESTS_KEPT)(self._stemmed)
 
     def document(self, text: str) -> list[str]:
@@ -123,22 +115,41 @@ class Analyzer:
         Of a Chinese or Japanese run also the single ideographs, so that a
         question of one finds it.
         """
-        return self._terms(text, single=True)
+        words, runs = _split(text)
+        language = language_of(text, words)
+        terms = [term for word in words for term in self._forms(word[:MAX_TERM], language)]
+        return terms + [pair for run in runs for pair in _pairs(run, single=True)]
 
     def question(self, text: str) -> list[str]:
-        """The distinct terms of a question."""
-        return list(dict.fromkeys(self._terms(text, single=False)))
+        """The distinct terms of a question, by the rules of its language; names by English ones as well."""
+        words, runs = _split(text)
+        language = language_of(text, words)
+        terms = [term for word in words if (term := self._term(word[:MAX_TERM], language))]
+        if language is not ENGLISH:
+            names = set(_split(" ".join(_NAME.findall(text)))[0])
+            terms += [
+                form for word in words if word in names for form in self._forms(word[:MAX_TERM], language)
+            ]
+        return list(dict.fromkeys(terms + _asked_pairs(runs, is_alone=not terms)))
 
     def words(self, text: str) -> set[str]:
-        """The distinct terms of `document`: most words were seen lately, and are not stemmed again."""
-        words, plain = _split(text, single=True)
-        terms = {self._term(word[:MAX_TERM]) for word in words}
-        terms.update(plain)
+        """The distinct terms of a text by English rules, whatever its language: for comparing texts."""
+        words, runs = _split(text)
+        terms = {self._term(word[:MAX_TERM], ENGLISH) for word in words}
+        terms.update(pair for run in runs for pair in _pairs(run, single=True))
+        terms.discard("")
+        return terms
+
+    def terms_of(self, word: str) -> set[str]:
+        """What a word becomes in any of the languages, a run without spaces as in `document`."""
+        words, runs = _split(word)
+        terms = {self._term(one[:MAX_TERM], language) for one in words for language in LANGUAGES}
+        terms.update(pair for run in runs for pair in _pairs(run, single=True))
         terms.discard("")
         return terms
 
     def forms(self, words: Iterable[str], terms: AbstractSet[str]) -> set[str]:
-        """Those of these words, of lower-case ASCII letters and digits, that become one of the terms.
+        """Those of these words, of lower-case ASCII letters and digits, that become one of these terms.
 
         Few are stemmed: Snowball "english" takes endings away, and leaves a word's first letter.
         """
@@ -146,7 +157,7 @@ class Analyzer:
         return {
             word
             for word in words
-            if (word[0] in initials or word in BASE_FORMS) and self._term(word[:MAX_TERM]) in terms
+            if (word[0] in initials or word in BASE_FORMS) and self._term(word[:MAX_TERM], ENGLISH) in terms
         }
 
     def digests(self, terms: Iterable[str]) -> bytes:
@@ -155,38 +166,46 @@ class Analyzer:
 
     def document_digests(self, text: str) -> bytes:
         """The digests of what `document` gives: most words were seen lately, and are not stemmed again."""
-        words, plain = _split(text, single=True)
+        words, runs = _split(text)
+        language = language_of(text, words)
         # Cut first: what is remembered must not be as long as somebody likes.
-        return b"".join([self._of_word(word[:MAX_TERM]) for word in words]) + self.digests(plain)
+        terms = b"".join([self._of_word(word[:MAX_TERM], language) for word in words])
+        return terms + self.digests(pair for run in runs for pair in _pairs(run, single=True))
 
-    def _terms(self, text: str, *, single: bool) -> list[str]:
-        words, plain = _split(text, single=single)
-        kept = [(BASE_FORMS.get(word) or word)[:MAX_TERM] for word in words if word not in STOP_WORDS]
-        return self._stemmer().stemWords(kept) + plain
+    def _word_digests(self, word: str, language: Language) -> bytes:
+        """The digests of what a word becomes; nothing of one that is left out."""
+        return b"".join(map(_digest, self._forms(word, language)))
 
-    def _word_digest(self, word: str) -> bytes:
-        """The digest of what a word becomes; nothing of one that is left out."""
-        term = self._stemmed(word)
-        return _digest(term) if term else b""
+    def _forms(self, word: str, language: Language) -> list[str]:
+        """What a word becomes by the rules of a language and by English ones, if it is not left out."""
+        own = self._term(word, language)
+        if language is ENGLISH or not own:
+            return [own] if own else []
+        english = self._term(word, ENGLISH)
+        return [own, english] if english and english != own else [own]
 
-    def _stemmed(self, word: str) -> str:
-        """What a word becomes; "" of one that is left out."""
-        if word in STOP_WORDS:
+    def _stemmed(self, word: str, language: Language) -> str:
+        """What a word becomes by the rules of a language; "" of one that is left out."""
+        if word in language.function_words:
             return ""
-        (term,) = self._stemmer().stemWords([(BASE_FORMS.get(word) or word)[:MAX_TERM]])
+        base = BASE_FORMS.get(word) or word if language is ENGLISH else word
+        (term,) = self._stemmer(language).stemWords([base[:MAX_TERM]])
         return term
 
-    def _stemmer(self) -> _Stemmer:
-        if not hasattr(self._local, "stemmer"):
+    def _stemmer(self, language: Language) -> _Stemmer:
+        stemmers: dict[str, _Stemmer] = self._local.__dict__
+        stemmer = stemmers.get(language.name)
+        if stemmer is None:
             import Stemmer
 
             # PyStemmer ships no types; `_Stemmer` says what is used of it.
-            self._local.stemmer = Stemmer.Stemmer("english")  # pyright: ignore[reportUnknownMemberType]
-        return cast("_Stemmer", self._local.stemmer)
+            made = Stemmer.Stemmer(language.name)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            stemmer = stemmers[language.name] = cast("_Stemmer", made)
+        return stemmer
 
 
-def _split(text: str, *, single: bool) -> tuple[list[str], list[str]]:
-    """The words of a text, and the pairs of its runs without spaces."""
+def _split(text: str) -> tuple[list[str], list[str]]:
+    """The words of a text, and its runs without spaces."""
     text = text[:MAX_CHARACTERS]
     if text.isascii():
         return _ASCII_WORD.findall(text.lower()), []
@@ -195,8 +214,17 @@ def _split(text: str, *, single: bool) -> tuple[list[str], list[str]]:
         return _PLAIN_WORD.findall(folded), []
     found: list[str] = _WORD.findall(folded)
     words = [word for word in found if not _UNSPACED_START.match(word)]
-    runs = [run for run in found if _UNSPACED_START.match(run)]
-    return words, [pair for run in runs for pair in _pairs(run, single=single)]
+    return words, [run for run in found if _UNSPACED_START.match(run)]
+
+
+def _asked_pairs(runs: Sequence[str], *, is_alone: bool) -> list[str]:
+    """The pairs of a question's runs, without its function words unless that leaves nothing to ask for."""
+    parts = [part for run in runs for part in matter_of(run)]
+    pairs = [pair for part in parts for pair in _pairs(part, single=False)]
+    kept = [pair for pair in pairs if len(pair) > 1 or _HAN.match(pair)]
+    if telling := [pair for pair in kept if not is_function_pair(pair)]:
+        return telling
+    return [pair for run in runs for pair in _pairs(run, single=False)] if is_alone else []
 
 
 def _digest(term: str) -> bytes:

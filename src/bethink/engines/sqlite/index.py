@@ -14,7 +14,7 @@ from collections import OrderedDict
 from contextlib import nullcontext
 from functools import partial
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import anyio
 import msgspec
@@ -72,7 +72,9 @@ FROM index_items AS item
 CROSS JOIN bodies AS said ON said.place = text CROSS JOIN bodies AS kept ON kept.place = item.place
 WHERE owner = ? AND id = ?
 """
-_SET_VECTOR = "UPDATE index_items SET change = ?, model = ?, vector = ?, place = ? WHERE rowid = ?"
+_SET_VECTOR = """
+UPDATE index_items SET change = ?, analysis = ?, model = ?, vector = ?, terms = ?, place = ? WHERE rowid = ?
+"""
 _DELETE = "DELETE FROM index_items WHERE rowid = ?"
 _BURY = "INSERT INTO index_tombstones (owner, change, id) VALUES (?, ?, ?)"
 _PRUNE = "DELETE FROM index_tombstones WHERE owner = ? AND change <= ?"
@@ -149,18 +151,19 @@ class IndexRows:
         item = (entry.id, entry.kind, entry.at, ANALYSIS, entry.model, *sizes, place, said)
         connection.execute(_PUT, (owner, self._next_change(owner), *item))
 
-    def set_vector(self, owner: str, id: str, *, text: str, key: str, vector: bytes) -> None:
-        """Give an item its vector of the model `key`, if its text is still `text`."""
+    def set_vector(self, owner: str, id: str, *, text: str, item: EmbeddedText) -> None:
+        """Give an item its vector, if its text is still `text`, and the terms that are made of it now."""
         connection = self._connection
         found = connection.execute(_READ, (owner, id)).fetchone()
         if found is None:
             return
-        number, size, terms, place, said, body = found
+        number, size, length, place, said, body = found
         if text_of(said) == text:
-            end = size + terms
-            place = keep_padded(connection, vector + body[size:end] + body[end:].strip(), place)
-            change = self._next_change(owner)
-            connection.execute(_SET_VECTOR, (change, key, len(vector), place, number))
+            names = body[size + length :].strip()
+            place = keep_padded(connection, item.vector + item.terms + names, place)
+            sizes = (len(item.vector), len(item.terms))
+            row = (self._next_change(owner), ANALYSIS, item.model, *sizes, place, number)
+            connection.execute(_SET_VECTOR, row)
 
     def delete(self, owner: str, ids: Query) -> None:
         """Remove the items whose ids the query selects; nothing happens for those that are not there."""
@@ -275,6 +278,14 @@ class _Copy:
             shard.settle()
         self.shard, self.read, self.known = shard, change if is_all else rows[-1][-1], change
         return shard if is_all else None
+
+
+class EmbeddedText(NamedTuple):
+    """What an index keeps of a text, as in `Entry`."""
+
+    terms: bytes
+    model: str
+    vector: bytes
 
 
 class SqliteIndex:

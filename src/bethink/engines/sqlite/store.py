@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never
 import anyio
 import anyio.to_thread
 
-from bethink.engines.sqlite.index import IndexRows, SqliteIndex
+from bethink.engines.sqlite.index import EmbeddedText, IndexRows, SqliteIndex
 from bethink.engines.sqlite.schema import (
     BUSY_S,
     FILE_NAME,
@@ -560,10 +560,12 @@ class SqliteStore:
                     connection, owner, change.id, version=change.version
                 )
             case SetVector():
-                key, vector = model_key(change.model), vector_bytes(change.vector, change.model)
-                return lambda _, index: index.set_vector(
-                    owner, change.id, text=change.text, key=key, vector=vector
+                item = EmbeddedText(
+                    self._analyzer.document_digests(change.text),
+                    model_key(change.model),
+                    vector_bytes(change.vector, change.model),
                 )
+                return lambda _, index: index.set_vector(owner, change.id, text=change.text, item=item)
             case _:
                 assert_never(change)
 
