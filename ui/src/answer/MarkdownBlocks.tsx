@@ -4,7 +4,7 @@ import ReactMarkdown, { type Options } from "react-markdown";
 import { Formula } from "./Formula";
 import css from "./MarkdownBlocks.module.css";
 import { Verbatim } from "./pieces";
-import { type Block, Splitter } from "./splitter";
+import { type Block, Splitter, withoutOpenLink } from "./splitter";
 
 export type How = Pick<Options, "remarkPlugins" | "components" | "urlTransform">;
 
@@ -42,11 +42,16 @@ function useBlocks(text: string): readonly Block[] {
 /** All blocks of a text; how they are drawn must stay the same objects. */
 export function MarkdownBlocks({ text, how, grows }: { text: string; how: How; grows: boolean }) {
   const blocks = useBlocks(text);
+  const asShown = (block: Block, i: number): Block => {
+    if (block.kind !== "text") return grows ? block : { ...block, isOpen: false };
+    const isOpen = grows && i === blocks.length - 1;
+    return isOpen ? { ...block, text: withoutOpenLink(block.text) } : block;
+  };
   return blocks.map((block, i) => (
     <BlockView
       // biome-ignore lint/suspicious/noArrayIndexKey: a text grows at its end; its blocks keep their place
       key={i}
-      block={grows || block.kind === "text" ? block : { ...block, isOpen: false }}
+      block={asShown(block, i)}
       how={how}
     />
   ));

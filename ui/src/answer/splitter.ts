@@ -52,6 +52,12 @@ function blockOf({ kind, info, lines }: Verbatim, isOpen: boolean): Block {
   return { kind, language: /^[^\s{]*/.exec(info)?.[0] ?? "", text, isOpen };
 }
 
+/** A link, or a picture, of which the address is not there as a whole yet. */
+const OPEN_LINK = /!?\[([^[\]\n]*)\]\([^()\s]*$/;
+
+/** Text that grows, without the beginning of an address: it would be shown as words, and go again. */
+export const withoutOpenLink = (text: string): string => text.replace(OPEN_LINK, "$1");
+
 /** Text that grows at its end, as blocks: the same for every way in which it came. */
 export class Splitter {
   /** What was taken in. */

@@ -15,7 +15,14 @@ const others: Record<Exclude<Language, "en">, () => Promise<Catalogue>> = {
 };
 const rightToLeft = new Set(["ar", "fa", "he", "ur"]);
 const i18n = setupI18n({ locale: "en", messages: { en: {} } });
-i18n.setMessagesCompiler(compileMessage);
+const compiled = new Map<string, ReturnType<typeof compileMessage>>();
+
+/** Lingui has a sentence compiled each time that it is said, and rows say theirs in every frame. */
+i18n.setMessagesCompiler((sentence) => {
+  const tokens = compiled.get(sentence) ?? compileMessage(sentence);
+  compiled.set(sentence, tokens);
+  return tokens;
+});
 
 /** What this device is set to; null where the browser decides. */
 export const chosenLanguage = (): Language | null =>

@@ -20,7 +20,9 @@ export type ConversationList = {
 };
 
 const PAGE = 50;
-const newestFirst = (a: Conversation, b: Conversation) => b.updated_at.localeCompare(a.updated_at);
+/** Times are written alike, so that they have the order of their characters. */
+const newestFirst = (a: Conversation, b: Conversation) =>
+  a.updated_at < b.updated_at ? 1 : a.updated_at > b.updated_at ? -1 : 0;
 
 function merged(known: readonly Conversation[], fresh: readonly Conversation[]) {
   const byId = new Map([...known, ...fresh].map((each) => [each.id, each]));

@@ -1,13 +1,15 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import type { Document } from "../../api/documents";
 import { t } from "../../i18n";
+import { useRows } from "../../kit/useRows";
 import { useKey } from "../../services/useKey";
 import type { Asked } from "./DocumentDialogs";
 import { DocumentRow } from "./DocumentRow";
 import type { DocumentActions } from "./useDocumentActions";
 
 const ROW_PX = 66;
+const keyOf = (item: Document) => item.id;
+const sizeOf = () => ROW_PX;
 /** How many rows before the end the next page is asked for. */
 const AHEAD = 30;
 
@@ -26,13 +28,7 @@ type ListProps = {
 export function DocumentList(props: ListProps) {
   const { items, selected, onSelect, onAsk, onMore } = props;
   const box = useRef<HTMLDivElement>(null);
-  const rows = useVirtualizer({
-    count: items.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => ROW_PX,
-    getItemKey: (index) => items[index]?.id ?? index,
-    overscan: 8,
-  });
+  const rows = useRows({ rows: items, box, keyOf, sizeOf, overscan: 8 });
   const shown = rows.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   useEffect(() => {

@@ -1,15 +1,15 @@
 // The memories as lines under heads; only those in view exist, so that ten thousand scroll like ten.
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Memory } from "../../api/types";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { useMedia } from "../../kit/pieces";
+import { useRows } from "../../kit/useRows";
 import { useKey } from "../../services/useKey";
 import { BulkBar } from "./BulkBar";
 import { MemoryRow } from "./MemoryRow";
 import styles from "./memory.module.css";
-import { between, linesOf } from "./rows";
+import { between, type Line, linesOf } from "./rows";
 import type { Filter, Memories } from "./useMemories";
 import type { MemoryActions } from "./useMemoryActions";
 import { wordsOf } from "./words";
@@ -45,13 +45,8 @@ export function MemoryList(props: ListProps) {
     () => linesOf(items, answering === null ? filter.order : null),
     [items, answering, filter.order],
   );
-  const rows = useVirtualizer({
-    count: lines.length,
-    getScrollElement: () => page.current,
-    estimateSize: (index) => (lines[index]?.kind === "head" ? HEAD_PX : rowPx),
-    getItemKey: (index) => lines[index]?.id ?? index,
-    overscan: 6,
-  });
+  const sizeOf = useCallback((line: Line) => (line.kind === "head" ? HEAD_PX : rowPx), [rowPx]);
+  const rows = useRows({ rows: lines, box: page, keyOf, sizeOf, overscan: 6 });
   const shown = rows.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -148,6 +143,8 @@ export function MemoryList(props: ListProps) {
     </>
   );
 }
+
+const keyOf = (line: Line) => line.id;
 
 /** Which are selected; with Shift all from the last one on. What is no longer listed is not selected. */
 function useSelection(items: readonly Memory[]) {

@@ -1,7 +1,7 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { type RefObject, useEffect } from "react";
+import { type RefObject, useEffect, useMemo } from "react";
 import type { Task } from "../../api/tasks";
 import { t } from "../../i18n";
+import { useRows } from "../../kit/useRows";
 import { TaskRow } from "../../planner/TaskRow";
 import { groupName } from "../../planner/taskWords";
 import type { ListProps } from "./TaskList";
@@ -21,17 +21,15 @@ const AHEAD = 30;
 /** Only the rows in view exist, so that ten thousand scroll like ten. */
 export function TaskLines(props: LinesProps) {
   const { list, tasks, groups, changes, selection, current, onOpen } = props;
-  const lines: readonly Line[] = groups.flatMap(({ group, tasks: items }) => [
-    { group, many: items.length },
-    ...items.map((task) => ({ group, task })),
-  ]);
-  const rows = useVirtualizer({
-    count: lines.length,
-    getScrollElement: () => list.current,
-    estimateSize: () => ROW_PX,
-    getItemKey: (index) => keyOf(lines[index]) ?? index,
-    overscan: 12,
-  });
+  const lines = useMemo(
+    () =>
+      groups.flatMap(({ group, tasks: items }): Line[] => [
+        { group, many: items.length },
+        ...items.map((task) => ({ group, task })),
+      ]),
+    [groups],
+  );
+  const rows = useRows({ rows: lines, box: list, keyOf, sizeOf, overscan: 12 });
   const shown = rows.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -75,4 +73,5 @@ export function TaskLines(props: LinesProps) {
   );
 }
 
-const keyOf = (line: Line | undefined) => line && ("task" in line ? line.task.id : line.group);
+const keyOf = (line: Line) => ("task" in line ? line.task.id : line.group);
+const sizeOf = () => ROW_PX;

@@ -10,11 +10,12 @@ import {
   type TreeInstance,
 } from "@headless-tree/core";
 import { useTree } from "@headless-tree/react";
-import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
+import type { Virtualizer } from "@tanstack/react-virtual";
 import {
   type KeyboardEvent,
   type MouseEvent,
   type RefObject,
+  useCallback,
   useEffect,
   useMemo,
   useRef,
@@ -22,6 +23,7 @@ import {
 import { t } from "../../i18n";
 import { type MenuItem, useContextMenu } from "../../kit/Popover";
 import { useMedia } from "../../kit/pieces";
+import { useRows } from "../../kit/useRows";
 import { useKey } from "../../services/useKey";
 import { Selected } from "./Selected";
 import styles from "./Tree.module.css";
@@ -133,21 +135,18 @@ function useTyped(tree: VaultTree) {
   };
 }
 
+const keyOf = (item: VaultItem) => item.getId();
+
 export function Tree(props: TreeProps) {
   const { current, actions, onOpen } = props;
   const box = useRef<HTMLDivElement>(null);
   const touch = useMedia("(pointer: coarse)");
   const size = touch ? TOUCH_PX : ROW_PX;
+  const sizeOf = useCallback(() => size, [size]);
   const rows = useRef<Virtualizer<HTMLDivElement, Element> | null>(null);
   const tree = useVaultTree(props, rows);
   const items = tree.getItems();
-  const list = useVirtualizer({
-    count: items.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => size,
-    getItemKey: (index) => items[index]?.getId() ?? index,
-    overscan: 12,
-  });
+  const list = useRows({ rows: items, box, keyOf, sizeOf, overscan: 12 });
   rows.current = list;
   useReached(tree, current);
   const chosen = () => tree.getState().selectedItems;

@@ -90,13 +90,6 @@ export function ConversationNav({ current }: { current: string | null }) {
       {problem && !items.length && (
         <ProblemNotice problem={problem} onRetry={() => void conversations.refresh()} />
       )}
-      {!loaded && !problem && <Skeleton lines={6} label={t("Loading your conversations")} />}
-      {loaded && !rows.length && (
-        <p className={styles.none}>
-          <MessageSquareText size={18} aria-hidden />
-          {emptyIn(place)}
-        </p>
-      )}
       <RowList
         rows={rows}
         current={current}
@@ -106,7 +99,15 @@ export function ConversationNav({ current }: { current: string | null }) {
         onEditProject={setEditing}
         onArchive={(id) => void setArchived(id, place !== "archive")}
         onEnd={cursor && !problem && !loading ? conversations.more : undefined}
-      />
+      >
+        {!loaded && !problem && <Skeleton lines={6} label={t("Loading your conversations")} />}
+        {loaded && !rows.length && (
+          <p className={styles.none}>
+            <MessageSquareText size={18} aria-hidden />
+            {emptyIn(place)}
+          </p>
+        )}
+      </RowList>
       {problem && items.length > 0 && (
         <ProblemNotice problem={problem} onRetry={() => void conversations.more()} />
       )}

@@ -1,10 +1,10 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { type PointerEvent, useEffect, useRef, useState } from "react";
+import { type PointerEvent, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import type { Project } from "../../../api/projects";
 import { t } from "../../../i18n";
 import { useMedia } from "../../../kit/pieces";
 import { type Point, useDrag } from "../../../kit/useDrag";
 import { useListKeys } from "../../../kit/useListKeys";
+import { useRows } from "../../../kit/useRows";
 import type { Place } from "../../../services/conversations";
 import { useKey } from "../../../services/useKey";
 import { useConversationActions } from "../useConversationActions";
@@ -24,11 +24,15 @@ type RowListProps = {
   onArchive: (id: string) => void;
   /** Asked for more when the end comes near; not there if there is none, or while it is read. */
   onEnd: (() => Promise<void>) | undefined;
+  /** What stands in place of rows; in their box, so that nothing moves when they come. */
+  children: ReactNode;
 };
 
 const ROW_PX = 36;
 const TOUCH_PX = 44;
 const AHEAD = 15;
+
+const keyOf = (row: Row) => row.key;
 
 /** The project that stands at a point of the window. */
 const projectAt = ({ x, y }: Point) =>
@@ -72,13 +76,8 @@ export function RowList(props: RowListProps) {
   const box = useRef<HTMLDivElement>(null);
   const [renaming, setRenaming] = useState<string | null>(null);
   const touch = useMedia("(pointer: coarse)");
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => (touch ? TOUCH_PX : ROW_PX),
-    getItemKey: (index) => rows[index]?.key ?? index,
-    overscan: 10,
-  });
+  const sizeOf = useCallback(() => (touch ? TOUCH_PX : ROW_PX), [touch]);
+  const virtual = useRows({ rows, box, keyOf, sizeOf, overscan: 10 });
   const shown = virtual.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   const isNear = rows.length > 0 && last >= rows.length - AHEAD;
@@ -89,6 +88,7 @@ export function RowList(props: RowListProps) {
   useKeys(box, props, setRenaming);
   return (
     <div className={`rows scroll ${styles.rows}`} ref={box} {...drag}>
+      {props.children}
       <ul style={{ height: virtual.getTotalSize() }} aria-label={t("Conversations")}>
         {shown.map((place_) => {
           const row = rows[place_.index];

@@ -21,7 +21,9 @@ export function byDay(items: readonly Conversation[], now: number): Row[] {
   const groups = new Map<string, Conversation[]>();
   for (const item of items) {
     const name = dayGroup(Date.parse(item.updated_at), now);
-    groups.set(name, [...(groups.get(name) ?? []), item]);
+    const group = groups.get(name);
+    if (group) group.push(item);
+    else groups.set(name, [item]);
   }
   return [...groups].flatMap(([name, inside]): Row[] => [
     { kind: "heading", key: `day ${name}`, name },
