@@ -41,6 +41,17 @@ test("memories are sentences to their owner, and nothing else is made of them", 
   expect(sentenceOf("Ich mag Tee!")).toBe("Ich mag Tee!");
 });
 
+test("a date that was noted in brackets is said once", () => {
+  const content = "We moved to Oslo in March (2026-03)";
+  const told = (valid_from: string | null) =>
+    paragraphsOf([memory("a", { content, valid_from })])[0]?.sentences[0];
+  expect(told("2026-03-01T00:00:00Z")).toMatchObject({
+    text: "We moved to Oslo in March.",
+    when: "since March 2026",
+  });
+  expect(told(null)).toMatchObject({ text: "We moved to Oslo in March (2026-03).", when: "" });
+});
+
 test("a paragraph a category, the pinned first, and what is in doubt says so", () => {
   const doubted = memory("b", { doubts: [{ kind: "unclear", memory: null, at: null }] });
   const paragraphs = paragraphsOf([

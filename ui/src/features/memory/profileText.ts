@@ -32,8 +32,8 @@ function asYou(verb: string): string {
 
 /** A memory as a sentence to its owner: "User likes tea" is "You like tea."; what is written otherwise stays. */
 export function sentenceOf(content: string): string {
-  const text = content.trim();
-  const said = text
+  const said = content
+    .trim()
     .replace(/^(?:the )?user['’]s\b/i, "Your")
     .replace(
       /^(?:the )?user (\w+)( (?:his|her|their)\b)?/i,
@@ -42,6 +42,13 @@ export function sentenceOf(content: string): string {
     .replace(/\bthe user['’]s\b/gi, "your");
   const first = said.charAt(0).toLocaleUpperCase() + said.slice(1);
   return /[.!?…”"]$/.test(first) ? first : `${first}.`;
+}
+
+/** Its words without the date that was noted in brackets behind "in March", if `when` says it. */
+function withoutNoted({ content, valid_from }: Memory): string {
+  return content.replace(/ \((\d{4}-\d{2}(?:-\d{2})?)\)/g, (noted, date: string) =>
+    valid_from?.startsWith(date) ? "" : noted,
+  );
 }
 
 /** A paragraph a category, the largest first; what matters most, and what is pinned, begins it. */
@@ -65,7 +72,7 @@ export function paragraphsOf(memories: readonly Memory[]): Paragraph[] {
         name: categoryName(category),
         sentences: sorted.map((memory) => ({
           id: memory.id,
-          text: sentenceOf(memory.content),
+          text: sentenceOf(withoutNoted(memory)),
           // What the sentence says itself is not said again.
           when: /\b(?:since|until|from|in|seit|bis) (?:\w+ )?\d{4}\b/.test(memory.content)
             ? ""
