@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from tests.ui.acts import faults
 from tests.ui.conftest import NewPage
@@ -113,6 +113,49 @@ def test_the_page_opens_without_the_server_and_what_is_written_is_sent_in_order(
         made = sorted(back.get("/tasks")["items"], key=lambda task: task["created_at"])
         assert [task["title"] for task in made] == ["Water the plants", "Buy seeds"]
         assert made[0]["tags"] == ["home"]
+    away.close()
+
+
+@pytest.mark.parametrize(
+    ("room", "field", "words", "made"),
+    [
+        ("tasks", "New task in words", "Water the plants", "/tasks"),
+        ("calendar", "New event in words", "Lunch on Friday at 12:30", "/calendar/events"),
+    ],
+)
+def test_what_was_made_though_its_answer_was_lost_is_not_made_twice(
+    away: BrowserContext, tmp_path: Path, room: str, field: str, words: str, made: str
+) -> None:
+    with bethink(tmp_path, None) as served:
+        page = away.new_page()
+        page.goto(f"{served.url}/{room}")
+        page.evaluate("navigator.serviceWorker.ready")
+        sent: list[str] = []
+
+        def lose(route: Route) -> None:
+            if route.request.method != "POST":
+                route.continue_()
+                return
+            sent.append(route.request.headers["idempotency-key"])
+            assert route.fetch().status == 201
+            route.abort("connectionreset")
+
+        page.route(f"**{made}", lose)
+        line = page.get_by_label(field)
+        line.fill(words)
+        line.press("Enter")
+        waiting = page.get_by_role("button", name="1 thing waits to be sent")
+        expect(waiting).to_be_visible()
+        page.unroute(f"**{made}")
+        with page.expect_request(lambda request: request.method == "POST" and made in request.url) as again:
+            page.reload()
+        expect(waiting).to_have_count(0)
+        sent.append(again.value.headers["idempotency-key"])
+        assert sent[0] == sent[1]
+        today = page.evaluate("new Date().toLocaleDateString('sv')")
+        end = page.evaluate("new Date(Date.now() + 10 * 86_400_000).toLocaleDateString('sv')")
+        span = f"?start={today}&end={end}" if room == "calendar" else ""
+        assert len(served.get(made + span)["items"]) == 1
     away.close()
 
 

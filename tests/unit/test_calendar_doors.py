@@ -279,6 +279,22 @@ async def test_the_page_plans_in_words_sees_conflicts_and_takes_back() -> None:
         assert [one["start"][11:16] for one in times] == ["11:00", "13:30"]
 
 
+async def test_a_request_that_is_sent_again_with_its_key_makes_one_event_and_no_conflict() -> None:
+    async with door_of() as door:
+        key = {"Idempotency-Key": "from-a-phone"}
+        line = {"words": "Lunch with Ana on Friday at 12:30"}
+        made = await door.http.post("/calendar/events", json=line, headers=key)
+        again = await door.http.post("/calendar/events", json=line, headers=key)
+        assert (made.status_code, again.status_code) == (201, 201)
+        assert again.json()["id"] == made.json()["id"]
+        assert (again.json()["undo"], again.json()["conflicts"]) == (None, [])
+        other = await door.http.post(
+            "/calendar/events", json=line | {"allow_conflict": True}, headers={"Idempotency-Key": "another"}
+        )
+        assert other.json()["conflicts"] == [made.json()["id"]]
+        assert await titles(door.house) == ["Lunch with Ana", "Lunch with Ana"]
+
+
 async def test_series_are_changed_by_scope_over_http() -> None:
     async with door_of() as door:
         body = {"title": "Choir", "start": "every Friday at 19", "duration_minutes": 90}

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+import anyio
 import pytest
 
 from bethink.clock import FakeClock, to_us
@@ -126,3 +127,47 @@ async def test_garbage_is_refused_with_a_sentence(body: dict[str, Any]) -> None:
         assert answer.status_code == 422, answer.text
         assert answer.json()["detail"]
         assert (await door.http.get("/tasks")).json()["items"] == []
+
+
+@pytest.mark.requirement("R148")
+async def test_a_request_that_is_sent_again_with_its_key_makes_one_task() -> None:
+    async with door_of() as door:
+        key = {"Idempotency-Key": "from-a-phone"}
+        line = {"words": "Call Bruna tomorrow at 5"}
+        made = await door.http.post("/tasks", json=line, headers=key)
+        await door.http.patch(f"/tasks/{made.json()['id']}", json={"status": "done"})
+        again = await door.http.post("/tasks", json=line, headers=key)
+        assert (made.status_code, again.status_code) == (201, 201)
+        assert again.json()["id"] == made.json()["id"]
+        assert (again.json()["status"], again.json()["undo"]) == ("done", None)
+        # Other words, another key or none are another task, and so is what another sends with the same key.
+        await door.http.post("/tasks", json={"words": "Call Ana"}, headers=key)
+        await door.http.post("/tasks", json=line, headers={"Idempotency-Key": "another"})
+        await door.http.post("/tasks", json=line)
+        listed = (await door.http.get("/tasks")).json()["items"]
+        assert sorted(task["title"] for task in listed) == [
+            "Call Ana",
+            "Call Bruna",
+            "Call Bruna",
+            "Call Bruna",
+        ]
+        refused = await door.http.post("/tasks", json=line, headers={"Idempotency-Key": "x" * 256})
+        assert refused.status_code == 422
+
+
+@pytest.mark.requirement("R148")
+async def test_a_request_that_is_sent_twice_at_once_with_its_key_makes_one_task() -> None:
+    async with door_of() as door:
+        made: list[str] = []
+
+        async def send() -> None:
+            answer = await door.http.post(
+                "/tasks", json={"title": "Water the plants"}, headers={"Idempotency-Key": "k"}
+            )
+            made.append(answer.json()["id"])
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(4):
+                tasks.start_soon(send)
+        assert len(set(made)) == 1
+        assert len((await door.http.get("/tasks")).json()["items"]) == 1

@@ -362,6 +362,7 @@ class Calendar:
         return await anyio.to_thread.run_sync(read_line, line, self.now(principal))
 
     @retry_conflicts
+    @retry_conflicts
     async def create(
         self,
         principal: Principal,
@@ -370,21 +371,30 @@ class Calendar:
         allow_conflict: bool = False,
         conversation: str | None = None,
         untrusted: bool = False,
+        id: str | None = None,
     ) -> EventChange:
         """Keep a new event; one that recurs begins with the first time that its rule gives.
+
+        With an `id` that an event has, it is that one, as it is now.
 
         Raises:
             BadInput: a field is unfit or missing; the sentence names each.
             EventConflict: something else stands there, and that is not allowed.
         """
+        zone = zone_of(principal.time_zone)
+        if id is not None and (known := (await self.store.get(EVENTS, principal.owner, [id]))[0]) is not None:
+            return EventChange(
+                instance=first_instance(known.record, zone=zone, version=known.version), undo=""
+            )
         event = await self._new(principal, given, conversation=conversation, untrusted=untrusted)
+        event = msgspec.structs.replace(event, id=id or event.id)
         id, at = event.id, event.created_at
         found = await self.conflicts(principal, event)
         if found and not allow_conflict:
             raise await self._refuse(principal, event, found)
         undo = EventUndo(id=self.new_id(), at=at, made=(id,), made_left=(digest_of(event),))
         await self.commit(principal.owner, [put(event, 0), Put(UNDO, undo, 0)])
-        instance = first_instance(event, zone=zone_of(principal.time_zone), version=1)
+        instance = first_instance(event, zone=zone, version=1)
         return EventChange(instance=instance, undo=undo.id, conflicts=tuple(found))
 
     async def drafted(self, principal: Principal, given: Mapping[str, Any]) -> Instance | None:

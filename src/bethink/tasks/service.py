@@ -106,7 +106,7 @@ class TaskPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskChange:
-    """What became of a task. `undo` is the token that takes the change back.
+    """What became of a task. `undo` is the token that takes the change back, empty where nothing changed.
 
     `next` was made of a recurring one that is done. `count` is how many tasks changed: a deleted one takes
     its sub-tasks along. `understood` is what words of time were taken for.
@@ -142,19 +142,22 @@ class Tasks:
         *,
         conversation: str | None = None,
         untrusted: bool = False,
+        id: str | None = None,
     ) -> TaskChange:
-        """Keep a new task, at the end of its column.
+        """Keep a new task, at the end of its column. If a task has the `id`, it is that one, as it is now.
 
         Raises:
             BadInput: a field is unfit or missing; the sentence names each.
         """
+        if id is not None and (known := (await self.store.get(TASKS, principal.owner, [id]))[0]) is not None:
+            return TaskChange(task=known.record, version=known.version, undo="")
         now = self.now(principal)
         exact, words = await anyio.to_thread.run_sync(in_exact_terms, given, now)
         values = checked({"title": None, **exact}, now)
         if "reminders" not in exact and "T" in (values.get("due") or ""):
             # Who names an hour wants to be told then.
             values["reminders"] = (0,)
-        id, at = self.new_id(), self.clock.now_us()
+        id, at = id or self.new_id(), self.clock.now_us()
         blank = Task(id=id, uid=id, title="", created_at=at, updated_at=at, conversation=conversation)
         task = with_rule(msgspec.structs.replace(blank, **values, untrusted=untrusted), now)
         task = msgspec.structs.replace(

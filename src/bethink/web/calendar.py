@@ -17,7 +17,7 @@ from bethink.calendar_sync.upkeep import Calendars
 from bethink.clock import to_datetime, to_us
 from bethink.errors import Ambiguous, BadInput
 from bethink.recurrence import words
-from bethink.web.deps import Body, Caller, Served
+from bethink.web.deps import Body, Caller, IdempotencyKey, Served, id_made_by
 from bethink.web.problems import MEDIA_TYPE, documented
 
 if TYPE_CHECKING:
@@ -261,14 +261,17 @@ async def list_events(
 
 
 @router.post("/events", status_code=201, response_model=EventShown, responses=_CONFLICT)
-async def add_event(body: EventDraft, app: Served, caller: Caller) -> EventShown | Response:
+async def add_event(
+    body: EventDraft, app: Served, caller: Caller, key: IdempotencyKey = None
+) -> EventShown | Response:
     """Keep an event; where another takes up its time, it is refused, unless `allow_conflict`."""
     calendar = app.features.of(Calendar)
     given = _given(body)
+    id = id_made_by(key, given)
     if (line := given.pop("words", None)) is not None:
         given = (await calendar.read_line(caller, line)).fields | given
     try:
-        change = await calendar.create(caller, given, allow_conflict=body.allow_conflict)
+        change = await calendar.create(caller, given, allow_conflict=body.allow_conflict, id=id)
     except EventConflict as error:
         return _taken(error, caller)
     return _changed(calendar, change, caller)
@@ -446,7 +449,7 @@ async def _with_accounts(
 def _changed(calendar: Calendar, change: EventChange, caller: Principal) -> EventShown:
     answer = shown(change.instance, caller, [one.id for one in change.conflicts])
     said = calendar.said(caller, change.instance)
-    return answer.model_copy(update={"undo": change.undo, "understood": said})
+    return answer.model_copy(update={"undo": change.undo or None, "understood": said})
 
 
 def _taken(error: EventConflict, caller: Principal) -> Response:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends, Header, Request
 from pydantic import (
     AfterValidator,
     AwareDatetime,
@@ -19,7 +20,7 @@ from pydantic import (
 )
 
 from bethink.app import App
-from bethink.clock import to_datetime
+from bethink.clock import hashed_id, to_datetime
 from bethink.errors import BadInput, NotAllowed, StorageError
 from bethink.principal import Principal
 from bethink.visibility.reader_filter import ReaderFilter
@@ -27,6 +28,8 @@ from bethink.web.request_scope import READER_FILTER, REQUEST_SCOPE
 from bethink.web.security.credentials import check, credential_of, peer_of, shows_key
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.types import Scope
 
 PAGE: Final = "web"
@@ -176,6 +179,27 @@ Cursor = Annotated[
 ]
 Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_stored)]
 """A short text by which things are found again."""
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        description="Chosen by you: the same request with the same key makes one thing, however often sent.",
+    ),
+]
+"""Of a route that makes something: the answer to a request may be lost on its way."""
+
+
+def id_made_by(key: str | None, given: Mapping[str, Any]) -> str | None:
+    """The id of what a request with a key makes. Other words under the same key make another thing."""
+    return (
+        None
+        if key is None
+        else hashed_id(0, f"{key}\n{json.dumps(given, sort_keys=True, default=str)}".encode())
+    )
+
+
 Moment = Annotated[
     AwareDatetime | None,
     Field(strict=False, description="A time with its zone, as RFC 3339 writes it."),

@@ -14,7 +14,7 @@ from bethink.tasks import TaskQuery, Tasks
 from bethink.tasks.due import due_words, is_overdue, recurrence_words
 from bethink.tasks.quick_add import MAX_CHARS as MAX_LINE
 from bethink.tasks.quick_add import read_line, signs_of
-from bethink.web.deps import Body, Caller, Cursor, Limit, Served
+from bethink.web.deps import Body, Caller, Cursor, IdempotencyKey, Limit, Served, id_made_by
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -229,15 +229,16 @@ async def list_tasks(
 
 
 @router.post("", status_code=201)
-async def add_task(body: TaskDraft, app: Served, caller: Caller) -> TaskShown:
+async def add_task(body: TaskDraft, app: Served, caller: Caller, key: IdempotencyKey = None) -> TaskShown:
     """Keep a task. Its time may be in words; what is ambiguous is asked, and kept only when it is clear."""
     tasks = app.features.of(Tasks)
     given = _given(body)
+    id = id_made_by(key, given)
     words, line = given.pop("words", None), None
     if words is not None:
         line = read_line(words, tasks.now(caller))
         given = {**line.fields, **given}
-    change = await tasks.create(caller, given)
+    change = await tasks.create(caller, given, id=id)
     return await _changed(app, caller, change, (line and line.words) or change.understood)
 
 
@@ -315,7 +316,7 @@ async def _changed(app: App, caller: Principal, change: TaskChange, words: str =
     (shown,) = await _all_shown(app, caller, [await app.features.of(Tasks).get(caller, change.task.id)])
     return shown.model_copy(
         update={
-            "undo": change.undo,
+            "undo": change.undo or None,
             "next": change.next and change.next.id,
             "understood": words or change.understood or None,
         }

@@ -1,6 +1,6 @@
 // The calendar's part of the HTTP API; comes with its room.
 import type { EventDraft, EventShown, UnderstoodEvent, UndoneEvents } from "../contract/openapi";
-import { json, withQuery } from "./client";
+import { json, make, withQuery } from "./client";
 
 /** An instance; its times are RFC 3339, or days if it takes whole ones. The end is not part of it. */
 export type Event = Omit<EventShown, "account"> & { account: { id: string; name: string } | null };
@@ -20,7 +20,7 @@ export const calendarApi = {
       signal,
     ),
   event: (id: string, signal?: AbortSignal) => json<Event>("GET", one(id), undefined, signal),
-  add: (draft: EventDraft) => json<Event>("POST", "/calendar/events", draft),
+  add: (draft: EventDraft, key?: string) => make<Event>("/calendar/events", draft, key),
   change: (id: string, patch: EventDraft, scope: Scope) =>
     json<Event>("PATCH", withQuery(one(id), { scope }), patch),
   remove: (id: string, scope: Scope) =>

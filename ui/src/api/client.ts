@@ -135,8 +135,14 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
 }
 
 /** The JSON that the server answers; anything but success is thrown as a `Problem`. */
-export async function json<T>(method: string, path: string, body?: unknown, signal?: AbortSignal) {
-  const headers: Record<string, string> = { accept: "application/json" };
+export async function json<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+  more: Record<string, string> = {},
+) {
+  const headers: Record<string, string> = { accept: "application/json", ...more };
   if (body !== undefined) headers["content-type"] = "application/json";
   const init: RequestInit = { method, headers };
   if (body !== undefined) init.body = JSON.stringify(body);
@@ -144,6 +150,13 @@ export async function json<T>(method: string, path: string, body?: unknown, sign
   const response = await request(path, init);
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
+
+/** A key for a request that may be sent again: the server makes one thing of it, however often it comes. */
+export const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");
+
+/** Has something made, once for each key. */
+export const make = <T>(path: string, body: unknown, key = newKey()): Promise<T> =>
+  json<T>("POST", path, body, undefined, { "Idempotency-Key": key });
 
 const at = encodeURIComponent;
 

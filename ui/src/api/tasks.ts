@@ -8,7 +8,7 @@ import type {
   UnderstoodTask,
   UndoneTasks,
 } from "../contract/openapi";
-import { json, withQuery } from "./client";
+import { json, make, withQuery } from "./client";
 
 export type { TaskList, TaskPatch, TaskShown as Task } from "../contract/openapi";
 export type Status = TaskShown["status"];
@@ -33,7 +33,7 @@ export const tasksApi = {
   list: (query: TaskQuery, signal?: AbortSignal) =>
     json<TaskList>("GET", withQuery("/tasks", query), undefined, signal),
   get: (id: string, signal?: AbortSignal) => json<TaskShown>("GET", one(id), undefined, signal),
-  add: (draft: TaskDraft) => json<TaskShown>("POST", "/tasks", draft),
+  add: (draft: TaskDraft, key?: string) => make<TaskShown>("/tasks", draft, key),
   change: (id: string, patch: TaskPatch) => json<TaskShown>("PATCH", one(id), patch),
   remove: (id: string) => json<TaskDeletion>("DELETE", one(id)),
   undo: (token: string) => json<UndoneTasks>("POST", "/tasks/undo", { token }),

@@ -1,20 +1,14 @@
 // One line in words; what was understood of it shows while it is typed.
 import { CircleHelp, Plus } from "lucide-react";
-import { type FormEvent, type ReactNode, type Ref, useEffect, useId, useState } from "react";
-import { asProblem } from "../api/client";
+import { type FormEvent, type ReactNode, type Ref, useId, useRef, useState } from "react";
+import { asProblem, newKey } from "../api/client";
 import { t } from "../i18n";
 import { useApp } from "../services/context";
 import type { Writing } from "../services/outbox";
 import { Button } from "./Button";
+import { type Understood, useUnderstood } from "./useUnderstood";
 
-export type Understood = {
-  /** What will be made, part by part. */
-  chips: readonly string[];
-  /** What it could mean, each with the line that says so; one is to be chosen. */
-  choices: readonly { words: string; text: string }[];
-  /** What is not understood, in a sentence. */
-  problem?: string;
-};
+export type { Understood };
 
 type QuickAddProps = {
   label: string;
@@ -22,45 +16,13 @@ type QuickAddProps = {
   /** Stands below the empty field. */
   hint?: string;
   understand: (text: string, signal: AbortSignal) => Promise<Understood>;
-  /** Makes it; what it throws is told below the field, and the words stay. */
-  onAdd: (text: string) => Promise<void>;
+  /** Makes it, once for a key; what it throws is told below the field, and the words stay. */
+  onAdd: (text: string, key: string) => Promise<void>;
   /** What is sent later if the server cannot be reached now. */
-  later?: (text: string) => Omit<Writing, "words">;
+  later?: (text: string) => Pick<Writing, "path" | "body">;
   field?: Ref<HTMLInputElement>;
   children?: ReactNode;
 };
-
-const TYPING_PAUSE_MS = 150;
-const nothing: Understood = { chips: [], choices: [] };
-
-function useUnderstood(text: string, understand: QuickAddProps["understand"], isKeptAway: boolean) {
-  const [understood, setUnderstood] = useState(nothing);
-  const [why, setWhy] = useState("");
-  useEffect(() => {
-    setWhy("");
-    if (!text) setUnderstood(nothing);
-    if (!text) return;
-    const abort = new AbortController();
-    const read = async () => {
-      try {
-        const found = await understand(text, abort.signal);
-        if (!abort.signal.aborted) setUnderstood(found);
-      } catch (error) {
-        if (abort.signal.aborted) return;
-        const problem = asProblem(error);
-        setUnderstood(nothing);
-        // Without the server it is kept as it is.
-        if (problem.code !== "unreachable" || !isKeptAway) setWhy(problem.detail || problem.title);
-      }
-    };
-    const timer = setTimeout(() => void read(), TYPING_PAUSE_MS);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [text, understand, isKeptAway]);
-  return { understood, why, setWhy };
-}
 
 export function QuickAdd(props: QuickAddProps) {
   const { label, placeholder, hint, onAdd, later, field, children } = props;
@@ -68,6 +30,8 @@ export function QuickAdd(props: QuickAddProps) {
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
   const note = useId();
+  // Whoever sends the same words again, as no answer came, means the same thing.
+  const sent = useRef({ words: "", key: "" });
   const words = text.trim();
   const { understood, why, setWhy } = useUnderstood(words, props.understand, Boolean(later));
   // What is ambiguous is asked, below.
@@ -76,13 +40,17 @@ export function QuickAdd(props: QuickAddProps) {
     event.preventDefault();
     if (!words || busy) return;
     setBusy(true);
+    if (sent.current.words !== words) sent.current = { words, key: newKey() };
+    const { key } = sent.current;
     try {
-      await onAdd(words);
+      await onAdd(words, key);
+      sent.current = { words: "", key: "" };
       setText("");
     } catch (error) {
       const problem = asProblem(error);
       const isAway = problem.code === "unreachable" && later;
-      if (isAway && (await outbox.add({ ...later(words), words }))) {
+      if (isAway && (await outbox.add({ ...later(words), words, key }))) {
+        sent.current = { words: "", key: "" };
         setText("");
         toasts.show(t("Kept here. It is sent when Bethink is back."));
       } else setWhy(problem.detail || problem.title);

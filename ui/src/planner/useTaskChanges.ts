@@ -46,9 +46,13 @@ export function useTaskChanges() {
     toStatus,
     /** Done, or to be done again. */
     toggle: (task: Task) => toStatus([task], isOpen(task) ? "done" : "todo"),
-    /** Made from words. What fails is thrown. */
-    add: async (words: string, fields: { parent?: string; status?: Task["status"] } = {}) => {
-      const made = await tasksApi.add({ words, ...fields });
+    /** Made from words, once for a key. What fails is thrown. */
+    add: async (
+      words: string,
+      fields: { parent?: string; status?: Task["status"] } = {},
+      key?: string,
+    ) => {
+      const made = await tasksApi.add({ words, ...fields }, key);
       const { title, due_words: due } = made;
       const said = due
         ? t("“{title}” was added, due {due}", { title, due })

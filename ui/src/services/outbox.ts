@@ -1,10 +1,16 @@
 // What is written while the server cannot be reached: kept by the browser for its writer, and sent in order when the
 // server is back. Messages of a conversation have a queue of their own (run/session.ts).
-import { asProblem, CONNECTION_BACK, json } from "../api/client";
+import { asProblem, CONNECTION_BACK, make } from "../api/client";
 import { Store } from "./store";
 
 /** A request that makes something, as it would have been sent. */
-export type Writing = { path: string; body: unknown; words: string };
+export type Writing = {
+  path: string;
+  body: unknown;
+  words: string;
+  /** The server makes one thing of it, also if an answer was lost and it is sent again. */
+  key: string;
+};
 export type Waiting = Writing & {
   id: number;
   owner: string;
@@ -85,7 +91,7 @@ export class Outbox {
   /** False if the server cannot be reached: all that is behind it waits, too. */
   async #sent(each: Waiting): Promise<boolean> {
     try {
-      await json("POST", each.path, each.body);
+      await make(each.path, each.body, each.key);
     } catch (error) {
       const { status, title, detail } = asProblem(error);
       if (status === 0 || status === 401) return false;

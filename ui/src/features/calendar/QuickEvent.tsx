@@ -21,10 +21,10 @@ export function QuickEvent({ onAdd, onDay }: QuickProps) {
       problem: found.problem ?? "",
     };
   }, []);
-  const add = async (words: string) => {
+  const add = async (words: string, key: string) => {
     const { title, start, end, problem } = await calendarApi.understand(words);
     if (problem) throw new Error(problem);
-    const made = await onAdd({ words }, { title, start: start ?? null, end: end ?? null });
+    const made = await onAdd({ words }, { title, start: start ?? null, end: end ?? null }, key);
     if (made) onDay(made.all_day ? made.start.slice(0, 10) : dayOf(new Date(made.start)));
   };
   return (

@@ -77,9 +77,14 @@ export function useEventChanges(replace: Events["replace"]) {
   const scopeFor = (of: Event, what: Asked["what"], scopes: Asked["scopes"] = ALL) =>
     of.is_series ? scope.ask({ of, what, scopes }) : Promise.resolve<Scope>("all");
 
-  /** Makes it; null if it was left at a conflict. What fails is thrown. */
-  const add = async (draft: EventDraft, meant: Times & { title?: string | null } = draft) => {
-    const made = await settled(meant.title ?? "", draft, meant, calendarApi.add);
+  /** Makes it, once for a key; null if it was left at a conflict. What fails is thrown. */
+  const add = async (
+    draft: EventDraft,
+    meant: Times & { title?: string | null } = draft,
+    key?: string,
+  ) => {
+    const write: Write = (sent) => calendarApi.add(sent, key);
+    const made = await settled(meant.title ?? "", draft, meant, write);
     if (!made) return null;
     receipt(t("“{title}” is on {when}", { title: made.title, when: whenWords(shownOf(made)) }), [
       made.undo,

@@ -47,7 +47,7 @@ export function QuickTask({ onAdd, field, parent }: QuickProps) {
           : t("#tag, !high and +project say more. On the board Alt and the arrows move a task.")
       }
       understand={understand}
-      onAdd={async (words) => void (await onAdd(words, parent ? { parent } : {}))}
+      onAdd={async (words, key) => void (await onAdd(words, parent ? { parent } : {}, key))}
       later={(words) => ({ path: "/tasks", body: parent ? { words, parent } : { words } })}
       {...(field ? { field } : {})}
     />
