@@ -178,6 +178,7 @@ class Settings(BaseModel):
         "Reasoning effort",
         "How long a reasoning model thinks: `none`, `minimal`, `low`, `medium`, `high`.",
         max_length=20,
+        examples=["none", "minimal", "low", "medium", "high"],
     )
     model_parallel_tool_calls: bool | None = _model(
         None, "Several tool calls at once", "Whether the model may make several tool calls at once."

@@ -38,6 +38,7 @@ export type Schema = {
   title?: string;
   description?: string;
   enum?: readonly unknown[];
+  examples?: readonly unknown[];
   const?: unknown;
   anyOf?: readonly Schema[];
   items?: Schema;

@@ -85,7 +85,7 @@ export function Setting({
     place.current?.querySelector<HTMLElement>(":is(input, select, textarea, button)")?.focus();
   }, [isFound]);
   const widget: Widget = secret
-    ? { kind: "text", maxLength: undefined, optional: true }
+    ? { kind: "text", maxLength: undefined, optional: true, examples: [] }
     : widgetOf(schema);
   const props: WidgetProps = {
     name,

@@ -18,6 +18,12 @@ test("each type has its widget", () => {
     kind: "choice",
     options: [true, false],
   });
+  expect(widgetOf({ anyOf: [{ type: "string" }, { type: "null" }], examples: ["low"] })).toEqual({
+    kind: "text",
+    maxLength: undefined,
+    optional: true,
+    examples: ["low"],
+  });
   expect(widgetOf({ type: "array", items: { type: "string" } })).toEqual({
     kind: "texts",
     numbers: false,

@@ -6,7 +6,7 @@ export type Widget =
   | { kind: "choice"; options: readonly (string | boolean)[]; optional: boolean }
   | { kind: "checks"; options: readonly string[] }
   | NumberWidget
-  | { kind: "text"; maxLength: number | undefined; optional: boolean }
+  | { kind: "text"; maxLength: number | undefined; optional: boolean; examples: readonly string[] }
   | { kind: "texts"; numbers: boolean }
   | { kind: "record"; entry: Schema }
   | { kind: "json" };
@@ -64,7 +64,12 @@ export function widgetOf(given: Schema): Widget {
         optional,
       };
     case "string":
-      return { kind: "text", maxLength: schema.maxLength, optional };
+      return {
+        kind: "text",
+        maxLength: schema.maxLength,
+        optional,
+        examples: (schema.examples ?? []).map(String),
+      };
     case "array":
       return listWidget(resolved(schema.items ?? {}, defs).schema);
     case "object":

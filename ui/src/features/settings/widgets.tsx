@@ -1,6 +1,6 @@
 // One widget for each type of value. A choice is put at once, what is typed when its field is left or with Enter.
 import { X } from "lucide-react";
-import { type KeyboardEvent, useEffect, useState } from "react";
+import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { Select } from "../../kit/Select";
@@ -159,20 +159,31 @@ export function TextField(props: Of<"text">) {
   const { typed, setTyped, commit, onKeyDown } = useTyped(inputOf(props.value), (text) =>
     onPut(text === "" && widget.optional ? null : text),
   );
+  const examples = useId();
   return (
-    <input
-      className="input"
-      autoComplete="off"
-      spellCheck={false}
-      maxLength={widget.maxLength}
-      placeholder={t("Not set")}
-      value={typed}
-      disabled={props.disabled}
-      {...aria(props)}
-      onChange={(event) => setTyped(event.target.value)}
-      onBlur={commit}
-      onKeyDown={onKeyDown}
-    />
+    <>
+      <input
+        className="input"
+        autoComplete="off"
+        spellCheck={false}
+        maxLength={widget.maxLength}
+        placeholder={t("Not set")}
+        value={typed}
+        disabled={props.disabled}
+        {...aria(props)}
+        {...(widget.examples.length > 0 && { list: examples })}
+        onChange={(event) => setTyped(event.target.value)}
+        onBlur={commit}
+        onKeyDown={onKeyDown}
+      />
+      {widget.examples.length > 0 && (
+        <datalist id={examples}>
+          {widget.examples.map((example) => (
+            <option key={example} value={example} />
+          ))}
+        </datalist>
+      )}
+    </>
   );
 }
 
