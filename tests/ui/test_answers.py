@@ -11,6 +11,8 @@ from tests.ui.acts import faults
 from tests.ui.conftest import NewPage
 from tests.ui.running import Served, imported
 
+pytestmark = pytest.mark.timeout(90)
+
 _CODE = "\n".join(f"total_{n} = {n}  # a note" for n in range(60))
 _ANSWER = rf"""The mean is $\mu = \frac{{1}}{{n}}$, and it costs $5 or $10. So \(a\,b\):
 
@@ -97,7 +99,7 @@ def test_code_and_tables_are_taken_along(served: Served, new_page: NewPage) -> N
 def test_a_block_runs_beside_the_chat_is_kept_edited_and_restored(served: Served, page: Page) -> None:
     _shown(served, page)
     page.locator("figure", has_text="Cups").get_by_role("button", name="Open in pane").click()
-    pane = page.get_by_role("complementary", name="Page")
+    pane = page.get_by_role("complementary", name="Cups")
     framed = pane.frame_locator("iframe")
     framed.get_by_role("button", name="Pour").click()
     expect(framed.get_by_role("button", name="Poured")).to_be_visible()

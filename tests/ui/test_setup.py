@@ -98,50 +98,6 @@ def _tell_of_oneself(page: Page) -> None:
     page.get_by_role("button", name="Continue").click()
 
 
-def test_the_first_steps_are_gone_with_the_keyboard_alone(fresh: Served, address: str, page: Page) -> None:
-    def tab_to(name: str) -> None:
-        for _ in range(60):
-            page.keyboard.press("Tab")
-            focused = page.evaluate(
-                "document.activeElement.ariaLabel || document.activeElement.labels?.[0]?.textContent"
-                " || document.activeElement.textContent"
-            )
-            if name in focused:
-                return
-        raise AssertionError(name)
-
-    page.goto(fresh.url)
-    expect(page.get_by_role("heading", name="Choose a model")).to_be_focused()
-    expect(page.get_by_role("heading", name="All providers")).to_be_visible()
-    tab_to("Another server")
-    page.keyboard.press("Enter")
-    tab_to("Address (base URL)")
-    page.keyboard.type(address)
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("radio", name="scripted-demo")).to_be_visible()
-    tab_to("scripted-demo")
-    page.keyboard.press("Space")
-    tab_to("Use this model")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Bring your history")).to_be_focused()
-    tab_to("Skip this step")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Three things about you")).to_be_focused()
-    tab_to("Your name")
-    page.keyboard.type("Ann")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("list", name="What is remembered")).to_contain_text("Ann")
-    tab_to("Continue")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="You are ready")).to_be_focused()
-    tab_to("Start chatting")
-    page.keyboard.press("Enter")
-    expect(composer(page)).to_be_focused()
-    page.keyboard.type("What do you know about me?")
-    page.keyboard.press("Enter")
-    expect(answered(page)).to_be_visible()
-
-
 def test_the_first_steps_fit_a_phone(fresh: Served, address: str, new_page: NewPage) -> None:
     page = new_page(width=390, height=844, has_touch=True, is_mobile=True)
     page.goto(fresh.url)
@@ -159,17 +115,29 @@ def test_the_first_steps_fit_a_phone(fresh: Served, address: str, new_page: NewP
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_what_is_wrong_with_a_model_is_said_and_nothing_is_saved(fresh: Served, page: Page) -> None:
+def test_what_is_wrong_with_a_model_is_said_before_it_is_saved(fresh: Served, page: Page) -> None:
     page.goto(f"{fresh.url}/setup/model")
     page.get_by_role("button", name=re.compile("Another server")).click()
-    page.get_by_label("Address (base URL)").fill("http://127.0.0.1:9/v1")
-    page.keyboard.press("Tab")
-    expect(page.get_by_text("cannot be reached")).to_be_visible()
+    address = page.get_by_label("Address (base URL)")
+    for wrong, told in (
+        ("nonsense", "is no address"),
+        (fresh.url, "This is the address of a Bethink"),
+        ("http://127.0.0.1:9/v1", "nothing answers there (connection refused)"),
+    ):
+        address.fill(wrong)
+        page.keyboard.press("Tab")
+        expect(page.get_by_text(told)).to_be_visible()
     page.get_by_label("Name of the model").fill("some-model")
     page.get_by_role("button", name="Test", exact=True).click()
-    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("nothing answers there")
     assert faults(page) == []
+    page.get_by_label("Name of the model").fill("other-model")
+    page.get_by_role("button", name="Use this model").click()
+    expect(page.get_by_role("alert")).to_contain_text("custom:other-model cannot be reached")
     assert fresh.get("/settings")["model"] is None
+    page.get_by_role("button", name="Use it anyway").click()
+    expect(page.get_by_role("heading", name="Bring your history")).to_be_visible()
+    assert fresh.get("/settings")["model"] == "custom:other-model"
 
 
 def test_the_first_steps_can_be_put_off_and_are_found_again(fresh: Served, page: Page) -> None:

@@ -210,8 +210,8 @@ def source_of(archive: Archive) -> SourceName:
     if any(markdown.is_page(name) for name in archive.members):
         return "markdown"
     raise BadInput(
-        f"{archive.name} is not a known export: expected one of ChatGPT, Claude or Notion"
-        " (Markdown & CSV), an Obsidian folder, or Markdown."
+        f"{archive.name} is not a known export. Upload the zip as ChatGPT, Claude or Notion (Markdown & CSV)"
+        " gave it, a zip of an Obsidian folder, or a Markdown file."
     )
 
 

@@ -209,10 +209,10 @@ class Endpoint:
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise BadInput(f"The base URL {self.base_url!r} is not an http:// or https:// address.")
+            raise BadInput(f"{self.base_url!r} is no address: it begins with http:// or https://.")
         if self.api_key and not (self.api_key.isascii() and self.api_key.isprintable()):
             raise BadInput(
-                f"The key in {self.key_setting} has characters that no key has, such as a line break."
+                f"Check {self.key_setting}: it has characters that no key has, such as a line break."
             )
 
     @property

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
-from bethink.errors import BadInput, LlmError, Refused, Unreachable
+from bethink.errors import BadInput, LlmError, Refused
 from bethink.llm.endpoint import Endpoint
+from bethink.llm.openai_answer import Failures
 from bethink.llm.providers import PROVIDERS
 
 if TYPE_CHECKING:
@@ -53,10 +54,24 @@ class LocalServer:
     models: tuple[ListedModel, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The models of a server, those that chat first; `base_url` is where its list was found."""
+
+    base_url: str
+    models: tuple[ListedModel, ...]
+
+
+class _NoList(Refused):
+    """What answers at the address tells of no models."""
+
+
 async def list_models(
     provider: str, *, base_url: str | None = None, api_key: str | None = None, api_version: str = ""
-) -> list[ListedModel]:
+) -> Offer:
     """The models of a provider, those that chat first, each part by name.
+
+    An address without a path is asked at `/v1`, too, if nothing is found there.
 
     Raises:
         BadInput: the provider is unknown, or its address is missing or none.
@@ -67,13 +82,24 @@ async def list_models(
     row = PROVIDERS[provider]
     address = base_url or row.base_url
     if address is None:
-        raise BadInput(f"{row.title} needs an address: enter its base URL.")
+        raise BadInput("Enter the address of the server.")
     endpoint = Endpoint(address, "", api_key=api_key or None, azure=row.azure, api_version=api_version)
+    title = "This server" if provider == "custom" else row.title
+    try:
+        return await _offer(endpoint, provider, title=title)
+    except _NoList:
+        if row.azure or urlsplit(address).path.strip("/"):
+            raise
+    return await _offer(replace(endpoint, base_url=f"{address.rstrip('/')}/v1"), provider, title=title)
+
+
+async def _offer(endpoint: Endpoint, provider: str, *, title: str) -> Offer:
     headers = endpoint.headers
     if provider == "anthropic":
-        headers |= {"anthropic-version": _ANTHROPIC, "x-api-key": api_key or ""}
-    found = list(_listed(await _fetched(endpoint, headers, title=row.title)))
-    return sorted(found, key=lambda one: (bool(_NO_CHAT.search(one.id)), one.id.casefold()))
+        headers |= {"anthropic-version": _ANTHROPIC, "x-api-key": endpoint.api_key or ""}
+    document = await _fetched(endpoint, headers, title=title)
+    found = sorted(_listed(document), key=lambda one: (bool(_NO_CHAT.search(one.id)), one.id.casefold()))
+    return Offer(endpoint.base_url, tuple(found))
 
 
 async def local_servers() -> list[LocalServer]:
@@ -105,7 +131,7 @@ async def _fetched(endpoint: Endpoint, headers: dict[str, str], *, title: str) -
     """The list as JSON."""
     import aiohttp
 
-    unreachable = f"{title} cannot be reached at {endpoint.address}"
+    failures = Failures(title, endpoint.address, endpoint.key_setting, endpoint.api_key)
     try:
         async with (
             asyncio.timeout(_ANSWER_S),
@@ -117,27 +143,25 @@ async def _fetched(endpoint: Endpoint, headers: dict[str, str], *, title: str) -
                 body += part
             status = response.status
     except TimeoutError as error:
-        raise Unreachable(f"{unreachable}: no answer within {_ANSWER_S} s.") from error
+        raise failures.unreachable(f"no answer within {_ANSWER_S} s.") from error
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        raise Unreachable(f"{unreachable}: {_reason(error)}. Check the address, and that it runs.") from error
+        raise failures.of_exception(error) from error
     if status in {401, 403}:
-        told = "refuses the key" if "Authorization" in headers or "api-key" in headers else "asks for a key"
-        raise Refused(f"{title} {told} (HTTP {status}).")
+        has_key = "Authorization" in headers or "api-key" in headers
+        told = "does not accept this key: copy it again, all of it" if has_key else "asks for a key"
+        raise Refused(f"{title} {told} ({status}).")
+    no_list = f"What answers at {endpoint.address} tells of no models: most addresses end in /v1"
     if status != 200:  # noqa: PLR2004 - HTTP's OK
-        raise Refused(
-            f"{title} answers at {endpoint.address}, but not with a list of models (HTTP {status})."
-        )
+        raise _NoList(f"{no_list} ({status}).")
     try:
-        return msgspec.json.decode(body)
+        document = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Refused(
-            f"{title} answers at {endpoint.address}, but not as a server of models does."
-        ) from error
-
-
-def _reason(error: Exception) -> str:
-    told = str(getattr(error, "os_error", "") or error)
-    return told.strip().rstrip(".")[:200] or type(error).__name__
+        raise _NoList(f"{no_list}.") from error
+    if b'"owned_by":"bethink"' in body:
+        raise Refused("This is the address of a Bethink. Enter that of a server of models.")
+    if isinstance(document, dict) and "data" not in document:
+        raise _NoList(f"{no_list}.")
+    return document
 
 
 def _listed(document: object) -> Iterator[ListedModel]:

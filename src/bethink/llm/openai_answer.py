@@ -9,6 +9,7 @@ Source of the events: WHATWG HTML, section 9.2.6, "Interpreting an event stream"
 from __future__ import annotations
 
 import email.utils
+import os
 import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -145,7 +146,10 @@ class Failures:
             case aiohttp.ConnectionTimeoutError():
                 return self.unreachable("no connection in time. Check the base URL and the network.")
             case aiohttp.ClientConnectorError():
-                return self.unreachable(f"nothing answers there ({error.os_error.strerror}). Is it started?")
+                # What the event loop says of it repeats the address in its own way.
+                number = error.os_error.errno
+                why = os.strerror(number).lower() if number else "no connection"
+                return self.unreachable(f"nothing answers there ({why}). Is it started?")
             case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError():
                 return Disconnected(self.unreachable("it closed the connection without an answer.").message)
             case aiohttp.ClientResponseError():

@@ -203,7 +203,7 @@ def connect(spec: str, connection: Connection | None = None) -> Llm:
         api_key=given.api_key or None,
         azure=provider.azure,
         api_version=given.api_version,
-        key_setting=provider.key_variable or "BETHINK_MODEL_API_KEY",
+        key_setting=f"the key in Settings › Model, or {provider.key_variable or 'BETHINK_MODEL_API_KEY'}",
         max_tokens=provider.max_tokens,
         # Whoever names an address of his own may mean any server; OpenAI itself tells no window.
         window="local" if provider_name == "openai" and given.base_url else provider.window,

@@ -60,6 +60,9 @@ class ModelListed(ResponseModel):
 class ModelsListed(BaseModel):
     """What a server offers, models that chat first."""
 
+    base_url: str = Field(
+        description="Where the list was found: the address asked, perhaps with /v1 behind it."
+    )
     models: list[ModelListed]
 
 
@@ -170,13 +173,13 @@ async def list_local_servers(_: Caller) -> LocalServersShown:
 async def list_server_models(body: ListBody, app: Served, _: Caller) -> ModelsListed:
     """The models that a server offers. A key that is given is used for this alone."""
     settings = app.settings
-    models = await list_models(
+    offer = await list_models(
         body.provider,
         base_url=body.base_url or address_of(settings, body.provider),
         api_key=key_for(settings, body.provider, base_url=body.base_url, api_key=body.api_key),
         api_version=settings.azure_api_version if body.provider == "azure" else "",
     )
-    return ModelsListed(models=[ModelListed.of(model) for model in models])
+    return ModelsListed(base_url=offer.base_url, models=[ModelListed.of(model) for model in offer.models])
 
 
 @router.post("/test")

@@ -394,7 +394,7 @@ export type ModelMessage = { at: string; branch: number; changed: readonly Messa
 
 export type Models = { data: readonly Model[]; object?: "list" };
 
-export type ModelsListed = { models: readonly ModelListed[] };
+export type ModelsListed = { base_url: string; models: readonly ModelListed[] };
 
 export type MoveBody = { path: string; relink?: boolean; to: string };
 

@@ -97,9 +97,7 @@ export function endOf(reason: StopReason): string | null {
     client_tools: null,
     cancelled: t("You stopped this answer. Everything until then is kept."),
     failed: t("The answer ended early. Everything until then is kept."),
-    interrupted: t(
-      "Bethink was stopped during this answer. The part shown here is kept. Ask again to continue.",
-    ),
+    interrupted: t("Bethink was stopped during this answer. The part shown here is kept."),
     max_steps: limit(t("The answer reached the limit of steps.")),
     max_tool_calls: limit(t("The answer reached the limit of tool calls.")),
     max_tokens: limit(t("The answer reached the limit of tokens.")),

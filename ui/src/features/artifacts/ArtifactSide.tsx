@@ -11,8 +11,7 @@ import type { PaneContent } from "../../services/pane";
 import { remember, remembered, useStore } from "../../services/store";
 import { ArtifactPane } from "./ArtifactPane";
 import css from "./artifacts.module.css";
-import { LoosePane } from "./LoosePane";
-import { formatName } from "./words";
+import { LoosePane, titleIn } from "./LoosePane";
 
 const WIDTH = { least: 300, usual: 560, most: 1100 };
 const KEY = "bethink.panes.artifacts";
@@ -50,7 +49,7 @@ export default function ArtifactSide({ conversation }: { conversation: string | 
     if (pane.isAskedFor) side.current?.focus();
   }, [pane]);
   if (!content) return null;
-  const name = "artifact" in content ? title || t("Artifact") : formatName(content.format);
+  const name = "artifact" in content ? title || t("Artifact") : titleIn(content);
   const inside = <Inside content={content} conversation={conversation} onTitle={setTitle} />;
   if (phone) {
     return (

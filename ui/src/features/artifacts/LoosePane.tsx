@@ -14,7 +14,7 @@ import { formatName } from "./words";
 const TITLE_CHARS = 60;
 
 /** The name of something that has none: its first heading or title. */
-function titleIn({ format, text }: LooseContent): string {
+export function titleIn({ format, text }: LooseContent): string {
   const found = /<title>([^<]+)|<h1[^>]*>([^<]+)|^#\s+(.+)$/m.exec(text);
   const named = (found?.[1] ?? found?.[2] ?? found?.[3] ?? "").trim();
   return named.slice(0, TITLE_CHARS) || formatName(format);

@@ -8,7 +8,7 @@ import { bytes, shortDate } from "../../services/words";
 import styles from "./Import.module.css";
 import { ImportChoice } from "./ImportChoice";
 import { ImportReport } from "./ImportReport";
-import { shareOf, sourceOf, stateName, WORKING } from "./importWords";
+import { isEmpty, shareOf, sourceOf, stateName, WORKING } from "./importWords";
 import { type Tone, toneIcons } from "./Parts";
 import servers from "./Servers.module.css";
 
@@ -48,7 +48,8 @@ export function ImportCard({ one, onChange }: CardProps) {
   const report = one.report ?? one.preview;
   const size = report?.size ? `, ${bytes(report.size)}` : "";
   const undoable = one.report && (one.state === "done" || one.state === "stopped");
-  const choosing = one.state === "ready" || (one.state === "stopped" && one.staged);
+  const empty = one.state === "ready" && report !== null && isEmpty(report);
+  const choosing = !empty && (one.state === "ready" || (one.state === "stopped" && one.staged));
   const others = (
     <>
       {undoable && (
@@ -76,7 +77,7 @@ export function ImportCard({ one, onChange }: CardProps) {
           <Icon size={16} className={servers[tone]} aria-hidden />
           <h2 id={heading}>{one.name}</h2>
           <span className={servers.state} role="status">
-            {stateName(one.state)}
+            {empty ? t("Nothing to import") : stateName(one.state)}
           </span>
         </header>
         <p className={servers.facts}>

@@ -1,4 +1,5 @@
 // Exports of other programs: uploaded, looked at, taken in, taken back.
+import { useEffect } from "react";
 import { api } from "../../api/client";
 import { t } from "../../i18n";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
@@ -13,9 +14,12 @@ import servers from "./Servers.module.css";
 const ask = (signal: AbortSignal) => api.imports(signal);
 const AGAIN_MS = 1000;
 
-export function ImportPage() {
+/** `onDone` hears whether one of them was taken in. */
+export function ImportPage({ onDone }: { found?: unknown; onDone?: (isDone: boolean) => void }) {
   const { value, problem, read, look } = useRead(ask);
   const working = value?.items.some(({ state }) => WORKING.includes(state)) ?? false;
+  const isDone = value?.items.some(({ state }) => state === "done") ?? false;
+  useEffect(() => onDone?.(isDone), [isDone, onDone]);
   useAgain(working, AGAIN_MS, look);
   return (
     <>

@@ -2,7 +2,7 @@ import type { ImportShown, ImportReport as Report } from "../../api/types";
 import { locale, t } from "../../i18n";
 import { shortDate } from "../../services/words";
 import styles from "./Import.module.css";
-import { linesOf, WORKING } from "./importWords";
+import { isEmpty, linesOf, WORKING } from "./importWords";
 
 type ReportProps = { report: Report; state: ImportShown["state"] };
 
@@ -29,7 +29,7 @@ export function ImportReport({ report, state }: ReportProps) {
           ))}
         </ul>
       )}
-      {lines.length === 0 && !WORKING.includes(state) && (
+      {(lines.length === 0 || isEmpty(report)) && !WORKING.includes(state) && (
         <p className={styles.note}>{t("It contains nothing that can be imported.")}</p>
       )}
       {report.note && <p className={styles.note}>{report.note}</p>}

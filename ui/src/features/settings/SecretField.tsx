@@ -9,7 +9,7 @@ import type { WidgetProps } from "./widgets";
 export function SecretInput(props: Omit<ComponentProps<"input">, "type">) {
   const [shown, setShown] = useState(false);
   return (
-    <span className={styles.number}>
+    <span className={styles.hidden}>
       <input
         {...props}
         type={shown ? "text" : "password"}

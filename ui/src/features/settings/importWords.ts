@@ -66,6 +66,10 @@ export function linesOf(report: ImportReport, state: State): readonly string[] {
   ];
 }
 
+/** Whether an export holds nothing that can be taken in. */
+export const isEmpty = ({ conversations: talks, pages: notes }: ImportReport): boolean =>
+  [talks, notes].every((all) => outcomes.every(([name]) => name === "left" || all[name] === 0));
+
 /** How much of an export was gone through, 0 to 1; null where nobody knows. */
 export const shareOf = (report: ImportReport | null): number | null =>
   report?.size ? Math.min(1, report.read / report.size) : null;

@@ -88,10 +88,15 @@ export function Endpoint({ provider, server, onBack, onSaved }: EndpointProps) {
         onChoose={way.setModel}
         onList={way.list}
       />
+      {way.isTesting && (
+        <p role="status" className={styles.nothing}>
+          {t("Asking it. A large model on this machine may need a minute to load.")}
+        </p>
+      )}
       {way.test && <TestResult test={way.test} />}
       {way.problem && <ProblemNotice problem={way.problem} />}
       <div className={styles.actions}>
-        <Button disabled={!way.model || way.isTesting} onClick={() => void way.runTest()}>
+        <Button disabled={!way.model} onClick={() => void way.runTest()}>
           {way.isTesting ? t("Testing…") : t("Test")}
         </Button>
         <Button
@@ -99,7 +104,7 @@ export function Endpoint({ provider, server, onBack, onSaved }: EndpointProps) {
           disabled={!way.model || way.isSaving}
           onClick={() => void way.save()}
         >
-          {t("Use this model")}
+          {way.test && !way.test.ok ? t("Use it anyway") : t("Use this model")}
         </Button>
       </div>
     </section>

@@ -27,8 +27,7 @@ export function ModelList(props: ListProps) {
     <>
       {problem && (
         <Notice tone="ask">
-          <strong>{problem.title}</strong>
-          {problem.detail && <span>{problem.detail}</span>}
+          <span>{problem.detail || problem.title}</span>
         </Notice>
       )}
       {models && <p className={styles.nothing}>{t("This server tells of no models.")}</p>}

@@ -23,7 +23,7 @@ export function TestResult({ test }: { test: ModelTest }) {
       <div className={`${styles.result} ${styles.bad}`} role="alert">
         <CircleAlert size={18} aria-hidden />
         <div>
-          <strong>{told(problem?.title ?? t("It does not answer"))}</strong>
+          <strong>{t("It does not work yet")}</strong>
           {problem?.detail && <p>{told(problem.detail)}</p>}
         </div>
       </div>

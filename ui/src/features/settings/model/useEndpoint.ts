@@ -52,7 +52,12 @@ export function patchOf(
 }
 
 /** The models of an endpoint, asked for again when it is another. */
-function useModels(provider: Provider, typed: Typed, known: readonly ListedModel[]) {
+function useModels(
+  provider: Provider,
+  typed: Typed,
+  known: readonly ListedModel[],
+  onFound: (baseUrl: string, models: readonly ListedModel[]) => void,
+) {
   const [models, setModels] = useState<readonly ListedModel[] | null>(known.length ? known : null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [isListing, setIsListing] = useState(false);
@@ -72,7 +77,11 @@ function useModels(provider: Provider, typed: Typed, known: readonly ListedModel
       setProblem(null);
       try {
         const found = await settingsApi.listModels(body, abort.signal);
-        if (!abort.signal.aborted) setModels(found.models);
+        if (abort.signal.aborted) return;
+        setModels(found.models);
+        // What was found behind another address is not asked for a second time.
+        if (body.base_url) asked.current = JSON.stringify({ ...body, base_url: found.base_url });
+        onFound(body.base_url ? found.base_url : typed.baseUrl, found.models);
       } catch (error) {
         if (abort.signal.aborted) return;
         setModels(null);
@@ -80,7 +89,7 @@ function useModels(provider: Provider, typed: Typed, known: readonly ListedModel
       }
       setIsListing(false);
     },
-    [provider, typed],
+    [provider, typed, onFound],
   );
   return { models, problem, isListing, list };
 }
@@ -100,7 +109,13 @@ export function useEndpoint(
   const [test, setTest] = useState<ModelTest | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState<"test" | "save" | null>(null);
-  const known = useModels(provider, typed, server?.models ?? []);
+  const found = useCallback((baseUrl: string, models: readonly ListedModel[]) => {
+    setTyped((now) => (now.baseUrl === baseUrl ? now : { ...now, baseUrl }));
+    // Of one, nothing is to be chosen; one of another server is none of these.
+    const [only] = models.length === 1 ? models : [];
+    setModel((now) => only?.id ?? (models.some(({ id }) => id === now) ? now : ""));
+  }, []);
+  const known = useModels(provider, typed, server?.models ?? [], found);
   const keyIsKept = find(provider.key ?? "model_api_key")?.is_set ?? false;
   const hasAddress = Boolean(provider.base_url) || provider.local || !provider.default_base_url;
   const canAsk =
@@ -122,16 +137,21 @@ export function useEndpoint(
     setProblem(null);
   };
   const runTest = async () => {
+    if (busy) return false;
     setBusy("test");
     setTest(null);
     setProblem(null);
+    let ok = false;
     try {
       const spec = specOf(provider.id, model);
-      setTest(await settingsApi.testModel({ model: spec, ...reachedBy(typed, provider) }));
+      const shown = await settingsApi.testModel({ model: spec, ...reachedBy(typed, provider) });
+      setTest(shown);
+      ok = shown.ok;
     } catch (error) {
       setProblem(asProblem(error));
     }
     setBusy(null);
+    return ok;
   };
   const keep = async (spec: string, patch: SettingsPatch) => {
     setBusy("save");
@@ -140,7 +160,11 @@ export function useEndpoint(
     setProblem(refused);
     if (!refused) onSaved(spec);
   };
-  const save = () => keep(specOf(provider.id, model), patchOf(provider, model, typed, find));
+  // One that does not work is used only by whoever has seen that.
+  const save = async () => {
+    if (busy || !(test || (await runTest()))) return;
+    await keep(specOf(provider.id, model), patchOf(provider, model, typed, find));
+  };
   const saveFile = (file: ModelFile) => keep(file.model, withoutEarlier(file.model, find));
   return {
     ...typed,

@@ -20,7 +20,7 @@ export const factsOf = ({ name, place }: { name: string; place: string }): strin
   ...(place ? [`User lives in ${place}`] : []),
 ];
 
-export function AboutStep({ onNext }: { onNext: () => void }) {
+export function AboutStep({ onDone }: { onDone: (isDone: boolean) => void }) {
   const { memoryNews, toasts } = useApp();
   const [facts, setFacts] = useState<readonly Fact[]>([]);
   const [isKept, setIsKept] = useState(false);
@@ -45,10 +45,15 @@ export function AboutStep({ onNext }: { onNext: () => void }) {
       }
       keepTold({ name, place });
       setIsKept(true);
+      onDone(true);
       await memoryNews.tell();
     } catch (error) {
       setProblem(asProblem(error));
     }
+  };
+  const change = () => {
+    setIsKept(false);
+    onDone(false);
   };
   const takeBack = async (fact: Fact) => {
     try {
@@ -83,10 +88,7 @@ export function AboutStep({ onNext }: { onNext: () => void }) {
             {t("Saved. You find it in Memory and in Settings, and can change it there.")}
           </p>
           <div className={styles.onward}>
-            <Button onClick={() => setIsKept(false)}>{t("Change")}</Button>
-            <Button look="primary" onClick={onNext}>
-              {t("Continue")}
-            </Button>
+            <Button onClick={change}>{t("Change")}</Button>
           </div>
         </>
       )}

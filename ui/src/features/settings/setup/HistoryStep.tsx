@@ -1,12 +1,7 @@
 import { useState } from "react";
-import { api } from "../../../api/client";
 import { t } from "../../../i18n";
-import { Button } from "../../../kit/Button";
-import { useRead } from "../../../services/useRead";
 import { ImportPage } from "../ImportPage";
 import styles from "./Setup.module.css";
-
-const ask = (signal: AbortSignal) => api.imports(signal);
 
 /** Where each program gives its export. */
 const sources = () => [
@@ -28,9 +23,8 @@ const sources = () => [
   },
 ];
 
-export function HistoryStep({ onNext }: { onNext: () => void }) {
+export function HistoryStep({ onDone }: { onDone: (isDone: boolean) => void }) {
   const [shown, setShown] = useState<string | null>(null);
-  const { value } = useRead(ask);
   const way = sources().find(({ name }) => name === shown)?.way;
   return (
     <div className={styles.step}>
@@ -49,14 +43,7 @@ export function HistoryStep({ onNext }: { onNext: () => void }) {
       <p className={styles.note} role="status">
         {way ?? t("Choose where it is, to see how to get it.")}
       </p>
-      <ImportPage />
-      {value && value.items.length > 0 && (
-        <div className={styles.onward}>
-          <Button look="primary" onClick={onNext}>
-            {t("Continue")}
-          </Button>
-        </div>
-      )}
+      <ImportPage onDone={onDone} />
     </div>
   );
 }

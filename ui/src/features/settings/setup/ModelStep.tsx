@@ -1,5 +1,5 @@
 import { CircleCheck } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { t } from "../../../i18n";
 import { Button } from "../../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../../kit/pieces";
@@ -8,10 +8,14 @@ import { useSettings } from "../useSettings";
 import { setBy } from "../words";
 import styles from "./Setup.module.css";
 
+type StepProps = { onNext: () => void; onDone: (isDone: boolean) => void };
+
 /** A model is chosen, or one is there already. */
-export function ModelStep({ onNext }: { onNext: () => void }) {
+export function ModelStep({ onNext, onDone }: StepProps) {
   const { find, all, problem, read } = useSettings();
   const [another, setAnother] = useState(false);
+  const isChosen = Boolean(find("model")?.value) && !another;
+  useEffect(() => onDone(isChosen), [isChosen, onDone]);
   if (problem && !all) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
   const setting = find("model");
   if (all && !setting) {
@@ -19,7 +23,7 @@ export function ModelStep({ onNext }: { onNext: () => void }) {
   }
   if (!setting) return <Skeleton lines={5} label={t("Loading the settings")} />;
   const locked = setBy(setting);
-  if (setting.value && !another) {
+  if (isChosen) {
     return (
       <section className={styles.done} aria-label={t("The model")}>
         <CircleCheck size={22} aria-hidden />
@@ -28,9 +32,6 @@ export function ModelStep({ onNext }: { onNext: () => void }) {
           <p>{locked ?? t("This model answers.")}</p>
         </div>
         {!locked && <Button onClick={() => setAnother(true)}>{t("Choose another")}</Button>}
-        <Button look="primary" onClick={onNext}>
-          {t("Continue")}
-        </Button>
       </section>
     );
   }

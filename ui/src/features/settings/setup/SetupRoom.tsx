@@ -1,6 +1,6 @@
 // The first steps, one page each: a model, your history, a few words about you, the first chat. Each can be left out.
 import { ArrowLeft, ArrowRight } from "lucide-react";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { settingsApi } from "../../../api/settings";
 import { t } from "../../../i18n";
 import { Button } from "../../../kit/Button";
@@ -14,7 +14,8 @@ import { ModelStep } from "./ModelStep";
 import { ReadyStep } from "./ReadyStep";
 import styles from "./Setup.module.css";
 
-type StepProps = { onNext: () => void };
+/** A step goes on by itself, or tells that nothing of it is left to do. */
+type StepProps = { onNext: () => void; onDone: (isDone: boolean) => void };
 const pages: Record<SetupStep, (props: StepProps) => ReactNode> = {
   model: ModelStep,
   history: HistoryStep,
@@ -53,6 +54,9 @@ export default function SetupRoom({ step }: { step: SetupStep }) {
   const { router } = useApp();
   const top = useRef<HTMLDivElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
+  const onward = useRef<HTMLButtonElement>(null);
+  const [done, setDone] = useState<SetupStep | null>(null);
+  const isDone = done === step;
   // biome-ignore lint/correctness/useExhaustiveDependencies: each step begins at its top
   useEffect(() => {
     top.current?.scrollTo(0, 0);
@@ -69,6 +73,11 @@ export default function SetupRoom({ step }: { step: SetupStep }) {
     router.go("/");
   };
   const Page = pages[step];
+  const tellDone = useCallback((is: boolean) => setDone(is ? step : null), [step]);
+  // What was pressed last may be gone: the next thing to press is this.
+  useEffect(() => {
+    if (isDone && document.activeElement === document.body) onward.current?.focus();
+  }, [isDone]);
   return (
     <SettingsProvider>
       <div ref={top} className={`page scroll ${styles.room}`}>
@@ -80,7 +89,7 @@ export default function SetupRoom({ step }: { step: SetupStep }) {
             </h1>
             <p>{says}</p>
           </header>
-          <Page key={step} onNext={goOn} />
+          <Page key={step} onNext={goOn} onDone={tellDone} />
           <footer>
             {before && (
               <Link className="button quiet" to={addressOf(before)}>
@@ -89,14 +98,14 @@ export default function SetupRoom({ step }: { step: SetupStep }) {
               </Link>
             )}
             <span />
-            {next && (
+            {next && !isDone && (
               <Button look="quiet" onClick={leave}>
                 {t("Do this later")}
               </Button>
             )}
             {next && (
-              <Button onClick={goOn}>
-                {t("Skip this step")}
+              <Button ref={onward} look={isDone ? "primary" : "plain"} onClick={goOn}>
+                {isDone ? t("Continue") : t("Skip this step")}
                 <ArrowRight size={16} aria-hidden />
               </Button>
             )}
