@@ -266,6 +266,7 @@ def _settings(base_url: str, data_dir: Path, *, recalling: bool = False) -> Sett
         model=f"openai:{_MODEL}",
         model_base_url=base_url,
         model_api_key="none",
+        extraction="off",
         recall_limit=5 if recalling else 0,
         recall_profile_limit=8 if recalling else 0,
     )

@@ -41,6 +41,7 @@ async def measure_door(models: Path) -> list[dict[str, Any]]:
             "BETHINK_MODEL": "openai:scripted",
             "OPENAI_BASE_URL": llm.base_url,
             "OPENAI_API_KEY": "none",
+            "BETHINK_EXTRACTION": "off",
             "BETHINK_RECALL_LIMIT": "0",
             "BETHINK_RECALL_PROFILE_LIMIT": "0",
         }

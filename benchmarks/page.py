@@ -109,6 +109,7 @@ async def measure_page(models: Path) -> Rows:
             "BETHINK_MODEL": "openai:scripted",
             "OPENAI_BASE_URL": llm.base_url,
             "OPENAI_API_KEY": "x",
+            "BETHINK_EXTRACTION": "off",
         }
         async with serving(models, **environment) as server, async_playwright() as playwright:
             await _import(server)

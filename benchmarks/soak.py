@@ -339,6 +339,7 @@ async def soak(options: argparse.Namespace, data: Path, model: str) -> int:
     own = {name: value for name, value in os.environ.items() if not name.startswith(("BETHINK_", "OPENAI_"))}
     models = {name: value for name, value in os.environ.items() if name == "BETHINK_MODELS_DIR"}
     told = {"BETHINK_MODEL": "openai:soak", "BETHINK_MODEL_BASE_URL": model, "OPENAI_API_KEY": "any"}
+    told["BETHINK_EXTRACTION"] = "off"
     server, kept = Server(data, {**own, **models, **told}), Kept()
     print(f"data in {data}, seed {options.seed}", flush=True)
     await server.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bethink.app import App, open_app
 from bethink.clock import FakeClock, to_datetime
@@ -78,6 +78,7 @@ class Case:
     check: Callable[[Stage], Awaitable[str | None]] = field(repr=False)
     script: Sequence[Answer] = ()
     tools: Sequence[Tool] = ()
+    extraction: Literal["auto", "off"] = "off"
 
 
 @asynccontextmanager
@@ -87,7 +88,7 @@ async def staged(case: Case, embeddings: Embeddings) -> AsyncGenerator[Stage]:
     clock = FakeClock()
     llm = ScriptedLlm(case.script) if case.script else None
     ports = Ports(MemoryStore(index), index, MemoryBus(), embeddings, llm, clock)
-    async with open_app(Settings(), ports, tools=case.tools) as app:
+    async with open_app(Settings(extraction=case.extraction), ports, tools=case.tools) as app:
         me = app.accounts.on_behalf_of(LOCAL_OWNER, audience="bench")
         conversation = await app.conversations.create(me)
         yield Stage(app, me, clock, conversation.id)

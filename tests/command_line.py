@@ -229,6 +229,7 @@ def plain(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     environment = {
         "BETHINK_DATA_DIR": str(data),
         "BETHINK_MODELS_DIR": "models",
+        "BETHINK_EXTRACTION": "off",
         # What `serve` fetches at its first start stays where it is.
         "PIP_NO_INDEX": "1",
         "UV_OFFLINE": "1",

@@ -32,6 +32,7 @@ def environment(data: Path, model: ScriptedProcess | None, **more: str) -> dict[
         "BETHINK_DATA_DIR": str(data),
         "BETHINK_MODELS_DIR": os.environ.get("BETHINK_MODELS_DIR", str(ROOT / ".models")),
         "BETHINK_PORT": "0",
+        "BETHINK_EXTRACTION": "off",
         "PIP_NO_INDEX": "1",
     }
     if model is not None:

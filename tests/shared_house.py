@@ -24,7 +24,14 @@ async def shared_house(
 ) -> AsyncGenerator[House]:
     """The app of a data directory whose conversations are in the Redis at `url`."""
     given = Settings.model_validate(
-        {"data_dir": directory, "redis_url": url, "code_enabled": False, "web_enabled": False, **settings}
+        {
+            "data_dir": directory,
+            "redis_url": url,
+            "code_enabled": False,
+            "web_enabled": False,
+            "extraction": "off",
+            **settings,
+        }
     )
     llm = llm or ScriptedLlm(["Hello to you."] * 50)
     async with (

@@ -19,8 +19,9 @@ from bethink.accounts import Accounts, Register, accounts_for
 from bethink.accounts.setup_key import SetupKey
 from bethink.agent.completion import Summaries
 from bethink.agent.context import Context
+from bethink.agent.extraction import Extraction, learning_of
 from bethink.agent.policy import Policy, ToolRules
-from bethink.agent.post_turn import Extraction, PostTurnQueue, Titles
+from bethink.agent.post_turn import PostTurnQueue, Titles
 from bethink.agent.records import TOOL_USES, Audit
 from bethink.agent.removal import ForgettableRuns, TemporaryExpiry
 from bethink.agent.request import bounds_of
@@ -356,7 +357,7 @@ def _configuration(
             summaries=partial(_summaries, base, agent.post_turn),
             memory=lambda now: now.memory_enabled,
         ),
-        follows(agent.extraction, mode=lambda now: now.extraction, prices=lambda now: bounds_of(now).prices),
+        follows(agent.extraction, settings=learning_of),
         follows(agent.titles, way=lambda now: now.titles, prices=lambda now: bounds_of(now).prices),
         follows(
             toolbox,
@@ -547,13 +548,11 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
     )
     toolbox.delegate = subagents
     extraction = Extraction(
-        settings.extraction,
+        learning_of(settings),
         shared.models,
         features.of(Memory),
         features.of(Conversations),
         prompt=shared.prompts.extraction,
-        prices=bounds.prices,
-        forget=forgetting.forget,
         on_usage=metrics.take,
         on_written=base.background.ask_vectors,
     )

@@ -102,6 +102,8 @@ def bethink(
         **(model if model_url else {}),
         # A script would name each conversation by the very answer that a test looks for.
         "BETHINK_TITLES": "words",
+        # And be asked for facts once more after each.
+        "BETHINK_EXTRACTION": "off",
         "BETHINK_PORT": "0",
         # The pages' own: what is said in words means the same on both sides.
         "BETHINK_TIME_ZONE": "Europe/Paris",

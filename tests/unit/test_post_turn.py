@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -22,10 +23,12 @@ class GatedWork:
     """Work that waits at gates, by the turn's question."""
 
     off: str | None = None
+    lasts: bool = False
     gates: dict[str, list[anyio.Event]] = field(default_factory=dict[str, "list[anyio.Event]"])
     begun: list[str] = field(default_factory=list[str])
 
-    async def do(self, turn: FinishedTurn) -> None:
+    async def do(self, turns: Sequence[FinishedTurn]) -> None:
+        turn = turns[0]
         self.begun.append(turn.said)
         for gate in self.gates.get(turn.said, [])[:1]:
             self.gates[turn.said].remove(gate)

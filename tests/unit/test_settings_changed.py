@@ -26,6 +26,7 @@ async def desk(
     path: Path,
     **settings: Any,  # noqa: ANN401 - each has its own type
 ) -> AsyncGenerator[tuple[House, httpx2.AsyncClient]]:
+    settings = {"extraction": None} | settings
     async with open_house(data_dir=path, **settings) as house, called(house) as http:
         yield house, http
 
@@ -276,7 +277,8 @@ async def test_how_answers_are_made_follows_the_settings(tmp_path: Path) -> None
             quiet_hours="22:00-07:00",
         )
         loops = app.runs.loops
-        assert (app.extraction.mode, app.extraction.prices) == ("suggest", {"scripted:demo": (1, 2)})
+        learning = app.extraction.settings
+        assert (learning.mode, learning.prices) == ("suggest", {"scripted:demo": (1, 2)})
         assert (loops.bounds.steps, loops.memory, loops.context.limit) == (2, False, 3)
         assert loops.context.temperature == 0.5
         assert loops.summaries is not None

@@ -51,6 +51,7 @@ SERVED_ELSEWHERE = {
     "interpreters held ready",
     "interpreters that are unused",
     "the embedding model",
+    "turns to learn from",
 }
 """Tasks that need more than this house has; each has a test of its own."""
 

@@ -1,108 +1,43 @@
 """What is done with finished turns while their owner is silent. `agent/runs` tells it who talks.
 
 It never delays anybody: work begins after an answer, stops as soon as its owner says something new, and
-begins again when that is answered. What still waits when the process ends is left: a turn stays recallable
-without it. Conversations get their names here (`Titles`), and facts are found (`Extraction`): of what the
-owner said and what was answered, never of what was recalled or what tools returned, so that nothing known
-comes back as news. What the model proposes must be in the owner's own words (`provenance`), and passes the
-memory's one gate. What it did and cost is written on the answer.
+begins again when that is answered; what waits by then is worked on together. Conversations get their names
+here (`Titles`), and facts are found (`agent/extraction`). What still waits for facts when the process ends
+is on disk (`UNREAD`), and the next server goes on with it (`resume`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import anyio
 import msgspec
 
 from bethink.agent.completion import answer_to
-from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, checked_title, turn_of
-from bethink.errors import BadInput, BethinkError, InvalidResponse, Refused
+from bethink.agent.records import UNREAD
+from bethink.agent.request import FinishedTurn
+from bethink.conversations import CONVERSATIONS, MESSAGES, charged, checked_title
+from bethink.errors import BethinkError, InvalidResponse
 from bethink.llm import LlmRequest
-from bethink.memory import NewFact, Source
-from bethink.memory.compare import is_said, is_stated
-from bethink.memory.facts import CATEGORIES
 from bethink.messages import UserMessage
-from bethink.store import Put, retry_conflicts
+from bethink.store import Delete, Put, Scan, owners_of, records_of, retry_conflicts
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from anyio.abc import TaskGroup
 
-    from bethink.agent.request import FinishedTurn
-    from bethink.conversations import Conversations, StoredMessage
+    from bethink.conversations import Conversations
     from bethink.events import Usage
     from bethink.llm import Llm
-    from bethink.memory import FactChange, Memory
-    from bethink.principal import Principal
-    from bethink.store import Versioned
-
-
-Mode = Literal["off", "suggest", "store"]
-
-_MOST_FACTS: Final = 5
-_SAID_CHARS, _ANSWER_CHARS = 4_000, 2_000
-"""How much of each is read: what people tell of themselves is short, what they paste is not."""
-_OUTPUT_TOKENS: Final = 1_500
-"""A third of it for the facts; a model that thinks first needs the rest."""
-_LEAST_WINDOW: Final = 4_096
-"""In tokens: the instructions, a message, its answer and the facts, for any tokenizer."""
-_MOST_GARBAGE: Final = 3
-_NEWS: Final = ("added", "superseded", "suggested")
-"""Not what was known already, or was rejected before."""
-_GIVEN_UP: Final = (
-    f"Facts are no longer extracted: {_MOST_GARBAGE} times in a row the model's answer had no valid facts."
-    " Set a larger model, or BETHINK_EXTRACTION=off."
-)
-_FENCE: Final = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
-
-
-class _Proposed(msgspec.Struct, frozen=True):
-    content: Annotated[str, msgspec.Meta(min_length=3, max_length=300)]
-    category: str = "general"
-    importance: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
-    topics: Annotated[
-        tuple[Annotated[str, msgspec.Meta(max_length=64)], ...], msgspec.Meta(max_length=8)
-    ] = ()
-
-
-class _Found(msgspec.Struct, frozen=True):
-    facts: tuple[_Proposed, ...]
-
-
-_FACT: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "content": {"type": "string"},
-        "category": {"type": "string", "enum": list(CATEGORIES)},
-        "importance": {"type": "number"},
-        "topics": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["content", "category", "importance", "topics"],
-    "additionalProperties": False,
-}
-_FORMAT: Final[dict[str, Any]] = {
-    "type": "json_schema",
-    "json_schema": {
-        "name": "facts",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {"facts": {"type": "array", "items": _FACT}},
-            "required": ["facts"],
-            "additionalProperties": False,
-        },
-    },
-}
-"""Source: OpenAI's API reference, "Structured model outputs", the strict form."""
+    from bethink.principal import OnBehalfOf
+    from bethink.store import Store
 
 
 class UsualModel(Protocol):
@@ -112,171 +47,6 @@ class UsualModel(Protocol):
     def usual(self) -> Llm | None:
         """The model; None if none is set."""
         ...
-
-
-Forget = Callable[["Principal", "Sequence[str]"], Awaitable[object]]
-
-
-@dataclass(slots=True)
-class Extraction:
-    """Looks for facts. `mode` says what becomes of one: nothing, a suggestion, a memory.
-
-    `forget` removes facts for good, `on_usage` is told what each request cost,
-    `on_written` of an owner whose answer was written anew.
-    """
-
-    mode: Mode
-    models: UsualModel
-    memory: Memory
-    conversations: Conversations
-    prompt: str
-    prices: Mapping[str, tuple[float, float]]
-    forget: Forget
-    on_usage: Callable[[Usage], None]
-    on_written: Callable[[str], None]
-    _garbage: int = 0
-    _toolless: str | None = None
-    """The model whose server takes no schema of an answer."""
-    _given_up: Llm | None = None
-    """The model of which too many answers were none."""
-
-    @property
-    def llm(self) -> Llm | None:
-        """The model that is asked."""
-        return self.models.usual
-
-    @property
-    def off(self) -> str | None:
-        """Why nothing is looked for, as a sentence; None while it is on."""
-        if self.mode != "off" and self.llm is not None and self.llm is self._given_up:
-            return _GIVEN_UP
-        return _why_off(self.mode, self.llm)
-
-    async def do(self, turn: FinishedTurn) -> None:
-        """Look one turn through and keep what it tells.
-
-        What was forgotten or deleted meanwhile is not kept.
-
-        Raises:
-            LlmError: the model did not answer, or answered with what are no facts.
-            StorageError: the store cannot be used.
-        """
-        said, answered = await self._read(turn)
-        if said is None or answered is None or (llm := self.llm) is None:
-            return
-        proposed, usage = await self._ask(llm, said.record.message.content, answered.record.message.content)
-        facts = [
-            _fact(one, said.record, is_suggested=self.mode == "suggest")
-            for one in proposed[:_MOST_FACTS]
-            if _is_theirs(one.content, said.record, answered.record)
-        ]
-        with anyio.CancelScope(shield=True):
-            changed = await self._keep(turn, facts, was=(said.version, answered.version))
-            refs = [ChangedRef(change=one.change, ids=(one.fact.id,), undo=one.undo) for one in changed]
-            await self._write(turn, refs, usage)
-            self.on_written(turn.principal.owner)
-
-    @retry_conflicts
-    async def _write(self, turn: FinishedTurn, changed: Sequence[ChangedRef], usage: Usage) -> None:
-        """Write on the answer what was done for it; nothing happens if it is gone."""
-        _, found = await self._read(turn)
-        if found is None:
-            return
-        was = found.record
-        now = msgspec.structs.replace(was, changed=(*was.changed, *changed), usage=(*was.usage, usage))
-        held = await self.conversations.get(turn.principal, now.conversation)
-        put = Put(MESSAGES, now, if_version=found.version, index=turn_of(held.record, now))
-        paid = Put(CONVERSATIONS, charged(held.record, [usage]), if_version=held.version)
-        await self.conversations.store.commit(turn.principal.owner, [put, paid])
-
-    async def _read(self, turn: FinishedTurn) -> Sequence[Versioned[StoredMessage] | None]:
-        ids = (turn.said, turn.answered)
-        return await self.conversations.store.get(MESSAGES, turn.principal.owner, ids)
-
-    async def _keep(
-        self, turn: FinishedTurn, facts: Sequence[NewFact], *, was: tuple[int, int]
-    ) -> list[FactChange]:
-        if not facts or not await self._is_unchanged(turn, was):
-            return []
-        changed: list[FactChange] = []
-        for fact in facts:
-            try:
-                changed.append(await self.memory.add(turn.principal, fact))
-            except BadInput as error:
-                _log.info("a proposed fact is not kept: %s", error)
-        news = [one for one in changed if one.change in _NEWS]
-        if news and not await self._is_unchanged(turn, was):
-            # The owner forgot something of this turn just now: nothing of it comes back.
-            await self.forget(turn.principal, [one.fact.id for one in news])
-            return []
-        return news
-
-    async def _is_unchanged(self, turn: FinishedTurn, was: tuple[int, int]) -> bool:
-        return [found and found.version for found in await self._read(turn)] == list(was)
-
-    async def _ask(self, llm: Llm, said: str, answered: str) -> tuple[tuple[_Proposed, ...], Usage]:
-        read = {"message": said[:_SAID_CHARS], "answer": answered[:_ANSWER_CHARS]}
-        request = LlmRequest(
-            system=self.prompt,
-            messages=(UserMessage(msgspec.json.encode(read).decode()),),
-            max_output_tokens=_OUTPUT_TOKENS,
-            response_format=None if self._toolless == llm.name else _FORMAT,
-        )
-        try:
-            answer = await answer_to(llm, request, job="extraction", prices=self.prices)
-        except Refused:
-            if request.response_format is None:
-                raise
-            request = replace(request, response_format=None)
-            answer = await answer_to(llm, request, job="extraction", prices=self.prices)
-            self._toolless = llm.name
-        usage = answer.usage(request.messages)
-        self.on_usage(usage)
-        return self._parsed(llm, answer.message().content), usage
-
-    def _parsed(self, llm: Llm, text: str) -> tuple[_Proposed, ...]:
-        fenced = _FENCE.fullmatch(text.strip())
-        try:
-            found = msgspec.json.decode(fenced[1] if fenced else text, type=_Found)
-        except msgspec.DecodeError as error:
-            self._garbage += 1
-            if self._garbage >= _MOST_GARBAGE:
-                self._given_up, self._garbage = llm, 0
-                _log.warning("%s", _GIVEN_UP)
-            raise InvalidResponse(f"The model's answer contains no valid facts: {error}") from error
-        self._garbage = 0
-        return found.facts
-
-
-def _is_theirs(content: str, said: StoredMessage, answered: StoredMessage) -> bool:
-    """Whether the owner said it; word for word, if the answer may tell what came from outside."""
-    text = said.message.content
-    return is_said(content, text) and (not answered.untrusted or is_stated(content, [text]))
-
-
-def _why_off(mode: Mode, llm: Llm | None) -> str | None:
-    if mode == "off":
-        return "Facts are not extracted from your messages; BETHINK_EXTRACTION=suggest proposes them."
-    if llm is None:
-        return "Facts are not extracted from your messages: no model is set."
-    if llm.context_tokens < _LEAST_WINDOW:
-        return (
-            f"Facts are not extracted from your messages: {llm.name} is too small for it, its window"
-            f" holds {llm.context_tokens:,} tokens and {_LEAST_WINDOW:,} are needed."
-        )
-    return None
-
-
-def _fact(proposed: _Proposed, said: StoredMessage, *, is_suggested: bool) -> NewFact:
-    return NewFact(
-        content=proposed.content,
-        category=proposed.category if proposed.category in CATEGORIES else "general",
-        importance=proposed.importance,
-        topics=proposed.topics,
-        source=Source(kind="conversation", id=said.conversation, message=said.id, at=said.at),
-        suggested=is_suggested,
-        at=said.at,
-    )
 
 
 _TITLE_PROMPT: Final = (
@@ -314,13 +84,19 @@ class Titles:
             return "Conversations are named by their first words; set BETHINK_TITLES=model."
         return "Conversations are named by their first words: no model is set." if self.llm is None else None
 
-    async def do(self, turn: FinishedTurn) -> None:
-        """Name the turn's conversation, unless it has a name of its own already.
+    lasts = False
+
+    async def do(self, turns: Sequence[FinishedTurn]) -> None:
+        """Name the turns' conversations, unless they have names of their own already.
 
         Raises:
             LlmError: the model did not answer, or with what is no name.
             StorageError: the store cannot be used.
         """
+        for turn in turns:
+            await self._name(turn)
+
+    async def _name(self, turn: FinishedTurn) -> None:
         owner, ids = turn.principal.owner, (turn.said, turn.answered)
         said, answered = await self.conversations.store.get(MESSAGES, owner, ids)
         if said is None or answered is None or (llm := self.llm) is None:
@@ -368,6 +144,8 @@ def _title(text: str) -> str:
     return checked_title(line)
 
 
+_MOST_TOGETHER: Final = 8
+"""Turns of one request."""
 _MOST_WAITING: Final = 20
 """Turns of one owner that wait; beyond that the oldest is left."""
 _AT_ONCE: Final = 4
@@ -384,14 +162,19 @@ class PostTurnJob(Protocol):
         """Why nothing is done, as a sentence; None while it is on."""
         ...
 
-    async def do(self, turn: FinishedTurn) -> None:
-        """Do it."""
+    @property
+    def lasts(self) -> bool:
+        """Whether turns wait for it on disk."""
+        ...
+
+    async def do(self, turns: Sequence[FinishedTurn]) -> None:
+        """Do it, for turns of one principal."""
         ...
 
 
 @dataclass(slots=True)
 class PostTurnQueue:
-    """The turns that wait, of all owners; one of each at a time. The first `jobs` must be cheap to repeat."""
+    """The turns that wait, of all owners; some of each at once. The first `jobs` must be cheap to repeat."""
 
     jobs: Sequence[PostTurnJob]
     _tasks: TaskGroup | None = None
@@ -413,7 +196,7 @@ class PostTurnQueue:
             finally:
                 self._tasks = None
                 if left := sum(map(len, self._waiting.values())):
-                    _log.info("%d finished turns were not looked through", left)
+                    _log.info("%d finished turns wait for the next start", left)
                 tasks.cancel_scope.cancel()
 
     def pause(self, owner: str) -> None:
@@ -438,6 +221,26 @@ class PostTurnQueue:
         return self._is_on and bool(self._talking or self._waiting)
 
     @property
+    def lasts(self) -> bool:
+        """Whether turns are to wait on disk, too."""
+        return any(job.lasts for job in self.jobs)
+
+    async def resume(self, store: Store, on_behalf_of: OnBehalfOf) -> None:
+        """Go on with what waited when an earlier process ended, oldest first."""
+        if not self.lasts:
+            return
+        async for owner in owners_of(store, UNREAD):
+            scan = Scan(UNREAD, order="at", reverse=True)
+            newest = [one async for one in records_of(store, owner, scan)]
+            await store.commit(owner, [Delete(UNREAD, one.id) for one in newest[_MOST_WAITING:]])
+            here = self._waiting.setdefault(owner, deque(maxlen=_MOST_WAITING))
+            known = {turn.said for turn in here}
+            for one in (one for one in newest[:_MOST_WAITING] if one.id not in known):
+                principal = replace(on_behalf_of(owner, audience=one.audience), project=one.project)
+                here.appendleft(FinishedTurn(principal, one.id, one.answered))
+            self._start(owner)
+
+    @property
     def _is_on(self) -> bool:
         return any(job.off is None for job in self.jobs)
 
@@ -445,13 +248,12 @@ class PostTurnQueue:
         """Work now on what waits of an owner who is being answered, before it is told in short."""
         if (waiting := self._waiting.get(owner)) is None or owner in self._working:
             return
-        for turn in list(waiting):
-            if turn not in waiting:
-                # Another answer to the same owner was as long, and came before.
-                continue
-            await self._attempt(turn)
-            if waiting and waiting[0] is turn:
-                waiting.popleft()
+        last = waiting[-1]
+        while waiting and last in waiting:
+            turns = _together(waiting)
+            await self._attempt(turns)
+            # Another answer to the same owner may have been as long, and come before.
+            _leave(waiting, turns)
         if not waiting and self._waiting.get(owner) is waiting:
             del self._waiting[owner]
 
@@ -478,11 +280,10 @@ class PostTurnQueue:
         try:
             with self._working[owner]:
                 while waiting:
-                    turn = waiting[0]
+                    turns = _together(waiting)
                     async with self._limit:
-                        await self._attempt(turn)
-                    if waiting and waiting[0] is turn:
-                        waiting.popleft()
+                        await self._attempt(turns)
+                    _leave(waiting, turns)
         finally:
             del self._working[owner]
             if not waiting:
@@ -490,15 +291,28 @@ class PostTurnQueue:
             self._start(owner)
             self._tell()
 
-    async def _attempt(self, turn: FinishedTurn) -> None:
+    async def _attempt(self, turns: Sequence[FinishedTurn]) -> None:
         """Do each job that is on; one that fails does not keep the others from it."""
         for job in [one for one in self.jobs if one.off is None]:
             with recorded(_log, "a finished turn could not be looked through"):
                 try:
                     async with asyncio.timeout(_TIMEOUT_S):
-                        await job.do(turn)
+                        await job.do(turns)
                 except (BethinkError, TimeoutError) as error:
                     _log.warning("a finished turn was not looked through: %s", error or "it took too long")
+
+
+def _together(waiting: deque[FinishedTurn]) -> list[FinishedTurn]:
+    """The turns that are worked on now: the first, and those behind it that were had alike."""
+    first = waiting[0]
+    alike = takewhile(lambda turn: turn.principal == first.principal, waiting)
+    return [*islice(alike, _MOST_TOGETHER)]
+
+
+def _leave(waiting: deque[FinishedTurn], done: Sequence[FinishedTurn]) -> None:
+    for turn in done:
+        if waiting and waiting[0] is turn:
+            waiting.popleft()
 
 
 _TITLE_TOKENS: Final = 1_000

@@ -20,11 +20,13 @@ from bethink.agent.records import (
     JOURNAL,
     RUNS,
     TOOL_USES,
+    UNREAD,
     Journal,
     JournalEntry,
     Ledger,
     NumberedEvent,
     Run,
+    UnreadTurn,
     WaitingCall,
 )
 from bethink.agent.request import BOUND_REACHED, DEFAULT_OPTIONS, FinishedTurn, RunOptions
@@ -86,7 +88,7 @@ class Recorder:
 
     `aside` marks a run that is not to be recalled, such as a slash command's. Its
     `options` are kept with it while it waits. `lookup` says of one that ends that it only
-    looked something up.
+    looked something up, `is_to_be_read` that its turn is to be learnt from.
     """
 
     principal: Principal
@@ -98,6 +100,7 @@ class Recorder:
     aside: bool = False
     options: RunOptions = DEFAULT_OPTIONS
     lookup: bool = False
+    is_to_be_read: bool = False
     ledger: Ledger = field(default_factory=Ledger)
     sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     _written: Place = field(init=False)
@@ -232,7 +235,8 @@ class Recorder:
         async with self._writing:
             # Not before: what is being written meanwhile has no place in its conversation yet.
             final = self._finish(self._last, done.reason) if self._last is not None and not waits else []
-            await self._write([*final, Put(RUNS, ended)], last, active_run=self.run.id if waits else None)
+            changes = [*final, Put(RUNS, ended), *self._unread(ended)]
+            await self._write(changes, last, active_run=self.run.id if waits else None)
         self.run = ended
         self.journal.append(done)
         await self._announce()
@@ -255,16 +259,37 @@ class Recorder:
     @property
     def turn(self) -> FinishedTurn | None:
         """What was said and answered, once that is stored; None if it is none, or no talk that lasts."""
+        return self._turn_of(self.run)
+
+    def _turn_of(self, run: Run) -> FinishedTurn | None:
         if (
             self.aside
             or self.conversation.record.temporary
-            or self.run.reason != "answered"
+            or run.reason != "answered"
             # A key that may not write has nothing written for it afterwards either.
             or "write" not in self.principal.rights
             or self._last is None
         ):
             return None
-        return FinishedTurn(self.principal, self.run.message, self._last.id)
+        return FinishedTurn(self.principal.lasting, run.message, self._last.id)
+
+    def _unread(self, run: Run) -> list[Change]:
+        """What has the turn learnt from later, whatever becomes of this process."""
+        turn = self._turn_of(run)
+        if turn is None or not self.is_to_be_read or not self.options.memory or self.lookup:
+            return []
+        return [
+            Put(
+                UNREAD,
+                UnreadTurn(
+                    id=turn.said,
+                    answered=turn.answered,
+                    at=run.ended_at or 0,
+                    audience=turn.principal.audience,
+                    project=turn.principal.project,
+                ),
+            )
+        ]
 
     def mark_written(self) -> None:
         """What the journal holds now came from the store."""

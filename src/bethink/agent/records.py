@@ -461,3 +461,19 @@ THREADS = Collection(
     scans=(("said", "at"), ("conversation",)),
     searchable=False,
 )
+
+
+class UnreadTurn(Record, frozen=True, kw_only=True):
+    """A finished turn that is not learnt from yet, by the id of what the owner said.
+
+    It is `answered` by a message, and was had through the door that `audience` names, in a `project` if it
+    has one. Written with the turn's end, removed with what is learnt: `agent/extraction`.
+    """
+
+    answered: str
+    at: int
+    audience: str
+    project: str | None = None
+
+
+UNREAD = Collection("unread_turns", UnreadTurn, ("at",), scans=(("at",),), searchable=False)

@@ -406,6 +406,7 @@ class Runs:
                 if not recorder.has_changed and not recorder.aside:
                     with recorded(_log, "it cannot be said whether a run only looked something up"):
                         recorder.lookup = await is_lookup(live.request, self.loops.context)
+                recorder.is_to_be_read = self.post_turn.lasts and self.loops.memory
                 await self._end(recorder, done)
 
     async def _consume(self, recorder: Recorder, events: AsyncGenerator[Event, None]) -> RunDone:

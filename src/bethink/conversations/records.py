@@ -316,7 +316,8 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     `untrusted` for which something from outside was read. In a `lookup` the owner
     only asked what is remembered, and the answer told that, or that nothing is: it
     is no knowledge, and recall ranks it below all that is. What is `withdrawn` stands
-    there to be read: it is neither recalled nor told to a model. `stop_reason`,
+    there to be read: it is neither recalled nor told to a model. What the owner said is `learnt` once facts
+    were looked for in it. `stop_reason`,
     `note` (what went wrong, for a person), `recalled`, `used`, `unbacked`,
     `changed` and `usage` are what a run left on its last assistant message. The
     `filled` is how much of the model's window was taken. A summary (on the branch
@@ -337,6 +338,7 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     untrusted: bool = False
     lookup: bool = False
     withdrawn: bool = False
+    learnt: bool = False
     stop_reason: StopReason | None = None
     note: str | None = None
     recalled: tuple[RecalledRef, ...] = ()

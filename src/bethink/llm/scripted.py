@@ -168,8 +168,14 @@ class _Line(msgspec.Struct):
     text: str
 
 
+_LEARNING: Final = '{"known":'
+"""How a request for facts begins: the demonstration stores them when they are told."""
+
+
 def demonstration(asked: Asked) -> Reply:
     """The built-in script: stores what it is told, quotes what it is given, and says what it is."""
+    if asked.user.startswith(_LEARNING):
+        return Reply(text='{"changes": []}')
     said = _BLOCK.sub("", asked.user)
     facts = _facts(said)
     if asked.tool_results:

@@ -6,11 +6,10 @@ counts, or fills the same slot with the same value; what is not proved to be
 one of the others is different, and both are kept.
 
 `origin_of` tells whose word a fact is that a model wants to store, by where its words come from:
-`tools/memory` asks before it lets anything through the gate as the owner's statement,
-`agent/post_turn` before it believes a model. What was recalled in the same run is known already;
-what nobody said waits for the owner's review. Once words from outside stand in the run, so does all
-that one statement of the owner's does not say word for word: an order can be put in other words, in
-any language.
+`tools/memory` asks before it lets anything through the gate as the owner's statement. What was recalled
+in the same run is known already; what nobody said waits for the owner's review. Once words from outside
+stand in the run, so does all that one statement of the owner's does not say word for word: an order can
+be put in other words, in any language.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from bethink.memory.slots import Slot, fit, slot_of
-from bethink.memory.wording import MAX_CHARS, Statement, Term, dates, figures, is_date, read, stems, words
+from bethink.memory.wording import MAX_CHARS, Statement, Term, dates, is_date, read, words
 from bethink.search.analysis import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -381,19 +380,6 @@ def is_stated(content: str, said: Iterable[str]) -> bool:
             sentences = (part for part in _SENTENCE.split(stated) if keys & _stems([part]))
             return all(relation(part.strip(), content).verdict != "contradicts" for part in sentences)
     return False
-
-
-def is_said(content: str, said: str) -> bool:
-    """Whether what was `said` has a statement's names and numbers, and most of its other words.
-
-    For a model that reads between the lines: it invents, mixes people up and
-    repeats what it was told. What is only asked about is not said.
-    """
-    keys = _keys(content)
-    told = _stems([_QUESTION.sub(" ", said)])
-    names = [word.casefold() for word in _WORD.findall(content)[1:] if word[0].isupper()]
-    marks = set(stems(names)) | figures(content)
-    return marks - _LIGHT <= told and len(keys & told) > len(keys) / 2
 
 
 def _is_restated(content: str, keys: set[str], recalled: Sequence[str]) -> bool:

@@ -10,7 +10,17 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Pri
 
 from bethink.settings.groups import place
 from bethink.settings.shapes import Assistant, DialDoor, McpServer, Price, Redaction, VaultSettings
-from bethink.settings.values import SEEING, Given, MailServer, Origin, Origins, TimeZone, as_list, as_object
+from bethink.settings.values import (
+    SEEING,
+    Given,
+    MailServer,
+    Origin,
+    Origins,
+    TimeZone,
+    as_extraction,
+    as_list,
+    as_object,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -354,11 +364,21 @@ class Settings(BaseModel):
         "Longest search for memories; after that the answer does not use them.",
         gt=0,
     )
-    extraction: Literal["off", "suggest", "store"] = _memory(
-        "off",
-        "Remember from conversations",
-        "Whether the model extracts facts from finished turns: `suggest` leaves them to your"
-        " review, `store` stores them. Costs one more request per turn.",
+    extraction: Annotated[Literal["auto", "suggest", "off"], BeforeValidator(as_extraction)] = _memory(
+        "auto",
+        "Learn from conversations",
+        "Whether the model looks for facts in what you said, after each answer: `auto` keeps what is sure and"
+        " leaves the rest to your review, `suggest` leaves all of it to your review. Costs one more short"
+        " request a turn.",
+    )
+    extraction_model: str = _memory(
+        "",
+        "Model that learns",
+        "Model that looks for facts, `provider:name`: a small, cheap one will do. By default the one that"
+        " answers.",
+    )
+    extraction_turns_a_day: int = _memory(
+        300, "Turns learnt from a day", "Most turns of a user in which facts are looked for a day.", ge=1
     )
     memory_search_limit: int = _recall(
         10, "Results of a search", "Default number of results of a memory search.", ge=1, le=50

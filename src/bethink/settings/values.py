@@ -26,6 +26,11 @@ def as_list(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
+def as_extraction(value: object) -> object:
+    """The mode, also by the name that it had in earlier versions."""
+    return "auto" if value == "store" else value
+
+
 def _origin(url: str) -> str:
     """An origin (RFC 6454) as browsers send it."""
     parts = urlsplit(url.strip().rstrip("/"))

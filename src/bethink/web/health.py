@@ -266,8 +266,8 @@ def _extraction(app: App) -> PartHealth:
     """Off by choice or for want of a model is no fault; given up, or too small a model, is."""
     extraction = app.extraction
     if extraction.off is None:
-        return PartHealth(status="ok")
-    is_choice = extraction.mode == "off" or extraction.llm is None
+        return PartHealth(status="degraded" if extraction.fault else "ok", message=extraction.fault)
+    is_choice = extraction.settings.mode == "off" or extraction.llm is None
     return PartHealth(status="off" if is_choice else "degraded", message=extraction.off)
 
 

@@ -147,6 +147,8 @@ async def _serve(
             supervise = app.ports.supervisor.supervise
             tasks.start_soon(supervise, "the embedding model", app.background.ready_embedder)
             tasks.start_soon(supervise, "watching of vaults", app.watching.watch)
+            resume = partial(app.post_turn.resume, app.ports.store, app.accounts.on_behalf_of)
+            tasks.start_soon(supervise, "turns to learn from", resume)
             for task in app.features.tasks(served=True):
                 tasks.start_soon(supervise, task.name, task.run)
 

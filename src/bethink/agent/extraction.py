@@ -1,0 +1,656 @@
+"""Learning after the turn: a model proposes what to remember, code decides. One of `agent/post_turn`'s jobs.
+
+The model reads what the owner said and what was answered, and the nearest facts that are known; never what
+tools returned. It proposes changes, each with the owner's words for it. `memory/assertions` tells whether the
+owner asserts these words, and whether the fact says what they say: what is sure is kept, what may be waits
+for review, the rest is dropped. All that is kept of some turns is one commit with the end of their waiting
+(`UNREAD`), so nothing is learnt twice, and nothing of a message that was changed or forgotten meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol, cast
+
+import anyio
+import msgspec
+from anyio.to_thread import run_sync
+
+from bethink.agent.completion import answer_to
+from bethink.agent.records import UNREAD
+from bethink.agent.request import bounds_of
+from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, turn_of
+from bethink.errors import BadInput, BethinkError, Conflict, InvalidResponse, Refused, UnknownId
+from bethink.llm import LlmRequest
+from bethink.memory import NewFact, Source
+from bethink.memory.assertions import (
+    denies_alike,
+    may_tell,
+    mixes_people_up,
+    names_said,
+    passages,
+    quoted_in,
+    share_said,
+    speaks_of_self,
+    tells_change,
+    tells_end,
+)
+from bethink.memory.facts import CATEGORIES
+from bethink.messages import UserMessage
+from bethink.store import Delete, Expect, Put, retry_conflicts
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from bethink.agent.request import FinishedTurn
+    from bethink.conversations import Conversations, StoredMessage
+    from bethink.events import Usage
+    from bethink.llm import Llm
+    from bethink.memory import Fact, FactChange, Memory
+    from bethink.memory.assertions import Passage
+    from bethink.principal import Principal
+    from bethink.settings import Settings
+    from bethink.store import Change, Versioned
+
+Mode = Literal["off", "suggest", "auto"]
+
+_MOST_CHANGES: Final = 5
+"""A turn; what people tell of themselves at once is less."""
+_SAID_CHARS, _ANSWER_CHARS, _ALL_CHARS = 4_000, 1_000, 12_000
+"""How much of a message, of an answer and of all turns of one request is read: about 3,000 tokens."""
+_KNOWN_OF_TURN, _MOST_KNOWN = 5, 12
+_OUTPUT_TOKENS: Final = 1_500
+"""A third of it for the facts; a model that thinks first needs the rest."""
+_LEAST_WINDOW: Final = 4_096
+"""In tokens: the instructions, a message, its answer and the facts, for any tokenizer."""
+_MOST_GARBAGE: Final = 3
+_NEWS: Final = ("added", "superseded", "corrected", "suggested", "retracted")
+"""Not what was known already."""
+_NEAREST: Final = 3
+"""The fact that a new one replaces is among so many nearest; what is farther is not believed to be it."""
+_SURE, _LEAST = 0.67, 0.5
+"""The share of a fact's words that the owner's have: of one that is kept, of one that is proposed to them."""
+_UNQUOTED: Final = 0.75
+"""The same of a fact for which the model gave no words: then the sentence that has them is looked for."""
+_SAME, _RELATED = 0.99, 0.34
+_DAY_US: Final = 86_400_000_000
+_GIVEN_UP: Final = (
+    f"Nothing is learnt from conversations any more: {_MOST_GARBAGE} times in a row the model's answer had no"
+    " valid proposals. Name another model (BETHINK_EXTRACTION_MODEL), or set BETHINK_EXTRACTION=off."
+)
+_THOUGHT: Final = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_BEGINS: Final = re.compile(r"[\[{]")
+_MOST_BEGINS: Final = 40
+_OWNERS: Final = frozenset(("", "user", "the user", "owner", "me", "self"))
+_log = log("extraction")
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """What a model proposes; `of` names known facts by the labels that it was given."""
+
+    fact: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    quote: Annotated[str, msgspec.Meta(max_length=1_000)] = ""
+    do: Literal["add", "replace", "correct", "forget"] = "add"
+    turn: int = 1
+    about: Annotated[str, msgspec.Meta(max_length=100)] = "user"
+    of: tuple[str, ...] = ()
+    sure: bool = True
+    category: str = "general"
+    importance: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+    topics: Annotated[
+        tuple[Annotated[str, msgspec.Meta(max_length=64)], ...], msgspec.Meta(max_length=8)
+    ] = ()
+
+
+def _listed(kind: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": kind}}
+
+
+_PROPERTIES: Final[dict[str, Any]] = {
+    "do": {"type": "string", "enum": ["add", "replace", "correct", "forget"]},
+    "turn": {"type": "integer"},
+    "quote": {"type": "string"},
+    "fact": {"type": "string"},
+    "about": {"type": "string"},
+    "of": _listed("string"),
+    "sure": {"type": "boolean"},
+    "category": {"type": "string", "enum": list(CATEGORIES)},
+    "importance": {"type": "number"},
+    "topics": _listed("string"),
+}
+_CHANGE: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": _PROPERTIES,
+    "required": list(_PROPERTIES),
+    "additionalProperties": False,
+}
+_FORMAT: Final[dict[str, Any]] = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "changes",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"changes": {"type": "array", "items": _CHANGE}},
+            "required": ["changes"],
+            "additionalProperties": False,
+        },
+    },
+}
+"""Source: OpenAI's API reference, "Structured model outputs", the strict form."""
+
+
+class LearningModels(Protocol):
+    """Which models there are now: others may be set meanwhile."""
+
+    @property
+    def usual(self) -> Llm | None:
+        """The model that answers; None if none is set."""
+        ...
+
+    async def find(self, wanted: str) -> Llm:
+        """The model of this name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A turn as it is stored now."""
+
+    turn: FinishedTurn
+    said: Versioned[StoredMessage]
+    answered: Versioned[StoredMessage]
+    waiting: int
+    """The version of its record in `UNREAD`."""
+
+    @property
+    def text(self) -> str:
+        return self.said.record.message.content
+
+
+@dataclass(slots=True)
+class _Batch:
+    """The turns of one request, and what the memory holds near them, by labels."""
+
+    principal: Principal
+    turns: Sequence[_Turn]
+    known: Mapping[str, Fact] = field(default_factory=dict[str, "Fact"])
+
+    @property
+    def expected(self) -> list[Change]:
+        """What ends the waiting of the turns, refused if one of them is not as it was read."""
+        return [
+            change
+            for one in self.turns
+            for change in (
+                Delete(UNREAD, one.turn.said, one.waiting),
+                Expect(MESSAGES, one.turn.said, one.said.version),
+                Expect(MESSAGES, one.turn.answered, one.answered.version),
+            )
+        ]
+
+    async def listen(self) -> None:
+        """Nothing is heard: what is forgotten changes the messages."""
+
+    def says(self, text: str) -> bool:
+        """See `listen`."""
+        del text
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class LearningSettings:
+    """How it is done. `mode` says what becomes of a fact: nothing, a suggestion, a memory.
+
+    `model` names the one that is asked, "" the one that answers. `turns_a_day` bounds an owner's turns that
+    are read; `prices` are dollars per million tokens, by model.
+    """
+
+    mode: Mode
+    model: str
+    turns_a_day: int
+    prices: Mapping[str, tuple[float, float]]
+
+
+def learning_of(settings: Settings) -> LearningSettings:
+    """What the settings say of it."""
+    return LearningSettings(
+        settings.extraction,
+        settings.extraction_model,
+        settings.extraction_turns_a_day,
+        bounds_of(settings).prices,
+    )
+
+
+@dataclass(slots=True)
+class Extraction:
+    """Looks for facts, as its `settings` say.
+
+    `on_usage` is told what each request cost, `on_written` of an owner whose answer was changed.
+    """
+
+    settings: LearningSettings
+    models: LearningModels
+    memory: Memory
+    conversations: Conversations
+    prompt: str
+    on_usage: Callable[[Usage], None]
+    on_written: Callable[[str], None]
+    _garbage: int = 0
+    _toolless: str | None = None
+    """The model whose server takes no schema of an answer."""
+    _given_up: object = None
+    """The model of which too many answers were none."""
+    _fault: str | None = None
+    """Why the last request failed, until one succeeds."""
+    _read: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]], repr=False)
+    """How many turns of an owner were read on a day."""
+
+    @property
+    def llm(self) -> Llm | None:
+        """The model that answers: without one nothing is learnt."""
+        return self.models.usual
+
+    @property
+    def _asked(self) -> object:
+        return self.settings.model or self.llm
+
+    @property
+    def off(self) -> str | None:
+        """Why nothing is looked for, as a sentence; None while it is on."""
+        if self.settings.mode != "off" and self._asked is not None and self._asked == self._given_up:
+            return _GIVEN_UP
+        if self.settings.mode == "off":
+            return "Nothing is learnt from conversations; BETHINK_EXTRACTION=auto does it."
+        if self.llm is None:
+            return "Nothing is learnt from conversations: no model is set."
+        return None if self.settings.model else _too_small(self.llm)
+
+    @property
+    def fault(self) -> str | None:
+        """Why the last turns could not be looked through, as a sentence; None if they could."""
+        return self._fault
+
+    @property
+    def lasts(self) -> bool:
+        """Whether turns wait for it on disk."""
+        return self.off is None
+
+    async def do(self, turns: Sequence[FinishedTurn]) -> None:
+        """Look turns of one principal through and keep what they tell.
+
+        Raises:
+            LlmError: the model did not answer, or answered with what are no proposals.
+            StorageError: the store cannot be used.
+        """
+        principal = turns[0].principal
+        stored = [await self._stored(turn) for turn in turns]
+        unread = [one for one in stored if one is not None and not one.said.record.learnt]
+        there = [one for one in unread if await run_sync(may_tell, one.text)]
+        there = self._bounded(principal.owner, there)
+        await self._left(principal.owner, [one for one in stored if one is not None and one not in there])
+        if there:
+            await self._learn(_Batch(principal, there))
+
+    async def _left(self, owner: str, turns: Sequence[_Turn]) -> None:
+        """Have turns wait no longer; what another process put anew since stays."""
+        for one in turns:
+            with suppress(Conflict):
+                await self.conversations.store.commit(owner, [Delete(UNREAD, one.turn.said, one.waiting)])
+
+    async def _learn(self, batch: _Batch) -> None:
+        batch.known = await self._known(batch)
+        proposals, usage = await self._proposals(batch)
+        with anyio.CancelScope(shield=True):
+            try:
+                changed = await self._kept(batch, proposals)
+            except Conflict:
+                # The owner changed or forgot something of these turns just now, or another process was first.
+                _log.info("turns that were changed meanwhile are not learnt from")
+                await self._left(batch.principal.owner, batch.turns)
+                changed = []
+            for one in batch.turns:
+                refs = [ref for turn, ref in changed if turn is one]
+                await self._write(one.turn, refs, [usage] if one is batch.turns[-1] else [])
+            self.on_written(batch.principal.owner)
+
+    def _bounded(self, owner: str, turns: list[_Turn]) -> list[_Turn]:
+        """As many of the turns as may be read today."""
+        day = self.conversations.clock.now_us() // _DAY_US
+        self._read = Counter({key: count for key, count in self._read.items() if key[1] == day})
+        room = max(self.settings.turns_a_day - self._read[owner, day], 0)
+        if len(turns) > room:
+            _log.warning(
+                "%d turns are not learnt from: today's %d are read",
+                len(turns) - room,
+                self.settings.turns_a_day,
+            )
+        self._read[owner, day] += min(room, len(turns))
+        return turns[:room]
+
+    async def _stored(self, turn: FinishedTurn) -> _Turn | None:
+        """The turn as it is now; None if it is gone, or does not wait any more."""
+        owner, store = turn.principal.owner, self.conversations.store
+        (waiting,) = await store.get(UNREAD, owner, [turn.said])
+        said, answered = await store.get(MESSAGES, owner, (turn.said, turn.answered))
+        if waiting is None:
+            return None
+        if said is None or answered is None:
+            await store.commit(owner, [Delete(UNREAD, turn.said)])
+            return None
+        return _Turn(turn, said, answered, waiting.version)
+
+    async def _known(self, batch: _Batch) -> dict[str, Fact]:
+        found: dict[str, Fact] = {}
+        for one in batch.turns:
+            near = await self.memory.search(batch.principal, one.text[:_ANSWER_CHARS], k=_KNOWN_OF_TURN)
+            found |= {fact.id: fact for fact, _ in near}
+        return {f"k{place}": fact for place, fact in enumerate([*found.values()][:_MOST_KNOWN], 1)}
+
+    # --- asking the model
+
+    async def _proposals(self, batch: _Batch) -> tuple[Sequence[Proposal], Usage]:
+        try:
+            llm = await self.models.find(self.settings.model) if self.settings.model else self.llm
+            if llm is None:
+                raise InvalidResponse("No model is set.")
+            text, usage = await self._answer(llm, _request(self.prompt, batch))
+            found = self._parsed(text)
+        except BethinkError as error:
+            self._fault = f"The last turns were not learnt from: {error}"
+            raise
+        self._fault = None
+        return found, usage
+
+    async def _answer(self, llm: Llm, request: LlmRequest) -> tuple[str, Usage]:
+        if self._toolless == llm.name:
+            request = replace(request, response_format=None)
+        try:
+            answer = await answer_to(llm, request, job="extraction", prices=self.settings.prices)
+        except Refused:
+            if request.response_format is None:
+                raise
+            request = replace(request, response_format=None)
+            answer = await answer_to(llm, request, job="extraction", prices=self.settings.prices)
+            self._toolless = llm.name
+        usage = answer.usage(request.messages)
+        self.on_usage(usage)
+        return answer.message().content, usage
+
+    def _parsed(self, text: str) -> Sequence[Proposal]:
+        found = parsed(text)
+        if found is None:
+            self._garbage += 1
+            if self._garbage >= _MOST_GARBAGE:
+                self._given_up, self._garbage = self._asked, 0
+                _log.warning("%s", _GIVEN_UP)
+            raise InvalidResponse("The model's answer contains no valid proposals.")
+        self._garbage = 0
+        return found
+
+    # --- keeping what is right
+
+    async def _kept(self, batch: _Batch, proposals: Sequence[Proposal]) -> list[tuple[_Turn, ChangedRef]]:
+        """What was changed in memory, each with its turn; the waiting of the turns ends with it.
+
+        Raises:
+            Conflict: one of the turns is not as it was read.
+        """
+        changed: list[tuple[_Turn, ChangedRef]] = []
+        new: list[tuple[_Turn, NewFact]] = []
+        corrections: list[tuple[_Turn, NewFact, str]] = []
+        counts = Counter[int]()
+        for one in proposals:
+            if not 1 <= one.turn <= len(batch.turns) or counts[one.turn] >= _MOST_CHANGES:
+                continue
+            counts[one.turn] += 1
+            turn = batch.turns[one.turn - 1]
+            if one.do == "forget":
+                changed += [(turn, _ref(gone)) for gone in await self._dropped(batch, turn, one)]
+            elif (found := await self._judged(batch, turn, one)) is not None:
+                fact, old = found
+                new += [(turn, fact)] * (not old)
+                corrections += [(turn, fact, id) for id in old[:1]]
+        if new:
+            facts = [fact for _, fact in new]
+            made = await self.memory.add_many(batch.principal, facts, forgotten=batch)
+            changed += [
+                (turn, _ref(one)) for (turn, _), one in zip(new, made, strict=True) if one.change in _NEWS
+            ]
+        else:
+            await self.conversations.store.commit(batch.principal.owner, batch.expected)
+        for turn, fact, id in corrections:
+            changed.append((turn, _ref(await self.memory.edit(batch.principal, id, fact))))
+        return changed
+
+    async def _dropped(self, batch: _Batch, turn: _Turn, one: Proposal) -> list[FactChange]:
+        """Known facts that the owner said to be over: taken out of use, which can be undone."""
+        words = _asserted(one, turn.text, among=(None, "requested"))
+        if self.settings.mode != "auto" or not one.sure or words is None or not tells_end(words):
+            return []
+        gone: list[FactChange] = []
+        for label in one.of:
+            fact = batch.known.get(label)
+            if fact is None or share_said(fact.content, words) < _RELATED:
+                continue
+            try:
+                gone.append(await self.memory.retract(batch.principal, fact.id))
+            except (UnknownId, BethinkError) as error:
+                _log.info("a fact is not dropped: %s", error)
+        return gone
+
+    async def _judged(
+        self, batch: _Batch, turn: _Turn, one: Proposal
+    ) -> tuple[NewFact, tuple[str, ...]] | None:
+        """The fact as it is to be kept, with the ids of those whose place it takes; None if it is not."""
+        is_untrusted = turn.answered.record.untrusted
+        verdict = await run_sync(partial(judged, one, turn.text, is_untrusted=is_untrusted))
+        if verdict is None or not one.fact.strip():
+            return None
+        known = [fact for fact in batch.known.values() if share_said(one.fact, fact.content) >= _SAME]
+        if one.do == "add" and any(denies_alike(one.fact, fact.content) for fact in known):
+            return None
+        old, is_sure = await self._displaced(batch, turn, one)
+        fact = _fact(
+            one,
+            turn.said.record,
+            is_suggested=self.settings.mode == "suggest" or verdict == "review" or not is_sure,
+        )
+        try:
+            fact.checked()
+        except BadInput as error:
+            _log.info("a proposed fact is not kept: %s", error)
+            return None
+        (same,) = await self.memory.said(batch.principal, [fact.content])
+        if any(known.state == "retracted" for known in same):
+            # The owner took it back before: it does not return by itself.
+            return None
+        return fact, () if fact.suggested else old
+
+    async def _displaced(self, batch: _Batch, turn: _Turn, one: Proposal) -> tuple[tuple[str, ...], bool]:
+        """The ids of the facts whose place it takes, and whether that is sure."""
+        if one.do == "add":
+            return (), True
+        old = [batch.known[label] for label in dict.fromkeys(one.of) if label in batch.known]
+        if not old:
+            return (), False
+        near = await self.memory.search(batch.principal, one.fact, k=_NEAREST)
+        ids = {fact.id for fact, _ in near}
+        says_so = tells_change(turn.text)
+        sure = [
+            fact
+            for fact in old
+            if fact.id in ids and (says_so or share_said(one.fact, fact.content) >= _RELATED)
+        ]
+        return tuple(fact.id for fact in sure), len(sure) == len(old)
+
+    @retry_conflicts
+    async def _write(self, turn: FinishedTurn, changed: Sequence[ChangedRef], usage: Sequence[Usage]) -> None:
+        """Write on the answer what was done, and on the message that it was read, if they are there."""
+        ids = (turn.said, turn.answered)
+        found = await self.conversations.store.get(MESSAGES, turn.principal.owner, ids)
+        if found[0] is None or found[1] is None:
+            return
+        (said, was), versions = (found[0].record, found[1].record), (found[0].version, found[1].version)
+        now = msgspec.structs.replace(was, changed=(*was.changed, *changed), usage=(*was.usage, *usage))
+        held = await self.conversations.get(turn.principal, now.conversation)
+        read = msgspec.structs.replace(said, learnt=True)
+        puts: list[Change] = [
+            Put(MESSAGES, read, if_version=versions[0], index=turn_of(held.record, read)),
+            Put(MESSAGES, now, if_version=versions[1], index=turn_of(held.record, now)),
+            Put(CONVERSATIONS, charged(held.record, usage), if_version=held.version),
+        ]
+        await self.conversations.store.commit(turn.principal.owner, puts)
+        if changed:
+            await self.conversations.announce(turn.principal.owner, now.conversation)
+
+
+def _request(prompt: str, batch: _Batch) -> LlmRequest:
+    room = _ALL_CHARS // len(batch.turns)
+    read = {
+        "known": [{"id": label, "fact": fact.content[:300]} for label, fact in batch.known.items()],
+        "turns": [
+            {
+                "turn": place,
+                "message": one.text[: min(_SAID_CHARS, room)],
+                "answer": one.answered.record.message.content[: min(_ANSWER_CHARS, room // 4)],
+            }
+            for place, one in enumerate(batch.turns, 1)
+        ],
+    }
+    return LlmRequest(
+        system=prompt,
+        messages=(UserMessage(msgspec.json.encode(read).decode()),),
+        max_output_tokens=_OUTPUT_TOKENS,
+        response_format=_FORMAT,
+    )
+
+
+def parsed(text: str) -> Sequence[Proposal] | None:
+    """The proposals in a model's answer, whatever stands around them; None if there is no list."""
+    text = _THOUGHT.sub(" ", text)
+    for raw in _objects(text):
+        entries = raw
+        if isinstance(raw, dict):
+            held = cast("dict[str, Any]", raw)
+            entries = next((held[key] for key in ("changes", "facts") if key in held), [held])
+        if not isinstance(entries, list):
+            continue
+        listed = cast("list[Any]", entries)
+        found = [one for one in map(_proposal, listed) if one is not None]
+        if found or not listed:
+            return found
+    return None
+
+
+def _objects(text: str) -> Iterator[Any]:
+    decoder, end = json.JSONDecoder(), 0
+    for begun in [*_BEGINS.finditer(text)][:_MOST_BEGINS]:
+        if begun.start() < end:
+            continue
+        try:
+            raw, end = decoder.raw_decode(text, begun.start())
+        except (ValueError, RecursionError):
+            continue
+        yield raw
+
+
+def _proposal(raw: object) -> Proposal | None:
+    if not isinstance(raw, dict):
+        return None
+    held = cast("dict[str, Any]", raw)
+    fields = {key: value for key, value in held.items() if value is not None}
+    fields.setdefault("fact", fields.get("content", ""))
+    try:
+        one = msgspec.convert(fields, Proposal, strict=False)
+    except msgspec.ValidationError:
+        return None
+    return one if one.fact.strip() or one.do == "forget" else None
+
+
+def judged(one: Proposal, said: str, *, is_untrusted: bool = False) -> Literal["keep", "review"] | None:
+    """Whether a proposal is what the owner says of their own accord; None if it is not.
+
+    Of an answer that is untrusted, only what has every word of theirs is believed.
+    """
+    found = _found(one, said)
+    if not found or {passage.reason for passage in found} - {None, "uncertain"}:
+        return None
+    words = " ".join(passage.text for passage in found)
+    share, denies = share_said(one.fact, words), denies_alike(one.fact, words)
+    is_sure = (
+        one.sure and denies is True and share >= _SURE and all(passage.reason is None for passage in found)
+    )
+    if not names_said(one.fact, words) or share < _LEAST:
+        earlier = [
+            passage for passage in passages(said) if passage.end <= found[0].start and passage.reason is None
+        ]
+        words = " ".join((*(passage.text for passage in earlier[-1:]), words))
+        is_sure = False
+        if not earlier or not names_said(one.fact, words) or share_said(one.fact, words) < _LEAST:
+            return None
+    if denies is False or (is_untrusted and share < _SAME):
+        return None
+    whose = _whose(one, words)
+    return None if whose is None else "keep" if is_sure and whose else "review"
+
+
+def _whose(one: Proposal, words: str) -> bool | None:
+    """Whether a fact is about whom the words are about: None if not, False if that is not clear."""
+    if one.about.strip().casefold() in _OWNERS:
+        return None if mixes_people_up(one.fact, words) else speaks_of_self(words)
+    is_named = share_said(one.about, words) >= _LEAST and share_said(one.about, one.fact) >= _LEAST
+    return is_named and not mixes_people_up(one.fact, words)
+
+
+def _found(one: Proposal, said: str) -> list[Passage]:
+    """The sentences of a message that a proposal quotes; without a quote, the one that says it."""
+    every = passages(said)
+    if one.quote.strip():
+        span = quoted_in(one.quote, said)
+        return [] if span is None else [p for p in every if p.start < span[1] and span[0] < p.end]
+    return [p for p in every if share_said(one.fact, p.text) >= _UNQUOTED][:1]
+
+
+def _asserted(one: Proposal, said: str, *, among: Sequence[str | None]) -> str | None:
+    found = _found(one, said)
+    if not found or any(passage.reason not in among for passage in found):
+        return None
+    return " ".join(passage.text for passage in found)
+
+
+def _too_small(llm: Llm) -> str | None:
+    if llm.context_tokens >= _LEAST_WINDOW:
+        return None
+    return (
+        f"Nothing is learnt from conversations: {llm.name} is too small for it, its window holds"
+        f" {llm.context_tokens:,} tokens and {_LEAST_WINDOW:,} are needed."
+    )
+
+
+def _ref(one: FactChange) -> ChangedRef:
+    return ChangedRef(change=one.change, ids=(one.fact.id,), undo=one.undo)
+
+
+def _fact(one: Proposal, said: StoredMessage, *, is_suggested: bool) -> NewFact:
+    return NewFact(
+        content=one.fact,
+        category=one.category if one.category in CATEGORIES else "general",
+        importance=one.importance,
+        topics=one.topics,
+        source=Source(
+            kind="conversation",
+            id=said.conversation,
+            message=said.id,
+            at=said.at,
+            said=one.quote.strip() or None,
+        ),
+        suggested=is_suggested,
+        at=said.at,
+    )
