@@ -83,7 +83,7 @@ async def open_house(
 ) -> AsyncGenerator[House]:
     ports = ports or ports_of(llm)
     with tempfile.TemporaryDirectory(prefix="bethink-house-") as home:
-        # A script would be asked for facts after each turn: tests of that say so. None leaves a setting unset.
+        # A script would be asked for facts after each turn: tests of that say so. None leaves it unset.
         merged = {"master_key": MASTER_KEY, "data_dir": home, "extraction": "off"} | settings
         settings = {name: value for name, value in merged.items() if value is not None}
         async with open_app(Settings(**settings), ports, tools=tools) as app:  # pyright: ignore[reportArgumentType] - by name
