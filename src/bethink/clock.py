@@ -130,7 +130,7 @@ def check_time_zone(name: str) -> None:
         raise BadInput(f"time_zone is {name!r}: give an IANA name such as Europe/Paris.") from error
 
 
-_TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until", "at"})
+_TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until", "told_at", "at"})
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SECONDS_BELOW, _MILLISECONDS_BELOW = 1e11, 1e14
 """Numbers below these are taken for seconds and milliseconds since 1970: both lie beyond the year 5000."""

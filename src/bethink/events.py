@@ -165,7 +165,9 @@ class ToolFinished(_Event, frozen=True, tag="tool_finished"):
 class MemoryChanged(_Event, frozen=True, tag="memory_changed"):
     """A fact was changed; `undo` is the token that reverts it, None if that is impossible."""
 
-    change: Literal["added", "merged", "superseded", "suggested", "retracted", "restored", "forgotten"]
+    change: Literal[
+        "added", "merged", "superseded", "corrected", "suggested", "retracted", "restored", "forgotten"
+    ]
     ids: tuple[str, ...]
     text: str
     undo: str | None = None

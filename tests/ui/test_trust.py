@@ -42,7 +42,7 @@ def test_a_memory_tells_what_it_was_before(served: Served, page: Page) -> None:
     changed = served.patch(f"/memories/{old['id']}", {"content": "Works at Globex as an engineer"})
     page.goto(f"{served.url}/memory/{changed['memory']['id']}")
     story = page.get_by_role("region", name="Story")
-    past = story.get_by_role("listitem").filter(has_text="Replaced")
+    past = story.get_by_role("listitem").filter(has_text="No longer true")
     expect(past).to_contain_text("Works at Acme as an engineer")
     # What was taken out and what came in.
     expect(story.get_by_role("deletion")).to_have_text("Acme")

@@ -48,7 +48,7 @@ def test_a_correction_keeps_the_history(plain: CommandLine) -> None:
     old = plain.added("User lives in Rome.", "--importance", "0.9", "--topic", "home")
     edited = plain("memory", "edit", old, "User lives in Paris.")
     assert masked(edited.out + edited.err) == snapshot("""\
-Corrected: User lives in Paris.  (<1>)
+Changed: User lives in Paris.  (<1>)
   replaces: User lives in Rome.  (<2>)
 undo: bethink memory undo superseded:<1>
 """)
@@ -129,10 +129,8 @@ def test_json_is_one_object_a_line(plain: CommandLine) -> None:
     plain.added("User likes tea.")
     (listed,) = plain("memory", "list", "--json").documents
     assert sorted(listed) == snapshot(
-        [
-            "category",
-            "content",
-            "created_at",
+        ['about', "category",
+            "content", 'corrects', "created_at",
             "depends_on",
             "doubts",
             "id",

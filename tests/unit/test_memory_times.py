@@ -123,8 +123,8 @@ async def test_correcting_the_words_keeps_the_dates(days: Days) -> None:
     async with open_house() as house:
         known = await say(house, "Rents a cabbin in Bonn", days)
         house.clock.advance(60)
-        new = await house.app.memory.edit(house.me, known.fact.id, NewFact(CABIN))
-        assert (new.change, new.fact.content) == ("superseded", CABIN)
+        new = await house.app.memory.edit(house.me, known.fact.id, NewFact(CABIN), wrong=True)
+        assert (new.change, new.fact.content) == ("corrected", CABIN)
         dates = known.fact.valid_from, known.fact.valid_until
         assert (new.fact.valid_from, new.fact.valid_until) == dates
         back = await house.app.memory.undo(house.me, new.undo or "")
@@ -135,11 +135,13 @@ async def test_a_correction_with_dates_of_its_own_has_these() -> None:
     async with open_house() as house:
         known = await say(house, "Rents a cabbin in Bonn", {"valid_from": -300, "valid_until": -200})
         given = at(house, {"valid_until": 100})
-        new = await house.app.memory.edit(house.me, known.fact.id, NewFact(CABIN, **given))  # pyright: ignore[reportArgumentType] - by name
+        cabin = NewFact(CABIN, **given)  # pyright: ignore[reportArgumentType] - by name
+        new = await house.app.memory.edit(house.me, known.fact.id, cabin, wrong=True)
         assert (new.fact.valid_from, new.fact.valid_until) == (known.fact.valid_from, given["valid_until"])
         # Dates that speak against what is known take its place.
         given = at(house, {"valid_from": 200})
-        last = await house.app.memory.edit(house.me, new.fact.id, NewFact("Rents a hut in Bonn", **given))  # pyright: ignore[reportArgumentType] - by name
+        hut = NewFact("Rents a hut in Bonn", **given)  # pyright: ignore[reportArgumentType] - by name
+        last = await house.app.memory.edit(house.me, new.fact.id, hut, wrong=True)
         assert (last.fact.valid_from, last.fact.valid_until) == (given["valid_from"], None)
 
 

@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 
 _FIRST = 20
 """Lines of all that would go, shown before it is agreed to."""
-_INTERNAL = ("digest", "weight", "slot", "legacy_id", "before")
+_INTERNAL = ("digest", "weight", "slot", "legacy_id", "before", "told_at", "told_about")
 _BESIDE = {
     ("superseded", "superseded"): "replaces",
+    ("corrected", "corrected"): "corrects",
+    ("corrected", "superseded"): "replaces",
+    ("corrected", "active"): "contradicts",
+    ("merged", "merged"): "takes in",
     ("superseded", "active"): "contradicts",
     ("added", "active"): "contradicts",
     ("restored", "superseded"): "replaces again",
@@ -207,7 +211,7 @@ class FactLines:
 
 
 def _document(fact: Fact) -> dict[str, Any]:
-    document = document_of(fact)
+    document = document_of(fact) | {"about": fact.about}
     for name in _INTERNAL:
         document.pop(name, None)
     for name in _TIMES:

@@ -31,7 +31,7 @@ _BATCH = 256
 _PAGE = 500
 _NONE_YET = "There are no memories yet: `bethink memory add TEXT` adds one."
 _FORMATS = "jsonl|md|csv|data.json"
-_STATES = "active|suggested|superseded|merged|retracted|all"
+_STATES = "active|suggested|superseded|corrected|merged|retracted|all"
 _SHOWN_CHARS = 300
 """Of a text on the screen; JSON has all of it."""
 _SHOWN_COUNTS = 10

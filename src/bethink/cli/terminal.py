@@ -68,7 +68,8 @@ _COLUMNS = 80
 CHANGES = {
     "added": "Remembered",
     "merged": "Known already",
-    "superseded": "Corrected",
+    "superseded": "Changed",
+    "corrected": "Corrected",
     "suggested": "Suggested",
     "retracted": "Retracted",
     "restored": "Restored",

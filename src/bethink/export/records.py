@@ -168,7 +168,7 @@ def kept_from(line: int, document: Mapping[str, Any]) -> ImportLine:
     """The fact of an exported document, checked as strictly as a new one; or why there is none."""
     try:
         links = [document.get("id")]
-        for name in ("supersedes", "depends_on"):
+        for name in ("supersedes", "corrects", "depends_on"):
             found = document.get(name)
             links += cast("list[object]", found) if isinstance(found, list) else []
         if (by := document.get("superseded_by")) is not None:
@@ -214,6 +214,7 @@ def stated_from(line: int, document: Mapping[str, Any]) -> ImportLine:
             pinned=document.get("pinned") is True,
             valid_from=_optional_time(document.get("valid_from")),
             valid_until=_optional_time(document.get("valid_until")),
+            about=_text(document, "about"),
             at=said_at,
         )
         return StatedFact(line, stated.checked())
@@ -233,13 +234,20 @@ def checked_project(project: str | None) -> None:
 
 def _checked(known: _Known) -> _Known:
     """The same with its words as those of a new fact would be kept, those of its sources too."""
-    new = NewFact(known.content, known.category, known.importance, known.topics).checked()
+    new = NewFact(
+        known.content, known.category, known.importance, known.topics, about=known.told_about
+    ).checked()
     sources = tuple(
         one if one.said is None else msgspec.structs.replace(one, said=NewFact(one.said).checked().content)
         for one in known.sources
     )
     return msgspec.structs.replace(
-        known, content=new.content, category=new.category, topics=new.topics, sources=sources
+        known,
+        content=new.content,
+        category=new.category,
+        topics=new.topics,
+        sources=sources,
+        told_about=new.about,
     )
 
 

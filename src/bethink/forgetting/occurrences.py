@@ -145,7 +145,7 @@ class OccurrenceFinder:
         while asked:
             found = [fact for fact in await self.store.get(FACTS, owner, asked) if fact is not None]
             line |= {fact.record.id: fact for fact in found}
-            linked = {id for fact in found for id in (*fact.record.supersedes, *fact.record.merges)}
+            linked = {id for fact in found for id in fact.record.earlier}
             said = dict.fromkeys(fact.record.digest for fact in found)
             for same in await self.store.scan(owner, *[Scan(FACTS, {"digest": one}) for one in said]):
                 linked |= {item.record.id for item in same.items}

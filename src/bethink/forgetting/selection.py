@@ -43,7 +43,7 @@ CONVERSATIONS = "conversations"
 Kept: TypeAlias = Literal["keep", "remove"]
 _FOUND = 20
 _PAGE = 500
-_OUT_OF_USE: tuple[State, ...] = ("suggested", "superseded", "merged", "retracted")
+_OUT_OF_USE: tuple[State, ...] = ("suggested", "superseded", "corrected", "merged", "retracted")
 _RARE = 0.5
 """Of the rare words of a question: "everything about Initech" has one that is none of the matter."""
 _LEAD = re.compile(

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from bethink.errors import BadInput, UnknownId
-from bethink.memory.facts import FactChange, anew, category_of
-from bethink.memory.gate import GONE, check_seen
-from bethink.memory.upkeep import taken_in
+from bethink.memory.facts import FactChange, anew, category_of, taken_in
+from bethink.memory.undo import GONE, check_seen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
@@ -21,6 +21,7 @@ from bethink.errors import BadInput, HoldsSecret, TooLarge
 from bethink.feature import Source
 from bethink.masking import has_check_digit
 from bethink.store import Collection, Record
+from bethink.subjects import OWNER, about_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,7 +160,7 @@ CATEGORIES = ("preferences", "personal_info", "goals", "plans", "context", "gene
 
 MAX_CONTENT_CHARS = 8_000
 MAX_TOPICS = 32
-MAX_DEPENDS_ON = 32
+MAX_NAMED = 32
 MAX_TOPIC_CHARS = 64
 _MAX_SOURCES = 100
 _MAX_RAW_CHARS = 4 * MAX_CONTENT_CHARS
@@ -175,13 +176,16 @@ _INVISIBLE = re.compile(
 """Soft hyphens, fillers, direction overrides, halves of surrogate pairs, tags; and
 variation selectors, but for the one that tells how an ideograph of a name is written."""
 
-State = Literal["active", "suggested", "superseded", "merged", "retracted"]
-"""`suggested` waits for its owner's review and is not recalled; `superseded` is past truth;
-`merged` is a duplicate that consolidation took into the fact `superseded_by`: never found again."""
+State = Literal["active", "suggested", "superseded", "corrected", "merged", "retracted"]
+"""`suggested` waits for its owner's review and is not recalled; `superseded` is past truth, `corrected` was
+never true; `merged` is a duplicate that was taken into the fact `superseded_by`. The last three are never
+found again."""
 Trust = Literal["owner", "untrusted"]
 
 
-ChangeKind = Literal["added", "merged", "superseded", "suggested", "retracted", "restored", "forgotten"]
+ChangeKind = Literal[
+    "added", "merged", "superseded", "corrected", "suggested", "retracted", "restored", "forgotten"
+]
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,6 +212,14 @@ class EarlierShape(msgspec.Struct, frozen=True, kw_only=True):
     pinned: bool
     valid_from: int | None = None
     valid_until: int | None = None
+    told_about: str | None = None
+    depends_on: tuple[str, ...] | None = None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What of a fact it puts back; None is what was not kept of old records."""
+        kept = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: value for name, value in kept.items() if name != "depends_on" or value is not None}
 
 
 class Fact(Record, frozen=True, kw_only=True):
@@ -220,7 +232,11 @@ class Fact(Record, frozen=True, kw_only=True):
     id of a memory file of spec 000. `before` is what the last merge or edit
     changed in place. `slot` names what only one fact at a time can say, such as
     the owner's home. A fact rests on those that it `depends_on`; duplicates in
-    its `merges` were taken into it.
+    its `merges` were taken into it. It took the place of those that it
+    `supersedes`, which were true until then, and of those that it `corrects`,
+    which never were; a suggestion will, once it is accepted. `told_at` of a
+    correction is when what it corrects was learnt: it holds from then on,
+    where nobody gave a date. `told_about` is whom it is about, if somebody said so.
     """
 
     content: str
@@ -245,6 +261,19 @@ class Fact(Record, frozen=True, kw_only=True):
     doubts: tuple[Doubt, ...] = ()
     slot: str | None = None
     merges: tuple[str, ...] = ()
+    corrects: tuple[str, ...] = ()
+    told_at: int | None = None
+    told_about: str | None = None
+
+    @property
+    def about(self) -> str:
+        """Whom or what it is about: as somebody said, else as its words tell. A key; see `subjects`."""
+        return self.told_about or about_of(self.content)
+
+    @property
+    def earlier(self) -> tuple[str, ...]:
+        """The facts whose place it took, whatever became of them since."""
+        return self.merges if self.state == "suggested" else (*self.supersedes, *self.corrects, *self.merges)
 
     @property
     def derived(self) -> int | None:
@@ -267,13 +296,25 @@ class Fact(Record, frozen=True, kw_only=True):
             project=self.project,
             pinned=self.pinned,
             depends_on=self.depends_on,
+            about=self.told_about,
         )
 
 
 FACTS = Collection(
     "facts",
     Fact,
-    ("state", "category", "digest", "weight", "created_at", "project", "slot", "derived", "doubted"),
+    (
+        "state",
+        "category",
+        "digest",
+        "weight",
+        "created_at",
+        "project",
+        "slot",
+        "derived",
+        "doubted",
+        "about",
+    ),
     scans=(
         ("created_at",),
         ("state", "created_at"),
@@ -283,8 +324,11 @@ FACTS = Collection(
         ("slot", "state"),
         ("derived", "state"),
         ("doubted", "created_at"),
+        ("about", "created_at"),
     ),
+    schema=2,
 )
+"""Schema 2 knows corrected facts and whom they are about; records of schema 1 are read as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +337,9 @@ class NewFact:
 
     `at` is when it was said: relative dates are resolved against it, None is now.
     `trust` None is that of the source. `suggested` leaves it to the owner's review.
+    Its author may know how it stands to other facts, by their ids: they say the
+    same in other words (`repeats`), were true until now (`replaces`), or never
+    were (`corrects`).
     """
 
     content: str
@@ -308,6 +355,15 @@ class NewFact:
     trust: Trust | None = None
     suggested: bool = False
     at: int | None = None
+    repeats: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    corrects: tuple[str, ...] = ()
+    about: str | None = None
+
+    @property
+    def displaced(self) -> tuple[str, ...]:
+        """The facts whose place it is to take."""
+        return *self.replaces, *self.corrects
 
     @property
     def trusted(self) -> Trust:
@@ -339,13 +395,15 @@ class NewFact:
             raise _too_long(len(content))
         if not 0 <= self.importance <= 1:
             raise BadInput(f"importance is {self.importance}: give a number from 0 to 1.")
-        if len(self.depends_on) > MAX_DEPENDS_ON:
-            raise BadInput(f"A memory depends on at most {MAX_DEPENDS_ON} others.")
+        if len(self.depends_on) > MAX_NAMED:
+            raise BadInput(f"A memory depends on at most {MAX_NAMED} others.")
+        _check_links(self)
         category = category_of(self.category)
         topics = _checked_topics(self.topics)
-        if secret := secret_in(content) or secret_in(" ".join(topics)):
+        about = checked_about(self.about)
+        if secret := secret_in(content) or secret_in(" ".join((*topics, about or ""))):
             raise HoldsSecret(secret)
-        return replace(self, content=content, category=category, topics=topics)
+        return replace(self, content=content, category=category, topics=topics, about=about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +419,32 @@ class FactChange:
     undo: str | None = None
     others: tuple[Fact, ...] = ()
     count: int = 1
+
+
+def _check_links(new: NewFact) -> None:
+    links = (*new.repeats, *new.displaced)
+    if len(links) > MAX_NAMED:
+        raise BadInput(f"A memory takes the place of at most {MAX_NAMED} others.")
+    if twice := next((id for id in links if links.count(id) > 1 or id in new.depends_on), None):
+        raise BadInput(
+            f"{twice[:40]!r} is named twice: name a memory under one of repeats, replaces, corrects and "
+            "depends_on. Nothing was changed."
+        )
+
+
+def checked_about(about: str | None) -> str | None:
+    """Whom a fact is about, as it is kept; None if that is left to its words.
+
+    Raises:
+        BadInput: it is too long for a name.
+    """
+    name = clean((about or "")[:_MAX_RAW_CHARS])
+    if len(name) > MAX_TOPIC_CHARS:
+        raise BadInput(f"about is a name of at most {MAX_TOPIC_CHARS} characters.")
+    return OWNER if name.casefold() in _OWNER_NAMES else name or None
+
+
+_OWNER_NAMES = frozenset((OWNER, "user", "the user", "me", "myself", "self"))
 
 
 def clean(text: str) -> str:
@@ -422,6 +506,27 @@ def merged(known: Fact, new: NewFact, now: int, *, is_fuller: bool = False) -> F
     )
 
 
+def taken_in(kept: Fact, gone: Sequence[Fact]) -> Fact:
+    """The fact with what its duplicates bring: sources, topics, importance, pin and time."""
+    sources = [*kept.sources]
+    for fact in gone:
+        said = None if fact.content == kept.content else fact.content
+        sources += [msgspec.structs.replace(source, said=source.said or said) for source in fact.sources]
+    topics = dict.fromkeys(topic for fact in (kept, *gone) for topic in fact.topics)
+    categories = [fact.category for fact in (kept, *gone) if fact.category != "general"]
+    changed = anew(
+        kept,
+        category=categories[0] if categories else kept.category,
+        importance=max(fact.importance for fact in (kept, *gone)),
+        topics=tuple(topics)[:MAX_TOPICS],
+        sources=tuple(dict.fromkeys(sources))[:_MAX_SOURCES],
+        pinned=any(fact.pinned for fact in (kept, *gone)),
+        valid_from=next((fact.valid_from for fact in (kept, *gone) if fact.valid_from is not None), None),
+        valid_until=next((fact.valid_until for fact in (kept, *gone) if fact.valid_until is not None), None),
+    )
+    return msgspec.structs.replace(changed, merges=(*kept.merges, *(fact.id for fact in gone)))
+
+
 def said_at(fact: Fact) -> int:
     """When it was last said."""
     return max((source.at for source in fact.sources), default=0) or fact.created_at
@@ -452,6 +557,23 @@ def corrected(known: Fact, correction: NewFact) -> NewFact:
     if begun is not None and ended is not None and begun >= ended:
         return correction
     return replace(correction, valid_from=begun, valid_until=ended)
+
+
+def in_place_of(old: Sequence[Fact], new: NewFact) -> NewFact:
+    """A new fact with what those say beside whose place it takes; a correction with their dates, too."""
+    for known in old:
+        new = replace(
+            new,
+            category=known.category if new.category == "general" else new.category,
+            importance=max(known.importance, new.importance),
+            topics=new.topics or known.topics,
+            project=new.project or known.project,
+            pinned=new.pinned or known.pinned,
+            about=new.about or known.told_about,
+        )
+        if known.id in new.corrects:
+            new = corrected(known, new)
+    return new
 
 
 def anew(known: Fact, **changes: object) -> Fact:

@@ -3,10 +3,6 @@
 It is kept, taken as a restatement, put in the place of what it corrects, put in
 doubt together with what it contradicts, or left to its owner's review. Deterministic; no
 language model.
-
-`FactUndo` changes facts that are there, and takes each change back by its token, which names the
-change and its fact; `Reversal` does so for changes of many. Taking back is itself a change, so that
-history only grows: what a fact superseded or put in doubt is told by its links, at any later time.
 """
 
 from __future__ import annotations
@@ -14,45 +10,39 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.errors import BadInput, NotAllowed, UnknownId
+from bethink.errors import BadInput
 from bethink.index import IndexQuery
-from bethink.memory.compare import FactReading, Relation, compared, reading
+from bethink.memory.compare import FactReading, Relation, compared
 from bethink.memory.facts import (
     FACTS,
-    STEPS,
     ChangeKind,
     Fact,
     FactChange,
-    FactStep,
-    LogStep,
     NewFact,
-    Source,
     State,
     anew,
-    corrected,
     digest,
-    has_source,
     holds,
+    in_place_of,
     merged,
     said_at,
     speaks_of,
+    taken_in,
 )
-from bethink.memory.writer import KIND, SUGGESTED_KIND, text_of
+from bethink.memory.writer import KIND, SUGGESTED_KIND
 from bethink.search.analysis import STOP_WORDS
-from bethink.store import Scan, records_of
+from bethink.store import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from bethink.index import Candidates
     from bethink.memory.writer import Draft, FactWriter, Vector
-    from bethink.principal import Principal
 
 
 _CANDIDATES = 6
@@ -69,6 +59,8 @@ _ROOT_CHARS = 4
 _NEAR_WORDS = 0.5
 """The share of a statement's words that one nearby has too."""
 _LIVING = frozenset(("active", "suggested"))
+_CORRECTABLE = frozenset(("active", "superseded"))
+_DISPLACING = frozenset(("superseded", "corrected"))
 
 
 @dataclass(slots=True)
@@ -144,6 +136,8 @@ class Gate:
             fact = draft.get(id)
             if fact.state not in _LIVING or fact.project != asked.new.project:
                 continue
+            if id in asked.new.displaced and fact.digest != digest(asked.new.content):
+                continue
             if not asked.may_concern(fact, cosine):
                 continue
             relation = compared(self.writing.readings.of(fact.content), asked.reading, cosine)
@@ -156,14 +150,13 @@ class Gate:
     async def look_around(self, draft: Draft, batch: Sequence[GateRequest]) -> None:
         """Find what each new fact is to be compared with."""
         await self._find_near(draft, batch)
-        rests_on = {id for asked in batch for id in asked.new.depends_on}
-        read = await draft.read(rests_on.union(*(asked.near for asked in batch)))
+        named = {id for asked in batch for _, ids in _links(asked.new) for id in ids}
+        read = await draft.read(named.union(*(asked.near for asked in batch)))
         unseen = {fact.id for fact in read if not draft.is_seen(fact)}
         for asked in batch:
             # What becomes of a fact tells what is known: what is hidden from its writer has no part in it.
             asked.near = {id: cosine for id, cosine in asked.near.items() if id not in unseen}
-        if unknown := sorted(id for id in rests_on if id not in draft or id in unseen):
-            raise BadInput(f"depends_on names {unknown[0][:40]!r}: there is no memory with that id.")
+            _check_links(draft, asked.new, unseen)
 
     async def _find_near(self, draft: Draft, batch: Sequence[GateRequest]) -> None:
         """The very same words, the same slot, and what is nearest in words and in meaning."""
@@ -190,23 +183,65 @@ class Gate:
 
     async def _admit(self, draft: Draft, asked: GateRequest, verdict: GateVerdict) -> GateOutcome:
         new = asked.new
+        if new.repeats and not new.is_suggested:
+            return self._joined(draft, asked, verdict)
         if verdict.same is not None:
-            known, relation = verdict.same
-            if known.state == "active" or new.is_suggested:
-                draft.put(self._restated(known, new, relation, at=draft.at))
-                return GateOutcome(known.id, "merged", merge_token(known.id, draft.version(known.id)))
-            draft.put(self._restated(known, new, relation, at=draft.at))
-            return await self.promote(draft, known.id, verdict)
+            return await self._restate(draft, asked, verdict, same=verdict.same)
         if new.is_suggested and (refused := _refused(draft, asked)) is not None:
             return GateOutcome(refused.id, "retracted")
+        if not new.is_suggested and (past := _brought_back(draft, asked)) is not None:
+            return await self._reinstate(draft, past, new)
+        told_at = [fact.told_at or fact.created_at for fact in map(draft.get, new.corrects)]
+        new = in_place_of([draft.get(id) for id in new.displaced], new)
         fact = self.writing.fact(new, draft.at, slot=asked.reading.slot)
-        draft.put(fact)
-        draft.doubt_what_it_rests_on(fact)
+        draft.put(msgspec.structs.replace(fact, told_at=min(told_at, default=None)))
+        draft.doubt_what_it_rests_on(draft.get(fact.id))
         if fact.state == "suggested":
             for other, _ in verdict.contradicted:
-                draft.object_to(fact, other)
+                draft.object_to(draft.get(fact.id), other)
             return GateOutcome(fact.id, "suggested", f"suggested:{fact.id}")
         return await self.settle(draft, fact.id, verdict)
+
+    async def _restate(
+        self, draft: Draft, asked: GateRequest, verdict: GateVerdict, *, same: tuple[Fact, Relation]
+    ) -> GateOutcome:
+        """Take a new fact for one that says the same, which then takes the place of those that are named."""
+        known, relation = same
+        draft.put(self._restated(known, asked.new, relation, at=draft.at))
+        if known.state != "active" and not asked.new.is_suggested:
+            return await self.promote(draft, known.id, verdict)
+        result = GateOutcome(known.id, "merged", merge_token(known.id, draft.version(known.id)))
+        if not asked.new.is_suggested:
+            await self.displace(draft, result, replaced=asked.new.replaces, wrong=asked.new.corrects)
+        return result
+
+    def _joined(self, draft: Draft, asked: GateRequest, verdict: GateVerdict) -> GateOutcome:
+        """Take a new fact into the first of those that it repeats, and the rest of them, too."""
+        new = asked.new
+        same = [] if verdict.same is None or verdict.same[0].state != "active" else [verdict.same[0].id]
+        first, *rest = [draft.get(id) for id in dict.fromkeys((*new.repeats, *same))]
+        source = msgspec.structs.replace(new.source, said=new.source.said or new.content)
+        now = taken_in(merged(first, replace(new, source=source), draft.at), rest)
+        # All of it is one change, which is taken back at once.
+        draft.put(msgspec.structs.replace(now, before=anew(first).before))
+        for gone in rest:
+            draft.put(msgspec.structs.replace(gone, state="merged", superseded_by=first.id))
+        others = [gone.id for gone in rest]
+        undo = self._token() if others else merge_token(first.id, draft.version(first.id))
+        return GateOutcome(first.id, "merged", undo, others)
+
+    async def _reinstate(self, draft: Draft, past: Fact, new: NewFact) -> GateOutcome:
+        """Have hold again what was put away for something that was never true."""
+        until = None if past.before is None else past.before.valid_until
+        back = anew(past, state="active", superseded_by=None, valid_until=until)
+        draft.put(merged(back, new, draft.at))
+        await draft.returned(draft.get(past.id))
+        result = GateOutcome(past.id, "restored", self._token())
+        await self.displace(draft, result, replaced=new.replaces, wrong=new.corrects)
+        return result
+
+    def _token(self) -> str:
+        return f"batch:{self.writing.new_id()}"
 
     def _restated(self, known: Fact, new: NewFact, relation: Relation, *, at: int) -> Fact:
         now = merged(known, new, at, is_fuller=relation.fuller == "new")
@@ -234,7 +269,50 @@ class Gate:
                 result.change, result.undo = "superseded", f"superseded:{id}"
             else:
                 await draft.contradict(fact, other)
+        fact = draft.get(id)
+        await draft.read((*fact.supersedes, *fact.corrects))
+        await self.displace(draft, result, replaced=fact.supersedes, wrong=fact.corrects)
         return result
+
+    async def displace(
+        self, draft: Draft, result: GateOutcome, *, replaced: Sequence[str], wrong: Sequence[str]
+    ) -> None:
+        """Have the result's fact take the place of those that its author named, as far as they are in use."""
+        by, plain = result.fact, True
+        for old in [draft.get(id) for id in replaced if id in draft and id != by]:
+            begins = draft.get(by).valid_from
+            if old.state != "active":
+                continue
+            result.others.append(old.id)
+            if begins is not None and begins > draft.at:
+                # What is to change holds until then.
+                draft.put(anew(old, valid_until=begins))
+                plain = False
+            else:
+                await supersede(draft, old, by=draft.get(by))
+                result.change = "superseded"
+        for old in [draft.get(id) for id in wrong if id in draft and id != by]:
+            if old.state not in _CORRECTABLE:
+                continue
+            result.others.append(old.id)
+            await correct(draft, old, by=draft.get(by))
+            result.change, plain = "corrected", plain and old.state == "active"
+        if result.others:
+            is_new = result.undo in {f"added:{by}", f"superseded:{by}"}
+            if not (plain and is_new):
+                result.undo = self._token()
+            elif result.change in _DISPLACING:
+                result.undo = f"superseded:{by}"
+
+
+async def correct(draft: Draft, old: Fact, *, by: Fact) -> None:
+    """Put a fact away as one that was never true."""
+    draft.put(msgspec.structs.replace(old, state="corrected", superseded_by=by.id))
+    now = draft.get(by.id)
+    if old.id not in now.corrects:
+        draft.put(msgspec.structs.replace(now, corrects=(*now.corrects, old.id)))
+    if old.state == "active":
+        await draft.left(old)
 
 
 async def supersede(draft: Draft, old: Fact, *, by: Fact) -> None:
@@ -302,278 +380,58 @@ def _heads(read: FactReading) -> Iterator[object]:
 
 
 def _refused(draft: Draft, asked: GateRequest) -> Fact | None:
-    """What the owner took back before in the very same words."""
+    """What the owner took back or corrected before in the very same words."""
     said = digest(asked.new.content)
     near = (draft.get(id) for id in asked.near if id in draft)
-    return next((fact for fact in near if fact.state == "retracted" and fact.digest == said), None)
+    return next((fact for fact in near if fact.state in _REFUSED and fact.digest == said), None)
 
 
-_KINDS = ("import:", "consolidated:", "expired:", "undone:", "batch:")
-_SHOWN = 20
+def _brought_back(draft: Draft, asked: GateRequest) -> Fact | None:
+    """What says the very same, and was put away for one of those that were never true."""
+    said = digest(asked.new.content)
+    near = (draft.get(id) for id in asked.near if id in draft)
+    return next(
+        (
+            fact
+            for fact in near
+            if (fact.state, fact.digest) == ("superseded", said) and fact.superseded_by in asked.new.corrects
+        ),
+        None,
+    )
 
 
-def takes_back_many(token: str) -> bool:
-    """Whether the token is one of those that `Reversal` knows."""
-    return token.startswith(_KINDS)
+def _links(new: NewFact) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The other facts that a new one names, by what it says of them."""
+    yield "depends_on", new.depends_on
+    yield "repeats", new.repeats
+    yield "replaces", new.replaces
+    yield "corrects", new.corrects
 
 
-@dataclass(frozen=True, slots=True)
-class Reversal:
-    """Works in one commit for each step: a consolidation has one, an import one for each batch."""
-
-    writing: FactWriter
-
-    async def undo(self, principal: Principal, token: str) -> FactChange:
-        """Take back what the token names; what cannot be taken back any more stays.
-
-        Raises:
-            UnknownId: there is nothing of it to take back.
-            Conflict: another process kept changing facts meanwhile.
-        """
-        undone = f"undone:{self.writing.new_id()}"
-        shown: list[Fact] = []
-        count = 0
-        scan = Scan(STEPS, where={"undo": token}, order="at", reverse=True, limit=1)
-        async for step in records_of(self.writing.store, principal.owner, scan):
-            back = await self.writing.repeated(principal, partial(self._reversed, step, undone))
-            count += len(back)
-            shown += back[: _SHOWN - len(shown)]
-        if not shown:
-            raise UnknownId(
-                "There is nothing to undo: it was undone already, or each memory was changed since."
-            )
-        change = "retracted" if shown[0].state == "retracted" else "restored"
-        return FactChange(shown[0], change, undone, tuple(shown[1:]), count)
-
-    async def _reversed(self, step: LogStep, undone: str, draft: Draft) -> list[Fact]:
-        await draft.read(touched.id for touched in step.facts)
-        back = [touched.id for touched in step.facts if await self._back(draft, touched)]
-        if back:
-            self.writing.note(draft, "undone", undo=undone)
-            await self.writing.commit(draft)
-        return [draft.get(id) for id in back]
-
-    async def _back(self, draft: Draft, touched: FactStep) -> bool:
-        """Make the fact what it was, if it still is what the step made of it, and nobody says it again."""
-        if touched.id not in draft or draft.version(touched.id) != touched.version:
-            return False
-        fact = draft.get(touched.id)
-        state = touched.was or "retracted"
-        returns = state == "active" and fact.state != "active"
-        if returns:
-            (same,) = await self.writing.said(draft.owner, [fact.digest])
-            if any(one.record.state == "active" for one in same):
-                return False
-        now = fact
-        if touched.in_place and fact.before is not None:
-            now = self.writing.in_its_slot(anew(fact, **msgspec.structs.asdict(fact.before)))
-        draft.put(msgspec.structs.replace(now, state=state, superseded_by=touched.by, merges=touched.merges))
-        if returns:
-            await draft.returned(draft.get(fact.id))
-        elif fact.state == "active" != state:
-            await draft.left(fact)
-        return True
+_USABLE: dict[str, frozenset[State]] = {
+    "repeats": frozenset(("active",)),
+    "replaces": frozenset(("active",)),
+    "corrects": _CORRECTABLE,
+}
+_REFUSED: frozenset[State] = frozenset(("retracted", "corrected"))
 
 
-NO_TOKEN = "This is not an undo token: use the one that came with the change."  # noqa: S105 - a sentence
-GONE = "No such memory: it may have been retracted, corrected or forgotten."
-_NO_SUGGESTION = "No such suggestion: it may have been decided already."
-_NOT_RETRACTED = "There is nothing to undo: the memory is gone or active again."
-_NOT_SUPERSEDED = "There is nothing to undo: the memory that was corrected is gone."
-_CHANGED_SINCE = "This change can no longer be undone: the memory was changed again since."
-_PARTLY_HIDDEN = "This memory cannot be changed from here: a filter of its owner hides a part of it."
-_SAID_ALREADY = "Another memory says exactly this already; retract one of the two instead."
-
-
-@dataclass(frozen=True, slots=True)
-class FactUndo:
-    """Edits, retracts, accepts and takes back, each within a draft."""
-
-    writing: FactWriter
-    gate: Gate
-
-    async def edit(self, draft: Draft, id: str, correction: NewFact) -> FactChange:
-        """Supersede a fact with its correction, or put it anew where it says the same.
-
-        It is true in the time in which it was, where the correction does not say another.
-        """
-        old = await self.writing.found(draft, id, "active", missing=GONE)
-        check_seen(draft, old, missing=GONE)
-        if digest(correction.content) == old.digest:
-            new = anew(
-                old,
-                content=correction.content,
-                category=correction.category,
-                importance=correction.importance,
-                topics=correction.topics,
-                pinned=correction.pinned,
-            )
-            draft.put(new)
-            return FactChange(new, "merged", merge_token(id, draft.version(id)))
-        correction = draft.signed(corrected(old, correction))
-        await self._check_unsaid(draft, digest(correction.content))
-        new = self.writing.fact(correction, draft.at, slot=reading(correction.content).slot)
-        draft.put(new)
-        await supersede(draft, old, by=new)
-        asked = await self._asked(draft, correction)
-        contradicted = self.gate.judge(draft, asked, but=new.id).contradicted
-        for other, _ in contradicted:
-            await draft.contradict(draft.get(new.id), other)
-        others = [id, *(other.id for other, _ in contradicted)]
-        return changed(draft, GateOutcome(new.id, "superseded", f"superseded:{new.id}", others))
-
-    async def retract(self, draft: Draft, id: str, *states: State) -> FactChange:
-        """Take a fact of one of these states out of use; of a suggestion, reject it."""
-        (old,) = await draft.read([id]) or (None,)
-        if old is None or old.state not in states:
-            raise UnknownId(_NO_SUGGESTION if states == ("suggested",) else GONE)
-        check_seen(draft, old, missing=_NO_SUGGESTION if states == ("suggested",) else GONE)
-        draft.put(msgspec.structs.replace(old, state="retracted"))
-        await draft.left(old)
-        undo = "rejected" if old.state == "suggested" else "retracted"
-        return FactChange(draft.get(id), "retracted", f"{undo}:{id}")
-
-    async def accept(self, draft: Draft, id: str) -> FactChange:
-        """Make a suggestion the owner's own, through the gate like anything that is said."""
-        suggestion = await self.writing.found(draft, id, "suggested", missing=_NO_SUGGESTION)
-        check_seen(draft, suggestion, missing=_NO_SUGGESTION)
-        asked = await self._asked(draft, _said_by_owner(suggestion))
-        verdict = self.gate.judge(draft, asked, but=id)
-        known = None if verdict.same is None else verdict.same[0]
-        if known is None or known.state != "active":
-            return changed(draft, await self.gate.promote(draft, id, verdict))
-        more = [one for one in suggestion.sources if not has_source(known.sources, one)]
-        taken_in = anew(known, sources=(*known.sources, *more))
-        draft.put(msgspec.structs.replace(taken_in, merges=(*known.merges, id)))
-        draft.put(msgspec.structs.replace(suggestion, state="merged", superseded_by=known.id))
-        return FactChange(draft.get(known.id), "merged", f"accepted:{id}:{draft.version(known.id) + 1}")
-
-    async def undo(self, draft: Draft, token: str) -> FactChange:
-        """Take back the change that a token names."""
-        match token.split(":"):
-            case ["added", id]:
-                return await self.retract(draft, id, "active")
-            case ["suggested", id]:
-                return await self.retract(draft, id, "suggested")
-            case ["retracted", id]:
-                return await self._restore(draft, id)
-            case ["rejected", id]:
-                return await self._review_again(draft, id, "retracted")
-            case ["accepted", id]:
-                return await self._unaccept(draft, id)
-            case ["accepted", id, version]:
-                return await self._part(draft, id, version)
-            case ["superseded", id]:
-                return await self._reinstate(draft, id)
-            case ["merged", id, version] if version.isascii() and version.isdecimal():
-                return await self._unmerge(draft, id, version)
-            case _:
-                raise BadInput(NO_TOKEN)
-
-    async def _restore(self, draft: Draft, id: str) -> FactChange:
-        """Bring back a retracted fact, and supersede again what it had corrected."""
-        found = await self.writing.found(draft, id, "retracted", missing=_NOT_RETRACTED)
-        await self._check_unsaid(draft, found.digest)
-        draft.put(msgspec.structs.replace(found, state="active"))
-        again = [old for old in await draft.read(found.supersedes) if old.state == "active"]
-        for old in again:
-            await supersede(draft, old, by=draft.get(id))
-        await draft.returned(draft.get(id))
-        undo = f"{'superseded' if again else 'added'}:{id}"
-        return changed(draft, GateOutcome(id, "restored", undo, [old.id for old in again]))
-
-    async def _reinstate(self, draft: Draft, id: str) -> FactChange:
-        """Retract a correction and bring back what it had corrected."""
-        new = await self.writing.found(draft, id, "active", missing=GONE)
-        back = await self._bring_back(draft, new)
-        draft.put(msgspec.structs.replace(draft.get(id), state="retracted"))
-        await draft.left(new)
-        return changed(draft, GateOutcome(back[0], "restored", f"retracted:{id}", back[1:]))
-
-    async def _bring_back(self, draft: Draft, new: Fact) -> list[str]:
-        superseded = [old for old in await draft.read(new.supersedes) if old.superseded_by == new.id]
-        if not superseded:
-            raise UnknownId(_NOT_SUPERSEDED)
-        for old in superseded:
-            await self._check_unsaid(draft, old.digest)
-            until = None if old.before is None else old.before.valid_until
-            draft.put(msgspec.structs.replace(old, state="active", superseded_by=None, valid_until=until))
-            await draft.returned(draft.get(old.id))
-        return [old.id for old in superseded]
-
-    async def _unaccept(self, draft: Draft, id: str) -> FactChange:
-        """Leave to review again what was accepted, and bring back what it had superseded."""
-        accepted = await self.writing.found(draft, id, "active", missing=GONE)
-        back = await self._bring_back(draft, accepted) if accepted.supersedes else []
-        await draft.left(accepted)
-        return await self._review_again(draft, id, "active", others=back)
-
-    async def _part(self, draft: Draft, id: str, version: str) -> FactChange:
-        """Leave to review again what was accepted as a restatement of a fact."""
-        found = await self.writing.found(draft, id, "merged", missing=_CHANGED_SINCE)
-        known = (await draft.read([found.superseded_by or ""]))[0:1]
-        for one in known:
-            if one.before is not None and str(draft.version(one.id)) == version:
-                back = anew(one, **msgspec.structs.asdict(one.before))
-                merges = tuple(merged for merged in one.merges if merged != id)
-                draft.put(msgspec.structs.replace(back, merges=merges))
-        return await self._review_again(draft, id, "merged")
-
-    async def _review_again(
-        self, draft: Draft, id: str, state: State, *, others: Sequence[str] = ()
-    ) -> FactChange:
-        found = await self.writing.found(draft, id, state, missing=_NOT_RETRACTED)
-        trust = "owner" if found.before is None else found.before.trust
-        draft.put(
-            msgspec.structs.replace(
-                draft.get(id), state="suggested", superseded_by=None, supersedes=(), doubts=(), trust=trust
-            )
-        )
-        return changed(draft, GateOutcome(id, "restored", f"suggested:{id}", [*others]))
-
-    async def _unmerge(self, draft: Draft, id: str, version: str) -> FactChange:
-        """Give a fact back what its last merge or edit in place changed."""
-        found = await self.writing.found(draft, id, "active", missing=GONE)
-        if found.before is None or str(draft.version(id)) != version:
-            raise UnknownId(_CHANGED_SINCE)
-        old = self.writing.in_its_slot(anew(found, **msgspec.structs.asdict(found.before)))
-        draft.put(old)
-        return FactChange(old, "restored", merge_token(id, draft.version(id)))
-
-    async def _check_unsaid(self, draft: Draft, said: str) -> None:
-        (same,) = await self.writing.said(draft.owner, [said])
-        if any(one.record.state == "active" and draft.is_seen(one.record) for one in same):
-            raise BadInput(_SAID_ALREADY)
-
-    async def _asked(self, draft: Draft, new: NewFact) -> GateRequest:
-        vectors = await self.writing.vectors([text_of(new)])
-        asked = self.gate.asked(new, vectors[0] if vectors else None)
-        await self.gate.look_around(draft, [asked])
-        return asked
-
-
-def check_seen(draft: Draft, fact: Fact, *, missing: str) -> None:
-    """Go on only where the writer sees the fact, and sees all of it.
+def _check_links(draft: Draft, new: NewFact, unseen: Collection[str]) -> None:
+    """Refuse a new fact that names what is not there; nothing is lost by it.
 
     Raises:
-        UnknownId: it is hidden from them; `missing` says so.
-        NotAllowed: a part of it is.
+        BadInput: there is no such fact of this owner, or it is in use no longer.
     """
-    if draft.is_seen(fact):
-        return
-    if draft.sight is not None and draft.sight.fact(fact) is None:
-        raise UnknownId(missing)
-    raise NotAllowed(_PARTLY_HIDDEN)
-
-
-def _said_by_owner(suggestion: Fact) -> NewFact:
-    """A suggestion, as its owner states it by accepting it."""
-    return NewFact(
-        content=suggestion.content,
-        topics=suggestion.topics,
-        source=suggestion.sources[0] if suggestion.sources else Source(kind="person"),
-        project=suggestion.project,
-        valid_from=suggestion.valid_from,
-        valid_until=suggestion.valid_until,
-        trust="owner",
-    )
+    for name, ids in _links(new):
+        for id in ids:
+            if id not in draft or id in unseen:
+                raise BadInput(
+                    f"{name} names {id[:40]!r}: there is no memory with that id. Nothing was changed."
+                )
+            fact = draft.get(id)
+            if name in _USABLE and fact.state not in _USABLE[name]:
+                instead = f" {fact.superseded_by} took its place." if fact.superseded_by else ""
+                raise BadInput(
+                    f"{name} names {id[:40]!r}, which is no longer in use ({fact.state}).{instead} "
+                    "Nothing was changed."
+                )

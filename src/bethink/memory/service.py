@@ -37,8 +37,9 @@ from bethink.memory.facts import (
     import_token,
     weight,
 )
-from bethink.memory.gate import FactUndo, Gate, Reversal, takes_back_many
+from bethink.memory.gate import Gate
 from bethink.memory.selection import FactSelector
+from bethink.memory.undo import FactUndo, Reversal, takes_back_many
 from bethink.memory.upkeep import (
     LARGEST_SHARE,
     THRESHOLD,
@@ -126,8 +127,10 @@ class Memory:
         """Let a fact through the gate; durable when it returns.
 
         What is known already is merged, with the sources of both; what it
-        corrects is superseded, what it contradicts is put in doubt with it;
-        what is not the owner's own word waits for review. See `FactChange`.
+        plainly supersedes is superseded, what it contradicts is put in doubt
+        with it; what is not the owner's own word waits for review. What it
+        `repeats`, `replaces` or `corrects` by its author's word is put away so,
+        and comes back by the same undo. See `FactChange`.
         What is `forgotten` by the time of the commit is not kept.
 
         Raises:
@@ -268,7 +271,7 @@ class Memory:
         while asked:
             found = [one for one in await self.get(principal, asked) if one is not None]
             chain |= {one.id: one for one in found}
-            linked = [(*one.supersedes, *one.merges, one.superseded_by) for one in found]
+            linked = [(*one.earlier, one.superseded_by) for one in found]
             asked = list({id for ids in linked for id in ids if id is not None and id not in chain})
         if fact not in chain:
             raise UnknownId("No such memory: it may have been forgotten.")
@@ -292,19 +295,27 @@ class Memory:
         return facts if sight is None else [seen for fact in facts if (seen := sight.fact(fact))]
 
     async def edit(
-        self, principal: Principal, fact: str, correction: NewFact, *, expected: Sequence[Change] = ()
+        self,
+        principal: Principal,
+        fact: str,
+        statement: NewFact,
+        *,
+        wrong: bool = False,
+        expected: Sequence[Change] = (),
     ) -> FactChange:
-        """Supersede a fact with its correction; the old one keeps its time.
+        """Put a statement in a fact's place: what has changed keeps its time, what was `wrong` never was so.
 
         Where it still says the same the fact itself is put anew. Refused unless what is `expected` stays so.
 
         Raises:
             UnknownId: this owner has no active fact with that id.
-            BadInput: the correction is not fit to be kept, or another fact says it.
+            BadInput: the statement is not fit to be kept, or another fact says it.
             Conflict: another process kept changing facts, or what is expected, meanwhile.
         """
-        checked = dated(correction.checked(), principal.time_zone, self.clock.now_us())
-        return await self._commit(principal, lambda draft: self._undoing.edit(draft, fact, checked), expected)
+        checked = dated(statement.checked(), principal.time_zone, self.clock.now_us())
+        return await self._commit(
+            principal, lambda draft: self._undoing.edit(draft, fact, checked, wrong=wrong), expected
+        )
 
     async def retract(self, principal: Principal, fact: str) -> FactChange:
         """Take a fact out of recall, or a suggestion away; it can be restored.

@@ -26,7 +26,7 @@ from bethink.clock import to_datetime
 from bethink.errors import BadInput
 from bethink.feature import HealthFinding, RetentionRule
 from bethink.memory.compare import FactReading, compared, reading
-from bethink.memory.facts import FACTS, MAX_TOPICS, STEPS, Fact, anew, holds, said_at, secret_in
+from bethink.memory.facts import FACTS, STEPS, Fact, holds, said_at, secret_in, taken_in
 from bethink.memory.wording import figures
 from bethink.store import Delete, Scan, items_of, pages_of, records_of
 
@@ -305,7 +305,6 @@ _AT_ONCE = 2_000
 """In one commit, for which other writers wait; the next consolidation goes on."""
 _IN_ONE_SLOT = 40
 """Compared with each other; a slot has one value or a few."""
-_MAX_SOURCES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,27 +511,6 @@ def _merges(facts: dict[str, Fact], pairs: Iterable[_Duplicate]) -> tuple[Merge,
         groups[pair.kept.id].append(pair.gone)
     merges = [Merge(taken_in(facts[id], gone), tuple(gone)) for id, gone in groups.items()]
     return tuple(sorted(merges, key=lambda merge: (-merge.kept.importance, merge.kept.id)))
-
-
-def taken_in(kept: Fact, gone: Sequence[Fact]) -> Fact:
-    """The fact with what its duplicates bring: sources, topics, importance, pin and time."""
-    sources = [*kept.sources]
-    for fact in gone:
-        said = None if fact.content == kept.content else fact.content
-        sources += [msgspec.structs.replace(source, said=source.said or said) for source in fact.sources]
-    topics = dict.fromkeys(topic for fact in (kept, *gone) for topic in fact.topics)
-    categories = [fact.category for fact in (kept, *gone) if fact.category != "general"]
-    changed = anew(
-        kept,
-        category=categories[0] if categories else kept.category,
-        importance=max(fact.importance for fact in (kept, *gone)),
-        topics=tuple(topics)[:MAX_TOPICS],
-        sources=tuple(dict.fromkeys(sources))[:_MAX_SOURCES],
-        pinned=any(fact.pinned for fact in (kept, *gone)),
-        valid_from=next((fact.valid_from for fact in (kept, *gone) if fact.valid_from is not None), None),
-        valid_until=next((fact.valid_until for fact in (kept, *gone) if fact.valid_until is not None), None),
-    )
-    return msgspec.structs.replace(changed, merges=(*kept.merges, *(fact.id for fact in gone)))
 
 
 LIKELY: Final = 0.88

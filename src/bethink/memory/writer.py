@@ -392,6 +392,9 @@ class FactWriter:
             sources=(msgspec.structs.replace(new.source, at=new.source.at or new.at or now),),
             trust=new.trusted,
             depends_on=new.depends_on,
+            supersedes=new.replaces,
+            corrects=new.corrects,
+            told_about=new.about,
             project=new.project,
             pinned=new.pinned,
             slot=slot and slot.key,
@@ -421,7 +424,7 @@ def _held_from(fact: Fact) -> int | None:
     if fact.valid_from is None and fact.valid_until is not None and fact.valid_until < fact.created_at:
         # Over before it was told: since when, nobody said.
         return _EVER
-    return fact.valid_from
+    return fact.told_at if fact.valid_from is None else fact.valid_from
 
 
 def text_of(fact: Fact | NewFact) -> str:

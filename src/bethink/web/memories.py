@@ -49,8 +49,10 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/memories", tags=["memories"])
 
 
-ChangeKind = Literal["added", "merged", "superseded", "suggested", "retracted", "restored", "forgotten"]
-State = Literal["active", "suggested", "superseded", "merged", "retracted"]
+ChangeKind = Literal[
+    "added", "merged", "superseded", "corrected", "suggested", "retracted", "restored", "forgotten"
+]
+State = Literal["active", "suggested", "superseded", "corrected", "merged", "retracted"]
 Content = Annotated[str, Field(min_length=1, description="One clear fact, at most 8,000 characters.")]
 Importance = Annotated[float, Field(ge=0, le=1)]
 Topics = Annotated[list[str], Field(max_length=32)]
@@ -91,9 +93,13 @@ class Memory(ResponseModel):
     state: State
     pinned: bool
     sources: list[MemorySource]
-    supersedes: list[str]
-    superseded_by: str | None
+    supersedes: list[str] = Field(description="Memories that were true until this one took their place.")
+    corrects: list[str] = Field(description="Memories that never were true, and whose place it took.")
+    superseded_by: str | None = Field(description="The memory that took its place, or took it in.")
     depends_on: list[str]
+    about: str = Field(
+        description="Whom or what it is about: `owner`, a name, or what they are to the owner (`sister`).",
+    )
     doubts: list[MemoryDoubt]
 
 

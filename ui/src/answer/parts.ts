@@ -193,7 +193,8 @@ export const changeName = (change: string): string =>
     {
       added: t("Remembered"),
       merged: t("Already known, confirmed"),
-      superseded: t("Corrected"),
+      superseded: t("Changed"),
+      corrected: t("Corrected"),
       suggested: t("Suggested, waiting for your review"),
       retracted: t("Retracted"),
       restored: t("Restored"),

@@ -224,7 +224,7 @@ export type Format = { json_schema?: Record<string, unknown> | null; type: "text
 
 export type FoundMark = { end: number; start: number };
 
-export type FoundMemory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; score: number; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
+export type FoundMemory = { about: string; category: string; content: string; corrects: readonly string[]; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; score: number; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "corrected" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
 export type FoundMessage = { active: boolean; at: string; branch: number; conversation: string; marks: readonly FoundMark[]; message: string; position: number; role: "user" | "assistant" | "tool"; snippet: string; title: string };
 
@@ -316,17 +316,17 @@ export type McpTrialBody = { args?: readonly string[]; call_timeout_s?: number; 
 
 export type McpTrialShown = { ok: boolean; problem?: string | null; protocol?: string | null; server?: string | null; tools?: readonly OfferedTool[] };
 
-export type Memory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
+export type Memory = { about: string; category: string; content: string; corrects: readonly string[]; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "corrected" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
-export type MemoryChange = { change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten"; count: number; memory: Memory; others: readonly Memory[]; undo: string | null };
+export type MemoryChange = { change: "added" | "merged" | "superseded" | "corrected" | "suggested" | "retracted" | "restored" | "forgotten"; count: number; memory: Memory; others: readonly Memory[]; undo: string | null };
 
-export type MemoryChanged = { change: "added" | "forgotten" | "merged" | "restored" | "retracted" | "suggested" | "superseded"; ids: readonly string[]; kind: "memory_changed"; text: string; undo?: string | null };
+export type MemoryChanged = { change: "added" | "corrected" | "forgotten" | "merged" | "restored" | "retracted" | "suggested" | "superseded"; ids: readonly string[]; kind: "memory_changed"; text: string; undo?: string | null };
 
 export type MemoryDoubt = { at: string | null; kind: "contradicts" | "depends" | "unclear"; memory: string | null };
 
 export type MemoryDraft = { category?: string; content: string; depends_on?: readonly string[]; importance?: number; pinned?: boolean; suggested?: boolean; topics?: readonly string[]; valid_from?: string | null; valid_until?: string | null };
 
-export type MemoryEvent = { at: string; change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "expired" | "undone"; memory: string; undo: string | null };
+export type MemoryEvent = { at: string; change: "added" | "merged" | "superseded" | "corrected" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "expired" | "undone"; memory: string; undo: string | null };
 
 export type MemoryFinding = { about: string; count: number; examples: readonly string[]; mend: string; trouble: string };
 
@@ -350,7 +350,7 @@ export type MemoryRecalled = { items: readonly Recalled[]; kind: "memory_recalle
 
 export type MemorySource = { at: string | null; id: string | null; kind: string; message: string | null };
 
-export type MemoryStep = { at: string; change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "expired" | "undone"; count: number; id: string; memory: Memory | null; undo: string | null };
+export type MemoryStep = { at: string; change: "added" | "merged" | "superseded" | "corrected" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "expired" | "undone"; count: number; id: string; memory: Memory | null; undo: string | null };
 
 export type MemoryUsageNumbers = { answers: number; cited: number; recalled: number };
 

@@ -227,7 +227,8 @@ function Numbers({ numbers, usage }: { numbers: MemoryNumbers; usage: MemoryUsag
     [t("Recalled in conversations"), number(usage.recalled)],
     [t("Answers given with memories"), number(usage.answers)],
     [t("Answers that name one as a source"), number(usage.cited)],
-    [t("Corrected"), number(numbers.states.superseded ?? 0)],
+    [t("No longer true"), number(numbers.states.superseded ?? 0)],
+    [t("Corrected"), number(numbers.states.corrected ?? 0)],
     [t("Retracted"), number(numbers.states.retracted ?? 0)],
     [
       t("On disk, with all other data"),

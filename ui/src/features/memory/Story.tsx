@@ -69,7 +69,7 @@ type VersionProps = {
 function Version({ version, before, here, isOnly }: VersionProps) {
   if (isOnly) return null;
   const when = validity(version);
-  const replaces = before && version.supersedes.includes(before.id);
+  const replaces = before && [...version.supersedes, ...version.corrects].includes(before.id);
   const text = replaces ? <Diff from={before.content} to={version.content} /> : version.content;
   const [source] = version.sources;
   return (

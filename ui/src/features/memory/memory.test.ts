@@ -20,6 +20,8 @@ const memory = (id: string, more: Partial<Memory> = {}): Memory => ({
   pinned: false,
   sources: [],
   supersedes: [],
+  corrects: [],
+  about: "owner",
   superseded_by: null,
   depends_on: [],
   doubts: [],

@@ -9,6 +9,7 @@ function addedWords(change: MemoryWritten["change"]): string {
   if (change === "merged") return t("Already known; not stored twice");
   if (change === "superseded")
     return t("Remembered. The memory that it replaces is kept as history");
+  if (change === "corrected") return t("Remembered. What it corrects is not used any more");
   return change === "suggested" ? t("Saved for your review") : t("Remembered");
 }
 

@@ -23,7 +23,8 @@ export const states = () =>
   [
     { value: "active", label: t("Current") },
     { value: "suggested", label: t("Suggested") },
-    { value: "superseded", label: t("Replaced") },
+    { value: "superseded", label: t("No longer true") },
+    { value: "corrected", label: t("Was never true") },
     { value: "merged", label: t("Merged into another") },
     { value: "retracted", label: t("Retracted") },
   ] as const;
@@ -98,7 +99,8 @@ export function changeName(change: string): string {
   const known: Record<string, string> = {
     added: t("Learnt"),
     merged: t("Changed in place, or said again"),
-    superseded: t("Corrected"),
+    superseded: t("Changed"),
+    corrected: t("Corrected"),
     suggested: t("Suggested"),
     retracted: t("Retracted"),
     restored: t("Brought back"),
