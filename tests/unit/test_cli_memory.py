@@ -129,8 +129,12 @@ def test_json_is_one_object_a_line(plain: CommandLine) -> None:
     plain.added("User likes tea.")
     (listed,) = plain("memory", "list", "--json").documents
     assert sorted(listed) == snapshot(
-        ['about', "category",
-            "content", 'corrects', "created_at",
+        [
+            "about",
+            "category",
+            "content",
+            "corrects",
+            "created_at",
             "depends_on",
             "doubts",
             "id",

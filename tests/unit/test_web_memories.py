@@ -47,8 +47,12 @@ async def test_a_memory_is_kept_with_its_source_and_time() -> None:
             "state": "active",
             "pinned": False,
             "sources": [{"kind": "person", "id": None, "message": None, "at": "2026-02-02T02:40:00Z"}],
-            "supersedes": [], 'corrects': [], "superseded_by": None,
-            "depends_on": [], 'about': 'owner', "doubts": [],
+            "supersedes": [],
+            "corrects": [],
+            "superseded_by": None,
+            "depends_on": [],
+            "about": "owner",
+            "doubts": [],
         }
     )
 
