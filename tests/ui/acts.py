@@ -45,6 +45,13 @@ def stand_still(page: Page) -> None:
     page.clock.pause_at(page.evaluate("Date.now() / 1000") + 10)
 
 
+def chosen(part: Page | Locator, name: str, option: str) -> None:
+    """Choose one of the list that a field of this name opens."""
+    part.get_by_role("combobox", name=name).click()
+    page = part if isinstance(part, Page) else part.page
+    page.get_by_role("option", name=option, exact=True).click()
+
+
 def answered(page: Page) -> Locator:
     """The end of the last answer, once it is there."""
     return page.get_by_role("button", name="Copy answer").last

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.acts import faults
+from tests.ui.acts import chosen, faults
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, Served
 
@@ -55,7 +55,7 @@ def _carry(page: Page, what: Locator, *, right: float = 0, down: float = 0, foot
 
 
 def _column(page: Page) -> float:
-    box = page.locator(".hours-day").first.bounding_box()
+    box = page.locator("[data-hours]").first.bounding_box()
     assert box is not None
     return box["width"]
 
@@ -154,7 +154,7 @@ def test_events_are_moved_stretched_and_deleted_by_keys_alone(calendar: Served, 
 
 def test_an_event_is_drawn_into_empty_hours(calendar: Served, page: Page) -> None:
     page.goto(f"{calendar.url}/calendar/week/{_WEEK}")
-    box = page.locator(f".hours-day[data-day='{_WEEK}']").bounding_box()
+    box = page.locator(f"[data-hours][data-day='{_WEEK}']").bounding_box()
     assert box is not None
     x, nine = box["x"] + 20, box["y"] + 9 * 52
     page.mouse.move(x, nine)
@@ -165,7 +165,7 @@ def test_an_event_is_drawn_into_empty_hours(calendar: Served, page: Page) -> Non
     expect(dialog.get_by_label("Beginning, time")).to_have_value("09:00")
     expect(dialog.get_by_label("End, time")).to_have_value("10:30")
     dialog.get_by_label("Title").fill("Choir")
-    dialog.get_by_label("Repeats").select_option(label="Every Wednesday")
+    chosen(dialog, "Repeats", "Every Wednesday")
     dialog.get_by_label("With").fill("Ana <ana@example.org>, Bo")
     dialog.get_by_label("1 hour before").check()
     assert faults(page) == []
@@ -264,7 +264,7 @@ def test_calendar_files_come_in_and_go_out_and_feeds_are_revoked(calendar: Serve
     page.keyboard.press("Escape")
 
     page.get_by_role("button", name="New feed").click()
-    address = page.locator(".feed").inner_text()
+    address = page.get_by_role("code").inner_text()
     assert "SUMMARY:Concert" in page.request.get(address).text()
     page.get_by_role("button", name="Revoke").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()

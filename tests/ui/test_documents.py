@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.papers import pdf
-from tests.ui.acts import composer, faults, say
+from tests.ui.acts import chosen, composer, faults, say
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, Served, bethink
 from tests.ui.test_login import command
@@ -35,8 +35,8 @@ The **brakes** were renewed in March.
 |---|---|
 | rear | 6 |
 """
-_SMALL = """least => [...document.querySelectorAll("button, a, summary, select, input, .doc-check")]
-    .filter((one) => one.checkVisibility() && !one.closest(".doc-check > *, .segmented label"))
+_SMALL = """least => [...document.querySelectorAll("button, a, summary, input, label:has(> input)")]
+    .filter((one) => one.checkVisibility() && !one.closest("label:has(> input) > *, .segmented label"))
     .map((one) => [one.ariaLabel ?? one.textContent, one.getBoundingClientRect()])
     .filter(([, box]) => box.width && (box.width < least || box.height < least))
     .map(([name]) => name)"""
@@ -53,7 +53,7 @@ def library(served: Served) -> Served:
     return served
 
 
-def _drop(page: Page, *files: tuple[str, str, bytes], on: str = ".documents") -> None:
+def _drop(page: Page, *files: tuple[str, str, bytes], on: str = ".page") -> None:
     """Files dragged over the room and dropped there."""
     given = [(name, kind, base64.b64encode(content).decode()) for name, kind, content in files]
     dropped = page.evaluate_handle(
@@ -114,7 +114,7 @@ def test_a_dropped_pdf_is_read_found_and_opened_at_its_passage(library: Served, 
     assert faults(page) == []
     page.screenshot(path=PICTURES / "documents-pdf.png")
     page.get_by_text("Text", exact=True).click()
-    expect(page.locator(".doc-text mark").get_by_text("The landlord keeps the roof")).to_be_in_viewport()
+    expect(page.get_by_role("region", name="Text", exact=True).locator("mark").get_by_text("The landlord keeps the roof")).to_be_in_viewport()
     page.go_back()
     expect(page.get_by_role("searchbox", name="Search documents")).to_have_value("who repairs the roof")
     page.get_by_role("searchbox", name="Search documents").fill("zeppelin captains")
@@ -192,11 +192,11 @@ def test_documents_are_moved_tagged_and_asked_about(library: Served, page: Page)
     page.get_by_role("button", name="New collection").click()
     page.get_by_role("textbox", name="Name").fill("Vehicles")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Vehicles", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Vehicles", level=2)).to_be_visible()
     page.get_by_role("link", name="All documents").click()
     page.get_by_role("checkbox", name="Select all").check()
     page.get_by_role("button", name="Move", exact=True).click()
-    page.get_by_role("combobox", name="Collection").select_option("Vehicles")
+    chosen(page.get_by_role("dialog"), "Collection", "Vehicles")
     page.get_by_role("dialog").get_by_role("button", name="Move").click()
     expect(page.get_by_text("Moved 2 documents to Vehicles")).to_be_visible()
     page.get_by_role("button", name="Tags", exact=True).click()

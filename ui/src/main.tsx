@@ -8,7 +8,6 @@ import "./styles/shell.css";
 import "./styles/chat.css";
 import "./styles/answer.css";
 import "./styles/files.css";
-import "./styles/rooms.css";
 
 import { QueryClient } from "@tanstack/react-query";
 import { StrictMode } from "react";

@@ -13,7 +13,7 @@ type PanesProps = {
   /** Keeps the widths of this room on this device. */
   name: string;
   list?: ReactNode;
-  listLabel: string;
+  listLabel?: string;
   /** On a phone, where they take turns: the page is shown, not the list. */
   isOpen?: boolean;
   /** On a phone: back to the list. */
@@ -34,6 +34,10 @@ const usual: Widths = { list: LIST.usual, side: SIDE.usual, folded: false };
 type PanesState = {
   /** They take turns on one column. */
   phone: boolean;
+  /** There is a list at all. */
+  hasList: boolean;
+  /** It stands beside the page. */
+  isBeside: boolean;
   folded: boolean;
   fold: () => void;
   back: (() => void) | undefined;
@@ -45,7 +49,16 @@ const Context = createContext<PanesState | null>(null);
 export const usePanes = (): PanesState | null => useContext(Context);
 
 export function Panes(props: PanesProps) {
-  const { name, list, listLabel, isOpen = true, onBack, side, sideLabel = "", onCloseSide } = props;
+  const {
+    name,
+    list,
+    listLabel = "",
+    isOpen = true,
+    onBack,
+    side,
+    sideLabel = "",
+    onCloseSide,
+  } = props;
   const phone = useMedia(PHONE);
   const narrow = useMedia(NARROW);
   const key = `bethink.panes.${name}`;
@@ -56,9 +69,12 @@ export function Panes(props: PanesProps) {
     remember(key, next);
   };
   const { folded } = widths;
+  const has = list != null;
   const state = useMemo(
     (): PanesState => ({
       phone,
+      hasList: has,
+      isBeside: has && !phone && !folded,
       folded,
       fold: () => {
         setWidths((now) => {
@@ -69,10 +85,10 @@ export function Panes(props: PanesProps) {
       back: onBack,
       listLabel,
     }),
-    [phone, folded, key, onBack, listLabel],
+    [phone, has, folded, key, onBack, listLabel],
   );
-  const hasList = list != null && (phone ? !isOpen : !folded);
-  const hasPage = !phone || isOpen || list == null;
+  const hasList = has && (phone ? !isOpen : !folded);
+  const hasPage = !phone || isOpen || !has;
   const hasSide = side != null && side !== false && hasPage;
   return (
     <Context value={state}>
@@ -158,7 +174,7 @@ function Side({ label, over, width, onWidth, onClose, children }: SideProps) {
 /** At the head of a page in panes: back to the list on a phone, else folds the list away. */
 export function ListButton() {
   const panes = usePanes();
-  if (!panes) return null;
+  if (!panes?.hasList) return null;
   const { phone, folded, fold, back, listLabel: name } = panes;
   if (phone && !back) return null;
   if (phone) {

@@ -6,6 +6,7 @@ import { t } from "../i18n";
 import { useApp } from "../services/context";
 import type { Writing } from "../services/outbox";
 import { Button } from "./Button";
+import styles from "./QuickAdd.module.css";
 import { type Understood, useUnderstood } from "./useUnderstood";
 
 export type { Understood };
@@ -58,8 +59,8 @@ export function QuickAdd(props: QuickAddProps) {
     setBusy(false);
   };
   return (
-    <form className="quick-add" onSubmit={(event) => void add(event)}>
-      <div className="quick-line">
+    <form className={styles.form} onSubmit={(event) => void add(event)}>
+      <div className={styles.line}>
         <Plus size={16} aria-hidden />
         <input
           ref={field}
@@ -83,7 +84,7 @@ export function QuickAdd(props: QuickAddProps) {
           </Button>
         )}
       </div>
-      <div id={note} className="quick-note" role="status">
+      <div id={note} className={styles.note} role="status">
         {fault && <p className="why">{fault}</p>}
         {words && !fault && understood.choices.length === 0 && (
           <ul aria-label={t("Understood")}>

@@ -2,6 +2,7 @@ import { CSPProvider } from "@base-ui/react/csp-provider";
 import { Select as Base } from "@base-ui/react/select";
 import { Check, ChevronDown, type LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
+import { Field } from "./Field";
 import styles from "./floating.module.css";
 import { useLayer } from "./layer";
 
@@ -25,13 +26,25 @@ type SelectProps<T extends string> = {
   look?: "plain" | "quiet" | "wide";
   id?: string;
   disabled?: boolean;
+  /** It has the focus when its dialog opens. */
+  isFirst?: boolean;
   /** What the button shows, if it is not the label of what is chosen. */
   face?: ReactNode;
 };
 
 /** One of a few choices, each with an icon and a second line if it needs them. Use a Combobox for many. */
 export function Select<T extends string>(props: SelectProps<T>) {
-  const { label, value, options, onChange, look = "plain", id, disabled = false, face } = props;
+  const {
+    label,
+    value,
+    options,
+    onChange,
+    look = "plain",
+    id,
+    disabled = false,
+    isFirst,
+    face,
+  } = props;
   const layer = useLayer();
   const groups: readonly OptionGroup<T>[] = options.every((each) => "options" in each)
     ? (options as readonly OptionGroup<T>[])
@@ -49,6 +62,7 @@ export function Select<T extends string>(props: SelectProps<T>) {
       >
         <Base.Trigger
           {...(id ? { id } : {})}
+          data-first={isFirst || undefined}
           aria-label={label}
           className={`${styles.trigger} ${look === "plain" ? "" : styles[look]}`}
         >
@@ -80,6 +94,20 @@ export function Select<T extends string>(props: SelectProps<T>) {
         </Base.Portal>
       </Base.Root>
     </CSPProvider>
+  );
+}
+
+type FieldProps<T extends string> = Omit<SelectProps<T>, "label" | "look" | "id"> & {
+  label: ReactNode;
+  hint?: ReactNode;
+};
+
+/** The same with its label above it, as wide as its place. */
+export function SelectField<T extends string>({ label, hint, ...rest }: FieldProps<T>) {
+  return (
+    <Field label={label} hint={hint}>
+      {({ id }) => <Select id={id} look="wide" {...rest} />}
+    </Field>
   );
 }
 

@@ -66,7 +66,7 @@ function DeliveryForm({ delivery, onClose }: { delivery: Delivery; onClose: () =
       await deliveryApi.try();
     });
   return (
-    <form className="body inner" onSubmit={save}>
+    <form className="body" onSubmit={save}>
       <label className="field">
         {t("E-mail address")}
         <input

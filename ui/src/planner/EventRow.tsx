@@ -2,6 +2,7 @@ import { MapPin, Repeat, TriangleAlert, Users } from "lucide-react";
 import { t } from "../i18n";
 import { type Day, timeWords } from "../services/days";
 import { elsewhere } from "./eventWords";
+import styles from "./planner.module.css";
 import type { Shown } from "./shown";
 
 type RowProps = { one: Shown; day: Day; onOpen: (one: Shown) => void };
@@ -9,8 +10,10 @@ type RowProps = { one: Shown; day: Day; onOpen: (one: Shown) => void };
 /** The time of an event on one of its days. */
 function timeOn({ event, begin, end, first, last }: Shown, day: Day): string {
   if (event.all_day || (first < day && day < last)) return t("All day");
-  if (first < day) return `until ${timeWords(end)}`;
-  return last > day ? `from ${timeWords(begin)}` : `${timeWords(begin)} – ${timeWords(end)}`;
+  if (first < day) return t("until {time}", { time: timeWords(end) });
+  return last > day
+    ? t("from {time}", { time: timeWords(begin) })
+    : `${timeWords(begin)} – ${timeWords(end)}`;
 }
 
 export function EventRow({ one, day, onOpen }: RowProps) {
@@ -21,14 +24,16 @@ export function EventRow({ one, day, onOpen }: RowProps) {
       type="button"
       data-row={event.id}
       data-event={event.id}
-      className={`agenda-row type-${event.event_type} ${event.status}`}
+      data-type={event.event_type}
+      data-status={event.status}
+      className={`${styles.event} ${styles.kind}`}
       onClick={() => onOpen(one)}
     >
       <time>{timeOn(one, day)}</time>
-      <span className="title">{event.title}</span>
-      <span className="facts">
+      <span className={styles.title}>{event.title}</span>
+      <span className={styles.facts}>
         {event.conflicts.length > 0 && (
-          <span className="clash">
+          <span className={styles.clash}>
             <TriangleAlert size={12} aria-hidden /> {t("overlaps")}
           </span>
         )}

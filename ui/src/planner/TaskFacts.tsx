@@ -1,6 +1,7 @@
 import { CalendarClock, Flag, Hourglass, ListChecks, Repeat } from "lucide-react";
 import type { Task } from "../api/tasks";
 import { t } from "../i18n";
+import styles from "./planner.module.css";
 import { dueWords, isOpen, priorityName } from "./taskWords";
 
 /** What is known of a task, beside its title. */
@@ -8,15 +9,15 @@ export function TaskFacts({ task }: { task: Task }) {
   const due = dueWords(task);
   const { priority, project, tags, children, children_done: done, blocked_by: waits } = task;
   return (
-    <span className="task-facts">
+    <span className={styles.taskFacts} data-facts>
       {due && (
-        <span className={task.overdue && isOpen(task) ? "overdue" : ""}>
+        <span className={task.overdue && isOpen(task) ? styles.overdue : ""}>
           <CalendarClock size={12} aria-hidden />
           {task.overdue && isOpen(task) && <span>{t("Overdue:")}</span>} {due}
         </span>
       )}
       {priority !== "medium" && (
-        <span className={`priority ${priority}`}>
+        <span className={styles[priority]}>
           <Flag size={12} aria-hidden /> {priorityName(priority)}
         </span>
       )}
@@ -32,7 +33,7 @@ export function TaskFacts({ task }: { task: Task }) {
       )}
       {task.recurrence && (
         <span>
-          <Repeat size={12} aria-hidden /> {task.recurrence_words ?? "repeats"}
+          <Repeat size={12} aria-hidden /> {task.recurrence_words ?? t("repeats")}
         </span>
       )}
       {project && <span>{project}</span>}

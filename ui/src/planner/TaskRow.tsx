@@ -1,6 +1,7 @@
 import { Circle, CircleCheck } from "lucide-react";
 import type { Task } from "../api/tasks";
 import { t } from "../i18n";
+import styles from "./planner.module.css";
 import { TaskFacts } from "./TaskFacts";
 import { isOpen } from "./taskWords";
 import type { TaskChanges } from "./useTaskChanges";
@@ -21,7 +22,7 @@ export function DoneButton({ task, changes }: Pick<RowProps, "task" | "changes">
   return (
     <button
       type="button"
-      className="done-button"
+      className={styles.doneButton}
       aria-pressed={!open}
       aria-label={t("Done: {title}", { title: task.title })}
       onClick={() => void changes.toggle(task)}
@@ -35,11 +36,12 @@ export function TaskRow({ task, changes, selection, isCurrent, onOpen }: RowProp
   const chosen = selection?.ids.has(task.id) ?? false;
   return (
     <div
-      className={`task-row ${isOpen(task) ? "" : "is-done"} ${chosen ? "selected" : ""}`}
+      className={`${styles.task} ${isOpen(task) ? "" : styles.isDone} ${chosen ? styles.selected : ""}`}
       data-row={task.id}
+      data-selected={chosen || undefined}
     >
       {selection && (
-        <label className="task-check">
+        <label className={styles.taskCheck}>
           <input
             type="checkbox"
             checked={chosen}
@@ -50,7 +52,7 @@ export function TaskRow({ task, changes, selection, isCurrent, onOpen }: RowProp
       )}
       <DoneButton task={task} changes={changes} />
       <a
-        className="task-title"
+        className={styles.taskTitle}
         href={`/tasks/${encodeURIComponent(task.id)}`}
         aria-current={isCurrent ? "true" : undefined}
         onClick={(event) => {

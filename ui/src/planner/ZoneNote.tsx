@@ -4,6 +4,7 @@ import { settingsApi } from "../api/settings";
 import { t } from "../i18n";
 import { Link } from "../kit/pieces";
 import { browserZone, inZone } from "../services/days";
+import styles from "./planner.module.css";
 
 /** Says so if times in words are read by another clock than this browser's. */
 export function ZoneNote() {
@@ -21,7 +22,7 @@ export function ZoneNote() {
   const now = new Date();
   if (!zone || inZone(now, zone) === inZone(now, browserZone())) return null;
   return (
-    <p className="zone-note">
+    <p className={styles.zoneNote}>
       {t("Times in words are read by the clock in {zone}; this browser is in {browserzone}.", {
         zone,
         browserzone: browserZone(),

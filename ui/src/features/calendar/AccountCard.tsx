@@ -6,6 +6,7 @@ import { Confirm } from "../../kit/Dialog";
 import { Notice } from "../../kit/pieces";
 import { shortDate } from "../../services/words";
 import { sendsWords } from "./AccountForm";
+import styles from "./Calendar.module.css";
 import { useAttempt } from "./useAttempt";
 
 type CardProps = { account: Account; onChange: () => Promise<unknown> };
@@ -36,7 +37,7 @@ export function AccountCard({ account, onChange }: CardProps) {
     ? t("Synchronised {date}", { date: shortDate(Date.parse(account.synced_at)) })
     : t("Never synchronised");
   return (
-    <article className="account" aria-label={name}>
+    <article className={styles.account} aria-label={name}>
       <h3>{name}</h3>
       <p className="small">
         {t("{user} at {url}", { user, url })}. {paused ? t("Paused") : synced}.{" "}
@@ -70,7 +71,7 @@ export function AccountCard({ account, onChange }: CardProps) {
         ))}
       </fieldset>
       {refused.length > 0 && (
-        <ul className="bad-lines" aria-label={t("Not taken")}>
+        <ul className={styles.badLines} aria-label={t("Not taken")}>
           {refused.map(({ title, why }) => (
             <li key={`${title} ${why}`}>
               {title}: {why}

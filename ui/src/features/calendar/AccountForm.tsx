@@ -4,6 +4,7 @@ import { asProblem } from "../../api/client";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
+import { SelectField } from "../../kit/Select";
 
 type FormProps = { onDone: () => Promise<unknown>; onClose: () => void };
 
@@ -58,20 +59,15 @@ export function AccountForm({ onDone, onClose }: FormProps) {
           {t("Password, many servers want one made for programs")}
           <input {...field("password")} type="password" autoComplete="off" />
         </label>
-        <label className="field">
-          {t("What goes there")}
-          <select
-            className="input"
-            value={form.sends}
-            onChange={({ target }) => setForm({ ...form, sends: target.value as Sends })}
-          >
-            {Object.entries(sendsWords).map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label={t("What goes there")}
+          value={form.sends}
+          options={Object.entries(sendsWords).map(([value, label]) => ({
+            value: value as Sends,
+            label,
+          }))}
+          onChange={(sends) => setForm({ ...form, sends })}
+        />
         {why && (
           <p className="why" role="alert">
             {why}

@@ -8,6 +8,7 @@ import { useListKeys } from "../../kit/useListKeys";
 import { EventRow } from "../../planner/EventRow";
 import { byTime, isOn, type Shown } from "../../planner/shown";
 import { addDays, type Day, dateOf, dayOf, plainDay, range } from "../../services/days";
+import styles from "./Calendar.module.css";
 import { AGENDA_DAYS, type ViewProps } from "./views";
 
 export function Agenda({ all, day, onOpen, onDay, changes }: ViewProps) {
@@ -25,7 +26,7 @@ export function Agenda({ all, day, onOpen, onDay, changes }: ViewProps) {
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: hears the keys of what is inside
-    <div className="agenda scroll" ref={list} onKeyDown={press}>
+    <div className={`${styles.agenda} scroll`} ref={list} onKeyDown={press}>
       {days.map((each) => (
         <AgendaDay key={each.day} {...each} onOpen={onOpen} />
       ))}

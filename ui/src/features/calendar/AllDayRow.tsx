@@ -1,5 +1,6 @@
 import type { Shown } from "../../planner/shown";
 import { type Day, dateOf, dayOf, weekdayName } from "../../services/days";
+import styles from "./Calendar.module.css";
 import { EventButton } from "./EventButton";
 import { lanes } from "./layout";
 import type { ViewProps } from "./views";
@@ -15,14 +16,14 @@ export function AllDayRow({ days, all, draft, onOpen, onMore }: RowProps) {
   const inLanes = lanes(bars, days);
   const today = dayOf(new Date());
   return (
-    <div className="all-day">
+    <div className={styles.allDay} data-all-day>
       {days.map((day, i) => {
         const at = dateOf(day);
         return (
-          <div key={day} className="all-day-cell">
+          <div key={day} className={styles.allDayCell}>
             <button
               type="button"
-              className="day-name"
+              className={styles.dayName}
               aria-current={day === today ? "date" : undefined}
               onClick={() => onMore(day)}
             >
@@ -33,14 +34,14 @@ export function AllDayRow({ days, all, draft, onOpen, onMore }: RowProps) {
                 <EventButton
                   key={one.event.id}
                   one={one}
-                  className={`${one.first === day ? "" : "from-before"} ${one.last === day ? "" : "goes-on"}`}
+                  className={`${one.first === day ? "" : styles.fromBefore} ${one.last === day ? "" : styles.goesOn}`}
                   isDraft={one === draft}
                   isContinued={inLanes[i - 1]?.[lane] === one}
                   onOpen={onOpen}
                 />
               ) : (
                 // biome-ignore lint/suspicious/noArrayIndexKey: a lane is known by its place
-                <span key={lane} className="no-event" />
+                <span key={lane} className={styles.noEvent} />
               ),
             )}
           </div>

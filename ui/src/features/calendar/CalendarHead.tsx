@@ -1,6 +1,7 @@
 import { CalendarPlus, ChevronLeft, ChevronRight, Settings2 } from "lucide-react";
 import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
+import { PageHead } from "../../kit/PageHead";
 import { Link, Segmented } from "../../kit/pieces";
 import type { Shown } from "../../planner/shown";
 import {
@@ -13,6 +14,7 @@ import {
   shortDay,
 } from "../../services/days";
 import type { CalendarView } from "../../services/router";
+import styles from "./Calendar.module.css";
 import { thought } from "./moves";
 
 type HeadProps = {
@@ -48,31 +50,32 @@ function nextHour(day: Day): Shown {
 
 export function CalendarHead({ view, day, days, onShow, onTurn, onNew }: HeadProps) {
   return (
-    <header className="calendar-head">
-      <h1>
-        <span className="visually-hidden">{t("Calendar,")} </span>
-        <span aria-live="polite">{title(view, day, days)}</span>
-      </h1>
-      <small className="zone" title={t("Times are shown by this clock")}>
-        {browserZone().replaceAll("_", " ")}
-      </small>
-      <div className="actions">
-        <Button onClick={() => onShow(view, dayOf(new Date()))}>{t("Today")}</Button>
-        <IconButton icon={ChevronLeft} label={t("Earlier")} onClick={() => onTurn(-1)} />
-        <IconButton icon={ChevronRight} label={t("Later")} onClick={() => onTurn(1)} />
-        <Segmented
-          label={t("View")}
-          value={view}
-          options={views}
-          onChange={(next) => onShow(next)}
-        />
-        <Button icon={CalendarPlus} className="new-event" onClick={() => onNew(nextHour(day))}>
-          <span>{t("New event")}</span>
-        </Button>
-        <Link className="icon-button" to="/calendar/settings" aria-label={t("Other calendars")}>
-          <Settings2 size={18} strokeWidth={1.75} aria-hidden />
-        </Link>
-      </div>
-    </header>
+    <PageHead
+      title={
+        <>
+          <span className="visually-hidden">{t("Calendar,")} </span>
+          <span aria-live="polite">{title(view, day, days)}</span>{" "}
+          <small className={styles.zone} data-tip={t("Times are shown by this clock")}>
+            {browserZone().replaceAll("_", " ")}
+          </small>
+        </>
+      }
+    >
+      <Button onClick={() => onShow(view, dayOf(new Date()))}>{t("Today")}</Button>
+      <IconButton icon={ChevronLeft} label={t("Earlier")} onClick={() => onTurn(-1)} />
+      <IconButton icon={ChevronRight} label={t("Later")} onClick={() => onTurn(1)} />
+      <Segmented label={t("View")} value={view} options={views} onChange={(next) => onShow(next)} />
+      <Button icon={CalendarPlus} onClick={() => onNew(nextHour(day))}>
+        {t("New event")}
+      </Button>
+      <Link
+        className="icon-button"
+        to="/calendar/settings"
+        aria-label={t("Other calendars")}
+        data-tip={t("Other calendars")}
+      >
+        <Settings2 size={18} strokeWidth={1.75} aria-hidden />
+      </Link>
+    </PageHead>
   );
 }

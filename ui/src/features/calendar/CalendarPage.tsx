@@ -1,6 +1,6 @@
 import { useCallback, useState } from "react";
 import { t } from "../../i18n";
-import { PHONE, ProblemNotice, useMedia } from "../../kit/pieces";
+import { PHONE, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
 import type { Shown } from "../../planner/shown";
 import { ZoneNote } from "../../planner/ZoneNote";
 import { useApp } from "../../services/context";
@@ -14,6 +14,7 @@ import {
 import { remember, remembered } from "../../services/store";
 import { useKey } from "../../services/useKey";
 import { Agenda } from "./Agenda";
+import styles from "./Calendar.module.css";
 import { CalendarHead } from "./CalendarHead";
 import { ChangeQuestions } from "./ChangeQuestions";
 import { EventDialog } from "./EventDialog";
@@ -78,19 +79,24 @@ export function CalendarPage({ place }: { place: Place }) {
     onOpen: ({ event }: Shown) => router.go(addressOfEvent(event.id)),
   };
   return (
-    <div className="page calendar">
+    <div className={`page ${styles.page}`}>
       <CalendarHead view={view} day={day} days={days} onShow={show} onTurn={turn} onNew={setMade} />
-      <QuickEvent onAdd={changes.add} onDay={onDay} />
-      <ZoneNote />
-      {events.problem && (
-        <ProblemNotice problem={events.problem} onRetry={() => void events.read()} />
-      )}
-      {events.more && (
-        <p className="quick-note">{t("There are more events than can be shown here.")}</p>
-      )}
-      {view === "month" && <MonthView {...given} />}
-      {(view === "week" || view === "day") && <HoursView key={view} view={view} {...given} />}
-      {view === "agenda" && events.isKnown && <Agenda {...given} />}
+      <div className={styles.body}>
+        <QuickEvent onAdd={changes.add} onDay={onDay} />
+        <ZoneNote />
+        {events.problem && (
+          <ProblemNotice problem={events.problem} onRetry={() => void events.read()} />
+        )}
+        {events.more && (
+          <p className={styles.more}>{t("There are more events than can be shown here.")}</p>
+        )}
+        {view === "month" && <MonthView {...given} />}
+        {(view === "week" || view === "day") && <HoursView key={view} view={view} {...given} />}
+        {view === "agenda" && !events.isKnown && !events.problem && (
+          <Skeleton lines={6} label={t("Loading the events")} />
+        )}
+        {view === "agenda" && events.isKnown && <Agenda {...given} />}
+      </div>
       {place.event && (
         <OpenEvent
           key={place.event}

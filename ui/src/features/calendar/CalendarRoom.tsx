@@ -2,8 +2,6 @@
 import type { CalendarPlace } from "../../services/router";
 import { CalendarPage } from "./CalendarPage";
 import { CalendarSettings } from "./CalendarSettings";
-import "../../styles/planner.css";
-import "../../styles/calendar.css";
 
 export default function CalendarRoom({ place }: { place: CalendarPlace }) {
   return place.view === "settings" ? <CalendarSettings /> : <CalendarPage place={place} />;

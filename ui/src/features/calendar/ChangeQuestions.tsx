@@ -6,8 +6,10 @@ import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Notice } from "../../kit/pieces";
 import { whenWords } from "../../planner/eventWords";
+import planner from "../../planner/planner.module.css";
 import { shownOf } from "../../planner/shown";
 import { plainDay, timeWords } from "../../services/days";
+import styles from "./Calendar.module.css";
 import type { Clash, EventChanges } from "./useEventChanges";
 
 const scopes: readonly { value: Scope; label: string }[] = [
@@ -94,7 +96,7 @@ function ClashDialog({ clash, onAnswer }: ClashProps) {
       <div className="body">
         <Notice tone="ask">
           <p>{t("“{title}” overlaps:", { title })}</p>
-          <ul className="plain-list">
+          <ul className={planner.plainList}>
             {conflicts.map((each) => (
               <li key={each.id}>
                 <strong>{each.title}</strong>, {whenWords(shownOf(each))}
@@ -103,7 +105,7 @@ function ClashDialog({ clash, onAnswer }: ClashProps) {
           </ul>
         </Notice>
         {free.length > 0 && (
-          <div className="free-times">
+          <div className={styles.freeTimes}>
             <p>{t("Free instead:")}</p>
             {free.slice(0, 5).map((time) => {
               const begin = new Date(time.start);

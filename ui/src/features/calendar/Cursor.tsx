@@ -9,6 +9,7 @@ import {
   plainDay,
   timeWords,
 } from "../../services/days";
+import styles from "./Calendar.module.css";
 
 const STEP = 30;
 const arrows: Record<string, readonly [days: number, minutes: number]> = {
@@ -57,7 +58,7 @@ export function Cursor({ days, cursor, onNew }: CursorProps) {
   return (
     <button
       type="button"
-      className="slot-cursor"
+      className={styles.cursor}
       style={
         { "--column": column, top: `calc(var(--hour) * ${minutes / 60})` } as React.CSSProperties
       }

@@ -1,8 +1,10 @@
 import { Repeat, TriangleAlert } from "lucide-react";
 import type { CSSProperties } from "react";
 import { elsewhere, spoken } from "../../planner/eventWords";
+import planner from "../../planner/planner.module.css";
 import type { Shown } from "../../planner/shown";
 import { timeWords } from "../../services/days";
+import styles from "./Calendar.module.css";
 
 type EventProps = {
   one: Shown;
@@ -23,13 +25,20 @@ export function EventButton(props: EventProps) {
   const { one, onOpen, className = "", style, isDraft, isContinued, tabIndex, edge } = props;
   const { event, begin, isBar } = one;
   const there = elsewhere(one);
-  const kind = `type-${event.event_type}`;
-  const look = `cal-event ${isBar ? "bar" : ""} ${kind} ${event.status} ${isDraft ? "draft" : ""}`;
+  const look = [
+    styles.event,
+    planner.kind,
+    isBar && styles.bar,
+    isDraft && styles.draft,
+    className,
+  ].filter(Boolean);
   return (
     <button
       type="button"
       data-event={event.id}
-      className={`${look} ${className}`}
+      data-type={event.event_type}
+      data-status={event.status}
+      className={look.join(" ")}
       style={style}
       tabIndex={isContinued ? -1 : tabIndex}
       aria-hidden={isContinued || undefined}
@@ -39,13 +48,15 @@ export function EventButton(props: EventProps) {
         onOpen(one);
       }}
     >
-      {event.conflicts.length > 0 && <TriangleAlert className="clash" size={12} aria-hidden />}
-      <span className="title">{event.title}</span>
+      {event.conflicts.length > 0 && (
+        <TriangleAlert className={planner.clash} size={12} aria-hidden />
+      )}
+      <span className={styles.title}>{event.title}</span>
       {!event.all_day && <time>{timeWords(begin)}</time>}
-      {there && <small className="there">{there}</small>}
+      {there && <small className={styles.there}>{there}</small>}
       {event.recurrence && <Repeat size={11} aria-hidden />}
       <span className="visually-hidden">, {spoken(one)}</span>
-      {edge && <span className="edge" data-edge={event.id} />}
+      {edge && <span className={styles.edge} data-edge={event.id} />}
     </button>
   );
 }

@@ -7,6 +7,7 @@ import { Dialog } from "../../kit/Dialog";
 import { Notice } from "../../kit/pieces";
 import { elsewhere, whenWords } from "../../planner/eventWords";
 import { type Shown, shownOf } from "../../planner/shown";
+import styles from "./Calendar.module.css";
 import { EventFields } from "./EventFields";
 import { changedIn, draftOf, faultIn, formOf, isNew } from "./eventForm";
 import { RepeatFields } from "./RepeatFields";
@@ -52,7 +53,10 @@ export function EventDialog({ given, changes, onClose }: DialogProps) {
   const there = elsewhere(given);
   return (
     <Dialog title={isMade ? t("New event") : t("Event")} className="wide" onClose={onClose}>
-      <form className="body event-form scroll" onSubmit={(submitted) => void save(submitted)}>
+      <form
+        className={`body ${styles.eventForm} scroll`}
+        onSubmit={(submitted) => void save(submitted)}
+      >
         <label className="field">
           {t("Title")}
           <input

@@ -1,5 +1,7 @@
 import { t } from "../../i18n";
+import { SelectField } from "../../kit/Select";
 import { typeName, typeNames } from "../../planner/eventWords";
+import styles from "./Calendar.module.css";
 import type { FieldsProps } from "./WhenFields";
 
 const reminderChoices: readonly { minutes: number; label: string }[] = [
@@ -32,7 +34,7 @@ export function EventFields({ form, onChange }: FieldsProps) {
     onChange({ reminders: on ? [...reminders, minutes] : reminders.filter((m) => m !== minutes) });
   return (
     <>
-      <div className="line">
+      <div className={styles.line}>
         <label className="field wide">
           {t("Place")}
           <input
@@ -41,20 +43,12 @@ export function EventFields({ form, onChange }: FieldsProps) {
             onChange={({ target }) => onChange({ location: target.value })}
           />
         </label>
-        <label className="field">
-          {t("Kind")}
-          <select
-            className="input"
-            value={type}
-            onChange={({ target }) => onChange({ type: target.value })}
-          >
-            {types.map((each) => (
-              <option key={each} value={each}>
-                {typeName(each)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label={t("Kind")}
+          value={type}
+          options={types.map((value) => ({ value, label: typeName(value) }))}
+          onChange={(next) => onChange({ type: next })}
+        />
       </div>
       <label className="field">
         {t("With, names or addresses with commas between them")}

@@ -5,9 +5,11 @@ import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Confirm } from "../../kit/Dialog";
 import { Notice, ProblemNotice } from "../../kit/pieces";
+import planner from "../../planner/planner.module.css";
 import { useApp } from "../../services/context";
 import { useRead } from "../../services/useRead";
 import { shortDate } from "../../services/words";
+import styles from "./Calendar.module.css";
 import { useAttempt } from "./useAttempt";
 
 /** Addresses at which other programs read this calendar; each is a secret, and can be taken back. */
@@ -35,7 +37,7 @@ export function Feeds() {
       {made && (
         <Notice tone="ask">
           <strong>{t("The address, shown this once:")}</strong>
-          <code className="feed">{made}</code>
+          <code className={styles.feed}>{made}</code>
           <span>
             <Button icon={Copy} onClick={copy}>
               {t("Copy")}
@@ -43,9 +45,9 @@ export function Feeds() {
           </span>
         </Notice>
       )}
-      <ul className="plain-list" aria-label={t("Feeds")}>
+      <ul className={planner.plainList} aria-label={t("Feeds")}>
         {value?.items.map((feed) => (
-          <li key={feed.id} className="calendar-line">
+          <li key={feed.id} className={styles.feedLine}>
             <span>{feed.name}</span>
             <small>
               {t("made {date}", { date: shortDate(Date.parse(feed.created_at)) })},{" "}

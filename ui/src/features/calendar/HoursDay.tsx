@@ -1,6 +1,7 @@
 import { type MouseEvent, useEffect, useState } from "react";
 import type { Shown } from "../../planner/shown";
 import { type Day, dateOf, dayOf, MINUTES_OF_DAY, minutesOf, plainDay } from "../../services/days";
+import styles from "./Calendar.module.css";
 import { EventButton } from "./EventButton";
 import { minutesAt, pieces } from "./layout";
 
@@ -28,7 +29,8 @@ export function HoursDay({ day, all, draft, onOpen, onNew }: DayProps) {
     // biome-ignore lint/a11y/useSemanticElements: a set of form fields it is not
     <div
       role="group"
-      className="hours-day"
+      data-hours
+      className={styles.hoursDay}
       data-day={day}
       aria-label={plainDay(dateOf(day))}
       onClick={click}
@@ -37,7 +39,7 @@ export function HoursDay({ day, all, draft, onOpen, onNew }: DayProps) {
         <EventButton
           key={one.event.id}
           one={one}
-          className={`${to - from <= SHORT_MINUTES ? "short" : ""} ${one.first < day ? "from-before" : ""} ${one.last > day ? "goes-on" : ""}`}
+          className={`${to - from <= SHORT_MINUTES ? styles.short : ""} ${one.first < day ? styles.fromBefore : ""} ${one.last > day ? styles.goesOn : ""}`}
           isDraft={one === draft}
           isContinued={one.first < day && one !== draft}
           edge={one.last === day}
@@ -62,5 +64,5 @@ function Now() {
     const timer = setInterval(() => setNow(new Date()), MINUTE_MS);
     return () => clearInterval(timer);
   }, []);
-  return <span className="now" style={{ top: percent(minutesOf(now)) }} />;
+  return <span className={styles.now} style={{ top: percent(minutesOf(now)) }} />;
 }

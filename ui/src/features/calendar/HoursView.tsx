@@ -5,6 +5,7 @@ import type { Shown } from "../../planner/shown";
 import { type Day, dateOf, daysBetween, MINUTES_OF_DAY } from "../../services/days";
 import type { CalendarView } from "../../services/router";
 import { AllDayRow } from "./AllDayRow";
+import styles from "./Calendar.module.css";
 import { Cursor, useCursor } from "./Cursor";
 import { HoursDay } from "./HoursDay";
 import { minutesAt, STEP_MINUTES } from "./layout";
@@ -21,7 +22,7 @@ const hours = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** The day and the time under a point; beside the days, of the one that is nearest. */
 function placeUnder(grid: HTMLElement | null, x: number, y: number): Place | null {
-  const all = [...(grid?.querySelectorAll<HTMLElement>(".hours-day") ?? [])];
+  const all = [...(grid?.querySelectorAll<HTMLElement>("[data-hours]") ?? [])];
   const boxes = all.map((each) => each.getBoundingClientRect());
   const inside = boxes.findIndex((box) => x < box.right);
   const at = inside < 0 ? boxes.length - 1 : inside;
@@ -52,17 +53,17 @@ export function HoursView(props: ViewProps & { view: CalendarView }) {
   const cursor = useCursor(grid, day, onDay);
   const find = (id: string | undefined) => all.find(({ event }) => event.id === id);
   useEffect(() => {
-    const part = grid.current?.querySelector(".hours-scroll");
+    const part = grid.current?.querySelector(".scroll");
     if (part) part.scrollTop = (OPENS_AT - 0.25) * HOUR_PX;
   }, []);
   const drag = useDrag<Taken>({
     take: ({ target, clientX, clientY }) => {
       const part = target as Element;
       const from = placeUnder(grid.current, clientX, clientY);
-      if (!from || !part.closest(".hours-day, .all-day")) return null;
+      if (!from || !part.closest("[data-hours], [data-all-day]")) return null;
       const one = find(part.closest<HTMLElement>("[data-event]")?.dataset.event);
       if (one) return { what: part.closest("[data-edge]") ? "stretch" : "move", one, from };
-      return part.closest(".hours-day") ? { what: "new", from } : null;
+      return part.closest("[data-hours]") ? { what: "new", from } : null;
     },
     move: (taken, { x, y }) => {
       const to = placeUnder(grid.current, x, y);
@@ -92,15 +93,15 @@ export function HoursView(props: ViewProps & { view: CalendarView }) {
     // biome-ignore lint/a11y/noStaticElementInteractions: hears the keys of what is inside
     <div
       ref={grid}
-      className={`hours ${days.length === 1 ? "one-day" : ""}`}
+      className={styles.hours}
       style={{ "--days": days.length, "--hour": `${HOUR_PX}px` } as React.CSSProperties}
       onKeyDown={press}
       {...drag}
     >
       <AllDayRow days={days} all={shown} draft={draft} onOpen={onOpen} onMore={props.onMore} />
-      <div className="hours-scroll scroll">
-        <div className="hours-body">
-          <div className="hour-names" aria-hidden>
+      <div className={`${styles.hoursScroll} scroll`}>
+        <div className={styles.hoursBody}>
+          <div className={styles.hourNames} aria-hidden>
             {hours.slice(1).map((hour) => (
               <span key={hour} style={{ top: hour * HOUR_PX }}>
                 {hour}:00

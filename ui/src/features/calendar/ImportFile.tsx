@@ -4,6 +4,7 @@ import { calendarsApi, type Imported } from "../../api/calendars";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
+import styles from "./Calendar.module.css";
 import { useAttempt } from "./useAttempt";
 
 const nothing = async () => undefined;
@@ -74,7 +75,7 @@ function Report({ done }: { done: Imported }) {
       {done.refused_count > 0 && (
         <>
           <p>{t("{refused_count} could not be taken:", { refused_count: done.refused_count })}</p>
-          <ul className="bad-lines">
+          <ul className={styles.badLines}>
             {done.refused.map(({ title, why }) => (
               <li key={`${title} ${why}`}>
                 {title}: {why}
@@ -84,7 +85,7 @@ function Report({ done }: { done: Imported }) {
         </>
       )}
       {done.problems.length > 0 && (
-        <ul className="bad-lines" aria-label={t("Problems of the file")}>
+        <ul className={styles.badLines} aria-label={t("Problems of the file")}>
           {done.problems.map((problem) => (
             <li key={problem}>{problem}</li>
           ))}

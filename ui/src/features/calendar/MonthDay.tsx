@@ -1,6 +1,7 @@
 import { t } from "../../i18n";
 import type { Shown } from "../../planner/shown";
 import { type Day, dateOf, dayOf, plainDay } from "../../services/days";
+import styles from "./Calendar.module.css";
 import { EventButton } from "./EventButton";
 import { thought } from "./moves";
 
@@ -38,12 +39,12 @@ export function MonthDay(props: DayProps) {
     <div
       role="gridcell"
       data-day={day}
-      className={`month-day ${isOutside ? "outside" : ""} ${isChosen ? "chosen" : ""}`}
+      className={`${styles.monthDay} ${isOutside ? styles.outside : ""} ${isChosen ? styles.chosen : ""}`}
       tabIndex={isCurrent ? 0 : -1}
       aria-current={isToday ? "date" : undefined}
       onClick={() => props.onNew(thought(dateOf(day, 9 * 60), dateOf(day, 10 * 60), false))}
     >
-      <span className="date">
+      <span className={styles.date}>
         <span aria-hidden>{at.getDate()}</span>
         <span className="visually-hidden">
           {plainDay(at)}, {many}
@@ -51,14 +52,18 @@ export function MonthDay(props: DayProps) {
       </span>
       {visible.map((one, lane) => {
         // biome-ignore lint/suspicious/noArrayIndexKey: a lane is known by its place
-        if (!one) return <span key={lane} className="no-event" />;
+        if (!one) return <span key={lane} className={styles.noEvent} />;
         const isContinued = before[lane] === one;
-        const ends = `${one.first === one.last ? "" : "bar"} ${one.first === day ? "" : "from-before"} ${one.last === day ? "" : "goes-on"}`;
+        const ends = [
+          one.first !== one.last && styles.bar,
+          one.first !== day && styles.fromBefore,
+          one.last !== day && styles.goesOn,
+        ].filter(Boolean);
         return (
           <EventButton
             key={one.event.id}
             one={one}
-            className={ends}
+            className={ends.join(" ")}
             isDraft={one === draft}
             isContinued={isContinued}
             tabIndex={isCurrent || one === draft ? 0 : -1}
@@ -69,7 +74,8 @@ export function MonthDay(props: DayProps) {
       {!fits && (
         <button
           type="button"
-          className="more"
+          data-more
+          className={styles.more}
           tabIndex={isCurrent ? 0 : -1}
           onClick={(event) => {
             event.stopPropagation();

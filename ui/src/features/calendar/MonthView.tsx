@@ -11,6 +11,7 @@ import {
   weekdayName,
   weeksOfMonth,
 } from "../../services/days";
+import styles from "./Calendar.module.css";
 import { lanes } from "./layout";
 import { MonthDay } from "./MonthDay";
 import { moved, nudged, thought, withDraft } from "./moves";
@@ -41,9 +42,9 @@ export function MonthView({ all, day, first, onDay, onOpen, onNew, onMore, chang
   const find = (id: string | undefined) => all.find(({ event }) => event.id === id);
   const drag = useDrag<Taken>({
     take: ({ target, clientX, clientY }) => {
-      const part = (target as Element).closest<HTMLElement>("[data-event], .more");
+      const part = (target as Element).closest<HTMLElement>("[data-event], [data-more]");
       const from = dayUnder(clientX, clientY);
-      if (!from || part?.matches(".more")) return null;
+      if (!from || part?.matches("[data-more]")) return null;
       return { one: find(part?.dataset.event) ?? null, from };
     },
     move: ({ one, from }, { x, y }) => {
@@ -93,7 +94,7 @@ export function MonthView({ all, day, first, onDay, onOpen, onNew, onMore, chang
     // biome-ignore lint/a11y/useSemanticElements: a table's cells do not take keys
     <div
       ref={grid}
-      className="month"
+      className={styles.month}
       role="grid"
       aria-label={t("Month")}
       tabIndex={-1}
@@ -101,7 +102,7 @@ export function MonthView({ all, day, first, onDay, onOpen, onNew, onMore, chang
       {...drag}
     >
       {/* biome-ignore lint/a11y/useSemanticElements: the same */}
-      <div className="weekdays" role="row" tabIndex={-1}>
+      <div className={styles.weekdays} role="row" tabIndex={-1}>
         {weeks[0]?.map((each) => (
           // biome-ignore lint/a11y/useSemanticElements: the same
           <span key={each} role="columnheader" tabIndex={-1}>
@@ -113,7 +114,7 @@ export function MonthView({ all, day, first, onDay, onOpen, onNew, onMore, chang
         const inLanes = lanes(shown, week);
         return (
           // biome-ignore lint/a11y/useSemanticElements: the same
-          <div key={week[0]} className="month-week" role="row" tabIndex={-1}>
+          <div key={week[0]} className={styles.monthWeek} role="row" tabIndex={-1}>
             {week.map((each, i) => (
               <MonthDay
                 key={each}

@@ -1,4 +1,6 @@
 import { t } from "../../i18n";
+import { SelectField } from "../../kit/Select";
+import styles from "./Calendar.module.css";
 import { choicesFor, type Plain } from "./recurrence";
 import type { FieldsProps } from "./WhenFields";
 
@@ -13,22 +15,16 @@ export function RepeatFields({ form, onChange, words }: RepeatProps) {
   const change = (patch: Partial<typeof repeat>) => onChange({ repeat: { ...repeat, ...patch } });
   const isPlain = repeat.every !== "none" && repeat.every !== "own";
   return (
-    <div className="line">
-      <label className="field">
-        {t("Repeats")}
-        <select
-          className="input"
-          value={repeat.every}
-          onChange={({ target }) => change({ every: target.value as Plain | "own" })}
-        >
-          {choicesFor(form.startDay).map(({ value, label }) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-          <option value="own">{(repeat.own && words) || t("In my own words")}</option>
-        </select>
-      </label>
+    <div className={styles.line}>
+      <SelectField
+        label={t("Repeats")}
+        value={repeat.every}
+        options={[
+          ...choicesFor(form.startDay),
+          { value: "own", label: (repeat.own && words) || t("In my own words") },
+        ]}
+        onChange={(every) => change({ every: every as Plain | "own" })}
+      />
       {repeat.every === "own" && (
         <label className="field">
           {t("How it repeats")}
@@ -41,18 +37,16 @@ export function RepeatFields({ form, onChange, words }: RepeatProps) {
         </label>
       )}
       {isPlain && (
-        <label className="field">
-          {t("Until")}
-          <select
-            className="input"
-            value={repeat.ends}
-            onChange={({ target }) => change({ ends: target.value as typeof repeat.ends })}
-          >
-            <option value="never">{t("For ever")}</option>
-            <option value="until">{t("A day")}</option>
-            <option value="count">{t("So many times")}</option>
-          </select>
-        </label>
+        <SelectField
+          label={t("Until")}
+          value={repeat.ends}
+          options={[
+            { value: "never", label: t("For ever") },
+            { value: "until", label: t("A day") },
+            { value: "count", label: t("So many times") },
+          ]}
+          onChange={(ends) => change({ ends })}
+        />
       )}
       {isPlain && repeat.ends === "until" && (
         <label className="field">

@@ -2,6 +2,7 @@ import { calendarsApi, type Keep, type SyncConflict } from "../../api/calendars"
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { useRead } from "../../services/useRead";
+import styles from "./Calendar.module.css";
 import { useAttempt } from "./useAttempt";
 
 /** Entries that were changed on both sides: nothing is lost until their owner chooses. */
@@ -18,14 +19,14 @@ export function SyncConflicts() {
     <section aria-label={t("Conflicts")}>
       <h2>{t("Changed on both sides")}</h2>
       {value.items.map((conflict) => (
-        <article key={conflict.id} className="account" aria-label={conflict.title}>
+        <article key={conflict.id} className={styles.account} aria-label={conflict.title}>
           <h3>{conflict.title}</h3>
           <p className="small">
             {t("Here and at {account_name}. Which one stays?", {
               account_name: conflict.account_name,
             })}
           </p>
-          <div className="versions">
+          <div className={styles.versions}>
             <Version label={t("Here")} text={conflict.here} />
             <Version label={conflict.account_name} text={conflict.there} />
           </div>

@@ -1,6 +1,9 @@
-import { useId, useState } from "react";
+import { useState } from "react";
 import { t } from "../../i18n";
+import { Combobox } from "../../kit/Combobox";
+import { Field } from "../../kit/Field";
 import { browserZone } from "../../services/days";
+import styles from "./Calendar.module.css";
 import { type EventForm, startsAt } from "./eventForm";
 
 export type FieldsProps = {
@@ -13,7 +16,7 @@ export function WhenFields({ form, onChange }: FieldsProps) {
   const { allDay, startDay, startTime, endDay, endTime, zone } = form;
   const [isZoned, setZoned] = useState(zone !== browserZone());
   return (
-    <fieldset className="when-fields" aria-label={t("When")}>
+    <fieldset className={styles.whenFields} aria-label={t("When")}>
       <label className="check">
         <input
           type="checkbox"
@@ -22,7 +25,7 @@ export function WhenFields({ form, onChange }: FieldsProps) {
         />
         {t("All day")}
       </label>
-      <div className="line">
+      <div className={styles.line}>
         <label className="field">
           {t("From")}
           <input
@@ -72,7 +75,16 @@ export function WhenFields({ form, onChange }: FieldsProps) {
       </div>
       {!allDay &&
         (isZoned ? (
-          <ZoneField zone={zone} onChange={(next) => onChange({ zone: next })} />
+          <Field label={t("Time zone")}>
+            {({ id }) => (
+              <Combobox
+                id={id}
+                value={zone}
+                options={Intl.supportedValuesOf("timeZone")}
+                onChange={(next) => onChange({ zone: next })}
+              />
+            )}
+          </Field>
         ) : (
           <button type="button" className="link" onClick={() => setZoned(true)}>
             {t("Times by the clock in {zone}. Another time zone?", {
@@ -81,26 +93,5 @@ export function WhenFields({ form, onChange }: FieldsProps) {
           </button>
         ))}
     </fieldset>
-  );
-}
-
-function ZoneField({ zone, onChange }: { zone: string; onChange: (zone: string) => void }) {
-  const list = useId();
-  return (
-    <label className="field">
-      {t("Time zone")}
-      <input
-        className="input"
-        list={list}
-        required
-        value={zone}
-        onChange={({ target }) => onChange(target.value)}
-      />
-      <datalist id={list}>
-        {Intl.supportedValuesOf("timeZone").map((each) => (
-          <option key={each} value={each} />
-        ))}
-      </datalist>
-    </label>
   );
 }

@@ -8,6 +8,7 @@ import { Button, IconButton } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { useApp } from "../../services/context";
 import { addressOfDocuments } from "../../services/router";
+import styles from "./Documents.module.css";
 import { FieldDialog } from "./FieldDialog";
 
 export type AskedCollection =
@@ -147,7 +148,7 @@ function ShareDialog({ collection, onClose }: OneProps) {
     <Dialog title={t("Share “{name}”", { name: collection.name })} onClose={onClose}>
       <form className="body" onSubmit={(event) => void add(event)}>
         {shares.length > 0 && (
-          <ul className="doc-shares" aria-label={t("Shared with")}>
+          <ul className={styles.shares} aria-label={t("Shared with")}>
             {shares.map((share) => (
               <li key={share.user}>
                 <span className="clip">{share.user}</span>

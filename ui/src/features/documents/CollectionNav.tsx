@@ -18,6 +18,7 @@ import { Link } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { addressOfDocuments, addressOfNode } from "../../services/router";
 import { type AskedCollection, CollectionDialogs } from "./CollectionDialogs";
+import styles from "./Documents.module.css";
 import { useAsk } from "./useAsk";
 import { roomOf } from "./words";
 
@@ -27,6 +28,8 @@ type NavProps = {
   current: string | null;
   /** What is shown in place of documents. */
   view?: "folders" | "graph";
+  /** A place was chosen, though it may be the one that is shown. */
+  onChosen: () => void;
 };
 
 /** How much there is, and what is at work. */
@@ -34,7 +37,7 @@ function Status({ status }: { status: LibraryStatus }) {
   const busy = status.waiting + status.reading + status.indexing;
   const { ready, failed, bytes, quota_bytes: quota, without_vector: wordsOnly } = status;
   return (
-    <div className="doc-status">
+    <div className={styles.status}>
       <p>
         {[
           t("{count, plural, one {# document} other {# documents}} ready", { count: ready }),
@@ -103,7 +106,7 @@ function CollectionItem(props: {
             <span className="visually-hidden">{t(", shared")}</span>
           </>
         )}
-        <span className="many">
+        <span className={styles.many}>
           <span className="visually-hidden">, </span>
           {documents.toLocaleString()}
           <span className="visually-hidden"> {t("documents")}</span>
@@ -119,12 +122,18 @@ function CollectionItem(props: {
   );
 }
 
-export function CollectionNav({ collections, status, current, view }: NavProps) {
+export function CollectionNav({ collections, status, current, view, onChosen }: NavProps) {
   const [asked, setAsked] = useState<AskedCollection | null>(null);
   const all = current === null && !view;
   return (
-    <nav className="doc-nav" aria-label={t("Collections")}>
-      <div className="doc-nav-list scroll">
+    <nav className={styles.nav} aria-label={t("Library")}>
+      <h1>{t("Documents")}</h1>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: hears the links inside, which take the keys */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the same */}
+      <div
+        className={`${styles.navList} scroll`}
+        onClick={(event) => (event.target as Element).closest("a") && onChosen()}
+      >
         <ul>
           <li>
             <Link to="/documents" aria-current={all ? "page" : undefined}>
@@ -166,7 +175,7 @@ export function CollectionNav({ collections, status, current, view }: NavProps) 
             ))}
           </ul>
         ) : (
-          <p className="none">
+          <p className={styles.none}>
             {t("Collections keep documents together that you ask about together.")}
           </p>
         )}

@@ -7,7 +7,9 @@ import { Link } from "../../kit/pieces";
 import { addressOfDocument, addressOfDocuments } from "../../services/router";
 import { bytes, fullDate, shortDate } from "../../services/words";
 import { Progress } from "./DocumentRow";
+import styles from "./Documents.module.css";
 import type { DocumentActions } from "./useDocumentActions";
+import viewer from "./Viewer.module.css";
 import { kindName, originName } from "./words";
 
 type DetailsProps = {
@@ -48,9 +50,9 @@ export function Details({ document, content, actions, onVersion }: DetailsProps)
   const { collection, tags, note, versions, pages, passages } = document;
   const added = Date.parse(document.created_at);
   return (
-    <aside className="doc-details scroll" aria-label={t("Details")}>
+    <div className={viewer.details}>
       <Progress document={document} actions={actions} />
-      {note && <p className="note">{note}</p>}
+      {note && <p className={styles.note}>{note}</p>}
       <dl>
         <Fact name={t("Format")}>
           {[kindName(document.kind), bytes(document.size)].filter(Boolean).join(", ")}
@@ -76,8 +78,8 @@ export function Details({ document, content, actions, onVersion }: DetailsProps)
           <time dateTime={document.created_at}>{fullDate(added)}</time>
         </Fact>
       </dl>
-      <h2>{t("Versions")}</h2>
-      <ol className="doc-versions" reversed>
+      <h3>{t("Versions")}</h3>
+      <ol className={viewer.versions} reversed>
         {versions.toReversed().map(({ content: one, at }, i) => (
           <li key={one}>
             <Link
@@ -85,7 +87,7 @@ export function Details({ document, content, actions, onVersion }: DetailsProps)
               aria-current={one === content ? "page" : undefined}
             >
               {shortDate(Date.parse(at))}
-              {one === document.content && ", current"}
+              {one === document.content && `, ${t("current")}`}
               {i === 0 && document.pending && `, ${t("being read")}`}
             </Link>
           </li>
@@ -106,6 +108,6 @@ export function Details({ document, content, actions, onVersion }: DetailsProps)
           target.value = "";
         }}
       />
-    </aside>
+    </div>
   );
 }

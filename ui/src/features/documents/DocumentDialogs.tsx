@@ -4,9 +4,11 @@ import type { Collection, Document } from "../../api/documents";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Confirm, Dialog } from "../../kit/Dialog";
+import { SelectField } from "../../kit/Select";
 import { bytes } from "../../services/words";
 import { FieldDialog } from "./FieldDialog";
 import type { DocumentActions } from "./useDocumentActions";
+import { placesIn } from "./words";
 
 export type Asked = { what: "rename" | "move" | "tag" | "remove"; of: readonly Document[] };
 
@@ -66,7 +68,6 @@ function MoveDialog({
   onClose,
 }: Pick<DialogsProps, "collections" | "actions" | "onClose"> & Pick<Asked, "of">) {
   const [to, setTo] = useState(of[0]?.collection?.id ?? "");
-  const mine = collections.filter(({ writes }) => writes);
   return (
     <Dialog
       title={
@@ -85,25 +86,16 @@ function MoveDialog({
         onSubmit={(event) => {
           event.preventDefault();
           onClose();
-          void actions.move(of, mine.find(({ id }) => id === to) ?? null);
+          void actions.move(of, collections.find(({ id }) => id === to) ?? null);
         }}
       >
-        <label className="field">
-          {t("Collection")}
-          <select
-            className="input"
-            data-first
-            value={to}
-            onChange={(event) => setTo(event.target.value)}
-          >
-            <option value="">{t("None")}</option>
-            {mine.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label={t("Collection")}
+          isFirst
+          value={to}
+          options={placesIn(collections)}
+          onChange={setTo}
+        />
         <div className="actions">
           <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button look="primary" type="submit">

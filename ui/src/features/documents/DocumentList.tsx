@@ -5,6 +5,7 @@ import { useRows } from "../../kit/useRows";
 import { useKey } from "../../services/useKey";
 import type { Asked } from "./DocumentDialogs";
 import { DocumentRow } from "./DocumentRow";
+import styles from "./Documents.module.css";
 import type { DocumentActions } from "./useDocumentActions";
 
 const ROW_PX = 66;
@@ -64,7 +65,7 @@ export function DocumentList(props: ListProps) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: hears which row inside has the focus
     <div
-      className="doc-list scroll"
+      className={`${styles.list} scroll`}
       ref={box}
       onFocus={() => {
         current.current = focused() ?? current.current;
@@ -72,7 +73,7 @@ export function DocumentList(props: ListProps) {
     >
       <div className="page-inner">
         <ul
-          className="doc-rows"
+          className={styles.rows}
           style={{ height: rows.getTotalSize() }}
           aria-label={t("Documents")}
         >
@@ -84,7 +85,7 @@ export function DocumentList(props: ListProps) {
                   key={row.key}
                   ref={rows.measureElement}
                   data-index={row.index}
-                  className={`doc-row ${selected.has(document.id) ? "selected" : ""}`}
+                  className={`${styles.row} ${selected.has(document.id) ? styles.selected : ""}`}
                   style={{ translate: `0 ${row.start}px` }}
                   aria-setsize={items.length}
                   aria-posinset={row.index + 1}

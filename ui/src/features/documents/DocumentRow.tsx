@@ -21,6 +21,7 @@ import { Link } from "../../kit/pieces";
 import { addressOfDocument } from "../../services/router";
 import { bytes, fullDate, shortDate } from "../../services/words";
 import type { Asked } from "./DocumentDialogs";
+import styles from "./Documents.module.css";
 import type { DocumentActions } from "./useDocumentActions";
 import { currentReading, factsOf, isWorking, kindIcon, progressWords } from "./words";
 
@@ -42,11 +43,11 @@ export function Progress({ document, actions }: Pick<RowProps, "document" | "act
     const { pages, done, stage } = reading;
     const share = stage === "indexing" ? 1 : pages ? done / pages : 0;
     return (
-      <div className="doc-progress">
+      <div className={styles.progress}>
         {stage === "waiting" ? (
           <Clock size={14} aria-hidden />
         ) : (
-          <LoaderCircle size={14} aria-hidden className="turning" />
+          <LoaderCircle size={14} aria-hidden className={styles.turning} />
         )}
         <span>
           {document.pending ? t("New version: ") : ""}
@@ -71,7 +72,7 @@ export function Progress({ document, actions }: Pick<RowProps, "document" | "act
   }
   if (reading.stage === "ready") return null;
   return (
-    <div className="doc-progress fault">
+    <div className={`${styles.progress} ${styles.fault}`}>
       <CircleAlert size={14} aria-hidden />
       <span>
         {document.pending ? t("The new version could not be read. ") : ""}
@@ -121,7 +122,7 @@ export function DocumentRow(props: RowProps) {
   const facts = [...factsOf(document), bytes(size)];
   return (
     <>
-      <label className="doc-check">
+      <label className={styles.tick}>
         <input
           type="checkbox"
           checked={selected}
@@ -129,21 +130,21 @@ export function DocumentRow(props: RowProps) {
           onChange={(event) => onSelect(event.target.checked)}
         />
       </label>
-      <Icon size={20} strokeWidth={1.5} aria-hidden className="doc-icon" />
-      <div className="doc-words">
-        <Link className="doc-name" to={addressOfDocument(id)} data-row={id}>
+      <Icon size={20} strokeWidth={1.5} aria-hidden className={styles.icon} />
+      <div className={styles.words}>
+        <Link className={styles.name} to={addressOfDocument(id)} data-row={id}>
           {name}
         </Link>
         {isSettled ? (
-          <div className="meta">
-            {title && title !== name && <span className="doc-title clip">{title}</span>}
+          <div className={styles.meta}>
+            {title && title !== name && <span className={`${styles.title} clip`}>{title}</span>}
             <span>{facts.join(" · ")}</span>
             <time dateTime={updated_at} title={fullDate(changed)}>
               {shortDate(changed)}
             </time>
             {collection && !inCollection && <span>{collection.name}</span>}
             {tags.map((tag) => (
-              <span key={tag} className="tag">
+              <span key={tag} className={styles.tag}>
                 {tag}
               </span>
             ))}

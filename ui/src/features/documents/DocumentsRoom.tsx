@@ -4,7 +4,6 @@ import { FoldersPage } from "./FoldersPage";
 import { GraphPage } from "./GraphPage";
 import { LibraryPage } from "./LibraryPage";
 import { Viewer } from "./Viewer";
-import "../../styles/documents.css";
 
 export default function DocumentsRoom({ place }: { place: DocumentsPlace }) {
   switch (place.view) {

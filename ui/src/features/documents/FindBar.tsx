@@ -5,6 +5,7 @@ import { documentsApi } from "../../api/documents";
 import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { type Found, findNext } from "./finding";
+import viewer from "./Viewer.module.css";
 
 type FindProps = {
   id: string;
@@ -48,7 +49,7 @@ export function FindBar({ id, content, count, page, onFound, onClose }: FindProp
     event.preventDefault();
   };
   return (
-    <search className="doc-find">
+    <search className={viewer.find}>
       <input
         className="input"
         type="search"
@@ -64,7 +65,7 @@ export function FindBar({ id, content, count, page, onFound, onClose }: FindProp
         }}
         onKeyDown={press}
       />
-      <span className="said" role="status">
+      <span className={viewer.said} role="status">
         {said}
       </span>
       <IconButton

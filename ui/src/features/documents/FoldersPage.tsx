@@ -13,16 +13,20 @@ import { documentsApi, type Folder } from "../../api/documents";
 import { locale, t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
-import { Empty, Link, PHONE, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
+import { PageHead } from "../../kit/PageHead";
+import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { SelectField } from "../../kit/Select";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
 import { useStore } from "../../services/store";
 import { useRead } from "../../services/useRead";
 import { useAgain } from "../../services/useReturn";
 import { shortDate } from "../../services/words";
-import { CollectionNav } from "./CollectionNav";
+import styles from "./Documents.module.css";
 import { FieldDialog } from "./FieldDialog";
+import { Frame } from "./Frame";
 import { useCollections } from "./useCollections";
+import { placesIn } from "./words";
 
 const LOOK_MS = 5000;
 const states: Record<Folder["state"], string> = {
@@ -40,16 +44,16 @@ function FolderRow({ folder, onSync, onPause, onRemove }: RowProps) {
   const isFine = state === "watching";
   const Icon = isFine ? Eye : TriangleAlert;
   return (
-    <li className="doc-folder">
+    <li className={styles.folder}>
       <div>
-        <p className="path">{path}</p>
-        <p className="meta">
-          <span className={isFine ? "" : "doubt"}>
+        <p className={styles.path}>{path}</p>
+        <p className={styles.meta}>
+          <span className={isFine ? "" : styles.doubt}>
             <Icon size={13} aria-hidden /> {states[state]}
           </span>
           <span>{t("{count, plural, one {# file} other {# files}}", { count: files })}</span>
           {failed > 0 && (
-            <span className="doubt">
+            <span className={styles.doubt}>
               {t("{count} failed", { count: failed.toLocaleString(locale()) })}
             </span>
           )}
@@ -59,7 +63,7 @@ function FolderRow({ folder, onSync, onPause, onRemove }: RowProps) {
             <span>{t("looked through {date}", { date: shortDate(Date.parse(synced)) })}</span>
           )}
         </p>
-        {note && <p className="note">{note}</p>}
+        {note && <p className={styles.note}>{note}</p>}
       </div>
       <IconButton
         icon={RotateCw}
@@ -86,10 +90,10 @@ function FolderRow({ folder, onSync, onPause, onRemove }: RowProps) {
 /** Folders of the server's machine whose files are documents. */
 export function FoldersPage() {
   const { account, documentNews, toasts } = useApp();
-  const phone = useMedia(PHONE);
   const session = useStore(account.session);
   const mayAdd = !session?.user || session.rights.includes("admin");
-  const { collections, status } = useCollections();
+  const library = useCollections();
+  const { collections, status } = library;
   const { value, problem, read, look } = useRead(ask);
   useNews(documentNews, look);
   useAgain(Boolean(value?.items.length), LOOK_MS, look);
@@ -104,36 +108,25 @@ export function FoldersPage() {
     await documentNews.tell();
   };
   return (
-    <div className="documents">
-      {!phone && (
-        <CollectionNav collections={collections} status={status} current={null} view="folders" />
-      )}
+    <Frame library={library} view="folders">
+      <PageHead title={t("Watched folders")}>
+        {mayAdd && (
+          <Button look="primary" icon={FolderPlus} onClick={() => setAdding(true)}>
+            {t("Watch a folder")}
+          </Button>
+        )}
+      </PageHead>
       <div className="page scroll">
         <div className="page-inner">
-          <header className="page-head">
-            <h1>{t("Watched folders")}</h1>
-            <div className="actions">
-              {phone && (
-                <Link className="button" to="/documents">
-                  {t("All documents")}
-                </Link>
-              )}
-              {mayAdd && (
-                <Button look="primary" icon={FolderPlus} onClick={() => setAdding(true)}>
-                  {t("Watch a folder")}
-                </Button>
-              )}
-            </div>
-          </header>
           {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
           {!value && !problem && <Skeleton lines={4} label={t("Loading folders")} />}
           {value?.items.length === 0 && (
             <Empty icon={FolderSync} title={t("No folder is watched")}>
               <p>
                 {t(
-                  "The files of a watched folder become documents by themselves: new and changed ones are read within seconds, and deleted ones go. The folder is on the machine that Bethink runs on.{value}",
-                  { value: !mayAdd && t(" An administrator can add one.") },
-                )}
+                  "The files of a watched folder become documents by themselves: new and changed ones are read within seconds, and deleted ones go. The folder is on the machine that Bethink runs on.",
+                )}{" "}
+                {!mayAdd && t("An administrator can add one.")}
               </p>
             </Empty>
           )}
@@ -150,12 +143,12 @@ export function FoldersPage() {
               />
             ))}
           </ul>
-          {status?.reader && <p className="note doc-reader">{status.reader}</p>}
+          {status?.reader && <p className={`${styles.note} ${styles.reader}`}>{status.reader}</p>}
         </div>
       </div>
       {adding && <AddFolder collections={collections} onClose={() => setAdding(false)} />}
       {removing && <RemoveFolder folder={removing} onClose={() => setRemoving(null)} />}
-    </div>
+    </Frame>
   );
 }
 
@@ -192,23 +185,12 @@ function AddFolder({ collections, onClose }: AddProps) {
           onChange={(event) => setEndings(event.target.value)}
         />
       </label>
-      <label className="field">
-        {t("Collection")}
-        <select
-          className="input"
-          value={collection}
-          onChange={(event) => setCollection(event.target.value)}
-        >
-          <option value="">{t("None")}</option>
-          {collections
-            .filter(({ writes }) => writes)
-            .map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-        </select>
-      </label>
+      <SelectField
+        label={t("Collection")}
+        value={collection}
+        options={placesIn(collections)}
+        onChange={setCollection}
+      />
     </FieldDialog>
   );
 }

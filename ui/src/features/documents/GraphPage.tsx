@@ -6,23 +6,15 @@ import { type GraphFocus, type GraphShown, graphApi } from "../../api/documents"
 import { locale, t } from "../../i18n";
 import { Graph } from "../../kit/graph/Graph";
 import { drawn } from "../../kit/graph/graphLayout";
+import { PageHead } from "../../kit/PageHead";
 import "../../styles/graph.css";
-import {
-  Empty,
-  Link,
-  Notice,
-  PHONE,
-  ProblemNotice,
-  Segmented,
-  Skeleton,
-  useMedia,
-} from "../../kit/pieces";
+import { Empty, Link, Notice, ProblemNotice, Segmented, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
-import { addressOfDocuments, addressOfNode, type GraphPlace } from "../../services/router";
+import { addressOfNode, type GraphPlace } from "../../services/router";
 import { remember, remembered } from "../../services/store";
 import { useRead } from "../../services/useRead";
-import { CollectionNav } from "./CollectionNav";
+import { Frame } from "./Frame";
 import { GraphFinder } from "./GraphFinder";
 import { GraphLegend } from "./GraphLegend";
 import { GraphSide } from "./GraphSide";
@@ -50,8 +42,7 @@ async function read(collection: string | null, node: string | null, signal: Abor
 export function GraphPage({ place }: { place: GraphPlace }) {
   const { collection, node } = place;
   const { documentNews } = useApp();
-  const phone = useMedia(PHONE);
-  const { collections, status } = useCollections();
+  const library = useCollections();
   // All topics come with all of it.
   const asked = isTopic(node) ? null : node;
   const ask = useCallback(
@@ -60,19 +51,16 @@ export function GraphPage({ place }: { place: GraphPlace }) {
   );
   const { value, problem, read: again, look } = useRead(ask);
   useNews(documentNews, look);
-  const name = collections.find(({ id }) => id === collection)?.name ?? t("Everything");
+  const name = library.collections.find(({ id }) => id === collection)?.name ?? t("Everything");
   return (
-    <div className="documents">
-      {!phone && (
-        <CollectionNav collections={collections} status={status} current={null} view="graph" />
-      )}
+    <Frame library={library} view="graph">
       <div className="graph-view">
         {problem && !value && <NoGraph problem={problem} onRetry={() => void again()} />}
         {problem && value && <ProblemNotice problem={problem} onRetry={() => void again()} />}
         {!value && !problem && <Skeleton lines={6} label={t("Loading the graph")} />}
         {value && <Shown place={place} name={name} {...value} />}
       </div>
-    </div>
+    </Frame>
   );
 }
 
@@ -81,7 +69,7 @@ function NoGraph({ problem, onRetry }: { problem: Problem; onRetry: () => void }
   if (problem.status !== 403) {
     return (
       <>
-        <h1 className="visually-hidden">{t("Graph")}</h1>
+        <PageHead title={t("Graph")} />
         <ProblemNotice problem={problem} onRetry={onRetry} />
         <p className="graph-note">
           <Link to={addressOfNode()}>{t("Show all of the graph")}</Link>
@@ -91,7 +79,7 @@ function NoGraph({ problem, onRetry }: { problem: Problem; onRetry: () => void }
   }
   return (
     <>
-      <h1 className="visually-hidden">{t("Graph")}</h1>
+      <PageHead title={t("Graph")} />
       <Empty icon={Waypoints} title={t("No graph is shown")}>
         <p>{problem.detail || problem.title}</p>
         <p>
@@ -108,7 +96,6 @@ type ShownProps = Read & { place: GraphPlace; name: string };
 
 function Shown({ place, name, shown, focus }: ShownProps) {
   const { router } = useApp();
-  const phone = useMedia(PHONE);
   const { collection, node, from } = place;
   const [kept, setKept] = useState(() => remembered<Look>(KEY, {}));
   const which = node && !isTopic(node) ? "near" : "all";
@@ -134,25 +121,17 @@ function Shown({ place, name, shown, focus }: ShownProps) {
   const title = focus?.node.label ?? centre?.name ?? name;
   return (
     <>
-      <header>
-        <h1>{t("Graph")}</h1>
+      <PageHead title={t("Graph")}>
         <GraphFinder shown={shown} collection={collection} addressOf={addressOf} />
-        <div className="graph-tools">
-          {phone && (
-            <Link className="button" to={addressOfDocuments(collection)}>
-              {t("Documents")}
-            </Link>
-          )}
-          {!isTopic(node) && (
-            <Segmented
-              label={t("Steps away")}
-              value={depth}
-              options={depths.map((value) => ({ value, label: value }))}
-              onChange={(next) => choose({ [which]: next })}
-            />
-          )}
-        </div>
-      </header>
+        {!isTopic(node) && (
+          <Segmented
+            label={t("Steps away")}
+            value={depth}
+            options={depths.map((value) => ({ value, label: value }))}
+            onChange={(next) => choose({ [which]: next })}
+          />
+        )}
+      </PageHead>
       {drawing.total > drawing.spots.length && (
         <Notice>
           {t(

@@ -1,27 +1,19 @@
-import {
-  FileUp,
-  FolderInput,
-  Library,
-  MessageSquareText,
-  PanelLeft,
-  Tag,
-  Trash2,
-  X,
-} from "lucide-react";
+import { FileUp, FolderInput, Library, MessageSquareText, Tag, Trash2, X } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { Document } from "../../api/documents";
 import { locale, t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
-import { Dialog } from "../../kit/Dialog";
-import { Empty, PHONE, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
+import { PageHead } from "../../kit/PageHead";
+import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useFileDrop } from "../../kit/useFileDrop";
 import { useApp } from "../../services/context";
 import { addressOfDocuments } from "../../services/router";
 import { AddDocuments } from "./AddDocuments";
-import { CollectionNav } from "./CollectionNav";
 import { type Asked, DocumentDialogs } from "./DocumentDialogs";
 import { DocumentList } from "./DocumentList";
+import styles from "./Documents.module.css";
 import { filesIn } from "./dropped";
+import { Frame } from "./Frame";
 import { LibraryTools } from "./LibraryTools";
 import { SearchHits } from "./SearchHits";
 import { UploadQueue } from "./UploadQueue";
@@ -65,9 +57,7 @@ const isFiltered = ({ kind, stage, tag }: Filter) => Boolean(kind || stage || ta
 
 export function LibraryPage({ collection, query }: PageProps) {
   const { router, toasts } = useApp();
-  const phone = useMedia(PHONE);
-  const [sheet, setSheet] = useState(false);
-  const { collections, status } = useCollections();
+  const library = useCollections();
   const [filter, setFilter] = useState(noFilter);
   const { listed, more, read } = useLibrary(collection, filter);
   const { items, problem } = listed;
@@ -84,40 +74,28 @@ export function LibraryPage({ collection, query }: PageProps) {
   const [asked, setAsked] = useState<Asked | null>(null);
   const select = (id: string, on: boolean) =>
     setChosen((now) => new Set(on ? [...now, id] : [...now].filter((each) => each !== id)));
-  const here = collections.find(({ id }) => id === collection);
+  const here = library.collections.find(({ id }) => id === collection);
   const kinds = useSeen(items, kindsOf);
   const tags = useSeen(items, tagsOf);
   const words = query.trim();
   const asSources = (documents: readonly Document[]) =>
     documents.map(({ id, name }) => ({ kind: "document", id, name }) as const);
-  const nav = <CollectionNav collections={collections} status={status} current={collection} />;
   const none = listed.status === "ready" && !items.length;
   return (
-    <div className="documents" {...handlers}>
-      {!phone && nav}
-      <div className="page">
-        <div className="page-inner">
-          <header className="page-head">
-            {phone && (
-              <IconButton
-                icon={PanelLeft}
-                label={t("Collections")}
-                onClick={() => setSheet(true)}
-              />
-            )}
-            <h1 className="clip">{here?.name ?? t("Documents")}</h1>
-            <div className="actions">
-              {here && (
-                <Button
-                  icon={MessageSquareText}
-                  onClick={() => chat([{ kind: "collection", id: here.id, name: here.name }])}
-                >
-                  {t("Ask")}
-                </Button>
-              )}
-              {here?.writes !== false && <AddDocuments collection={collection} onFiles={add} />}
-            </div>
-          </header>
+    <Frame library={library} current={collection}>
+      <div className={`page ${styles.library}`} {...handlers}>
+        <PageHead title={here?.name ?? t("All documents")}>
+          {here && (
+            <Button
+              icon={MessageSquareText}
+              onClick={() => chat([{ kind: "collection", id: here.id, name: here.name }])}
+            >
+              {t("Ask")}
+            </Button>
+          )}
+          {here?.writes !== false && <AddDocuments collection={collection} onFiles={add} />}
+        </PageHead>
+        <div className={`page-inner ${styles.top}`}>
           <LibraryTools
             query={query}
             filter={filter}
@@ -141,58 +119,43 @@ export function LibraryPage({ collection, query }: PageProps) {
             />
           )}
         </div>
-        {words ? (
-          <div className="doc-list scroll">
+        {words && (
+          <div className={`${styles.list} scroll`}>
             <div className="page-inner">
               <SearchHits query={words} collection={collection} />
             </div>
           </div>
-        ) : (
-          <>
-            {none && (isFiltered(filter) ? <NoneFit /> : <NoneYet />)}
-            {items.length > 0 && (
-              <DocumentList
-                items={items}
-                collection={collection}
-                selected={chosen}
-                actions={actions}
-                onSelect={select}
-                onAsk={setAsked}
-                onChat={(document) => chat(asSources([document]))}
-                onMore={more}
-              />
-            )}
-          </>
+        )}
+        {!words && none && (isFiltered(filter) ? <NoneFit /> : <NoneYet />)}
+        {!words && items.length > 0 && (
+          <DocumentList
+            items={items}
+            collection={collection}
+            selected={chosen}
+            actions={actions}
+            onSelect={select}
+            onAsk={setAsked}
+            onChat={(document) => chat(asSources([document]))}
+            onMore={more}
+          />
         )}
         <UploadQueue />
+        {over && (
+          <p className="drop-here">
+            <FileUp size={20} aria-hidden />
+            {here
+              ? t("Drop files or folders to add them to {name}", { name: here.name })
+              : t("Drop files or folders to add them")}
+          </p>
+        )}
       </div>
-      {over && (
-        <p className="drop-here">
-          <FileUp size={20} aria-hidden />
-          {here
-            ? t("Drop files or folders to add them to {name}", { name: here.name })
-            : t("Drop files or folders to add them")}
-        </p>
-      )}
       <DocumentDialogs
         asked={asked}
-        collections={collections}
+        collections={library.collections}
         actions={actions}
         onClose={() => setAsked(null)}
       />
-      {phone && sheet && (
-        <Dialog title={t("Collections")} className="sheet-dialog" onClose={() => setSheet(false)}>
-          {/* biome-ignore lint/a11y/useKeyWithClickEvents: follows the links inside, which take the keys */}
-          {/* biome-ignore lint/a11y/noStaticElementInteractions: the same */}
-          <div
-            className="sheet-body"
-            onClick={(event) => (event.target as Element).closest("a") && setSheet(false)}
-          >
-            {nav}
-          </div>
-        </Dialog>
-      )}
-    </div>
+    </Frame>
   );
 }
 
@@ -209,8 +172,8 @@ type SelectedProps = {
 function Selected({ all, selected, hasMore, onAll, onAsk, onChat }: SelectedProps) {
   const some = selected.length > 0;
   return (
-    <div className="doc-selected">
-      <label className="doc-check">
+    <div className={styles.bulk}>
+      <label className={styles.tick}>
         <input
           type="checkbox"
           checked={some && selected.length === all.length}
@@ -221,13 +184,13 @@ function Selected({ all, selected, hasMore, onAll, onAsk, onChat }: SelectedProp
           onChange={(event) => onAll(event.target.checked)}
         />
       </label>
-      <span className="doc-count" role="status">
+      <span className={styles.count} role="status">
         {some
           ? t("{count} selected", { count: selected.length.toLocaleString(locale()) })
           : `${hasMore ? t("More than ") : ""}${t("{count, plural, one {# document} other {# documents}}", { count: all.length })}`}
       </span>
       {some && (
-        <div className="doc-actions">
+        <div className={styles.bulkActions}>
           <Button look="quiet" icon={MessageSquareText} onClick={onChat}>
             {t("Ask these")}
           </Button>

@@ -1,6 +1,6 @@
-import { Search } from "lucide-react";
-import type { ReactNode } from "react";
 import { t } from "../../i18n";
+import { ListTools } from "../../kit/ListTools";
+import { SelectField } from "../../kit/Select";
 import type { Filter, Sort } from "./useLibrary";
 import { kindName, stages } from "./words";
 
@@ -20,95 +20,56 @@ type ToolsProps = {
   onFilter: (patch: Partial<Filter>) => void;
 };
 
-function Choice(props: {
-  label: string;
-  value: string;
-  disabled: boolean;
-  onChange: (value: string) => void;
-  children: ReactNode;
-}) {
-  return (
-    <select
-      className="input"
-      aria-label={props.label}
-      value={props.value}
-      disabled={props.disabled}
-      onChange={(event) => props.onChange(event.target.value)}
-    >
-      {props.children}
-    </select>
-  );
-}
-
 /** Search over what documents say, and what is listed. A search looks through all, so filters rest meanwhile. */
 export function LibraryTools({ query, filter, kinds, tags, onQuery, onFilter }: ToolsProps) {
-  const searching = Boolean(query.trim());
+  const { kind, stage, tag, sort } = filter;
+  const disabled = Boolean(query.trim());
+  const all = (label: string) => ({ value: "", label });
   return (
-    <search className="memory-tools doc-tools">
-      <label className="search">
-        <Search size={16} aria-hidden />
-        <span className="visually-hidden">{t("Search documents")}</span>
-        <input
-          type="search"
-          className="input"
-          placeholder={t("Search what they say")}
-          value={query}
-          onChange={(event) => onQuery(event.target.value)}
-        />
-      </label>
-      <Choice
-        label={t("Format")}
-        value={filter.kind}
-        disabled={searching}
-        onChange={(kind) => onFilter({ kind })}
-      >
-        <option value="">{t("All formats")}</option>
-        {kinds.map((kind) => (
-          <option key={kind} value={kind}>
-            {kindName(kind)}
-          </option>
-        ))}
-      </Choice>
-      <Choice
-        label={t("State")}
-        value={filter.stage}
-        disabled={searching}
-        onChange={(stage) => onFilter({ stage })}
-      >
-        <option value="">{t("All states")}</option>
-        {stages.map(({ value, label }) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </Choice>
-      {tags.length > 0 && (
-        <Choice
-          label={t("Tag")}
-          value={filter.tag}
-          disabled={searching}
-          onChange={(tag) => onFilter({ tag })}
-        >
-          <option value="">{t("All tags")}</option>
-          {tags.map((tag) => (
-            <option key={tag} value={tag}>
-              {tag}
-            </option>
-          ))}
-        </Choice>
+    <ListTools
+      label={t("Search documents")}
+      placeholder={t("Search what they say")}
+      query={query}
+      onQuery={onQuery}
+      narrowed={[kind, stage, tag].filter(Boolean).length}
+      filters={() => (
+        <>
+          {disabled && <p>{t("A search looks through all documents.")}</p>}
+          <SelectField
+            label={t("Format")}
+            value={kind}
+            disabled={disabled}
+            options={[
+              all(t("All formats")),
+              ...kinds.map((value) => ({ value, label: kindName(value) })),
+            ]}
+            onChange={(next) => onFilter({ kind: next })}
+          />
+          <SelectField
+            label={t("State")}
+            value={stage}
+            disabled={disabled}
+            options={[all(t("All states")), ...stages]}
+            onChange={(next) => onFilter({ stage: next })}
+          />
+          {tags.length > 0 && (
+            <SelectField
+              label={t("Tag")}
+              value={tag}
+              disabled={disabled}
+              options={[all(t("All tags")), ...tags.map((value) => ({ value, label: value }))]}
+              onChange={(next) => onFilter({ tag: next })}
+            />
+          )}
+          <SelectField
+            label={t("Order")}
+            value={sort}
+            disabled={disabled}
+            options={sorts}
+            onChange={(next) => onFilter({ sort: next })}
+          />
+        </>
       )}
-      <Choice
-        label={t("Order")}
-        value={filter.sort}
-        disabled={searching}
-        onChange={(sort) => onFilter({ sort: sort as Sort })}
-      >
-        {sorts.map(({ value, label }) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </Choice>
-    </search>
+    />
   );
 }

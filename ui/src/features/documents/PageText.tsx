@@ -5,8 +5,10 @@ import remarkGfm from "remark-gfm";
 import { Abroad, pieces } from "../../answer/pieces";
 import { t } from "../../i18n";
 import type { Span } from "../../services/router";
+import styles from "./Documents.module.css";
 import { indicesOf, piecesOf } from "./hits";
 import { markPlugin } from "./markPlugin";
+import viewer from "./Viewer.module.css";
 
 /** The pieces of a page whose headings begin at `top`; levels that it leaves out are closed up. */
 function componentsOf(text: string, top: number): Components {
@@ -44,10 +46,10 @@ export default memo(function PageText({ text, at, isPlain, top }: TextProps) {
     const [begin, end] = indicesOf(text, at);
     return [remarkGfm, markPlugin(begin, end)];
   }, [text, at]);
-  if (!text.trim()) return <p className="note">{t("There is no text on this page.")}</p>;
+  if (!text.trim()) return <p className={styles.note}>{t("There is no text on this page.")}</p>;
   if (isPlain || text.length > MOST_MARKDOWN) {
     return (
-      <div className="doc-plain">
+      <div className={viewer.plain}>
         {piecesOf(text, at ? [at] : []).map(({ text: part, marked, at: begin }) =>
           marked ? <mark key={begin}>{part}</mark> : part,
         )}

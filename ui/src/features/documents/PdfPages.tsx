@@ -6,6 +6,7 @@ import { Skeleton } from "../../kit/pieces";
 import { type PageMark, PdfSheet, type SheetSize } from "./PdfSheet";
 import { openPdf, type Pdf } from "./pdf";
 import type { Target } from "./useTarget";
+import viewer from "./Viewer.module.css";
 
 const GAP_PX = 16;
 const A4: SheetSize = { width: 595, height: 842 };
@@ -91,15 +92,15 @@ export default function PdfPages(props: PagesProps) {
   };
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: pages are scrolled with the keyboard
-    <section ref={box} className="pdf-pages scroll" tabIndex={0} aria-label={t("Pages")}>
+    <section ref={box} className={`${viewer.pdfPages} scroll`} tabIndex={0} aria-label={t("Pages")}>
       {!pdf && <Skeleton lines={8} label={t("Loading the document")} />}
       <div
-        className="pdf-stack"
+        className={viewer.pdfStack}
         style={{ height: rows.getTotalSize(), minWidth: sizeOf(1).width * scale }}
       >
         {pdf &&
           rows.getVirtualItems().map(({ index, start, key }) => (
-            <div key={key} className="pdf-place" style={{ translate: `0 ${start}px` }}>
+            <div key={key} className={viewer.pdfPlace} style={{ translate: `0 ${start}px` }}>
               <PdfSheet
                 pdf={pdf}
                 number={index + 1}

@@ -4,6 +4,7 @@ import type { Span } from "../../services/router";
 import { indicesOf } from "./hits";
 import { layerSpans } from "./layerMatch";
 import { type Drawing, drawPage, type Pdf } from "./pdf";
+import viewer from "./Viewer.module.css";
 
 export type SheetSize = { width: number; height: number };
 /** A part of a page that is marked: characters of the text that was read of it. */
@@ -81,14 +82,14 @@ export function PdfSheet(props: SheetProps) {
   useEffect(() => show.current(), [mark]);
   return (
     <section
-      className="pdf-sheet"
+      className={viewer.pdfSheet}
       aria-label={t("Page {number}", { number })}
       style={{ width: size.width * scale, height: size.height * scale }}
     >
       <canvas ref={canvas} aria-hidden />
       <div
         ref={layer}
-        className="pdf-words"
+        className={viewer.pdfWords}
         style={{ "--total-scale-factor": scale } as React.CSSProperties}
       />
     </section>

@@ -7,6 +7,7 @@ import { t } from "../../i18n";
 import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useListKeys } from "../../kit/useListKeys";
 import { addressOfDocument } from "../../services/router";
+import styles from "./Documents.module.css";
 import { excerptOf, groupsOf } from "./hits";
 import { kindIcon } from "./words";
 
@@ -56,12 +57,12 @@ function Hit({ hit }: { hit: PassageHit }) {
   return (
     <li>
       <Link
-        className="doc-hit"
+        className={styles.hit}
         data-row={id}
         to={addressOfDocument(document.id, { content, page, at: [begin, end] })}
       >
-        {words && <span className="where">{words}</span>}
-        <span className="said">
+        {words && <span className={styles.where}>{words}</span>}
+        <span className={styles.said}>
           {excerptOf(hit).map(({ text, marked, at }) =>
             marked ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>,
           )}
@@ -81,8 +82,8 @@ export function SearchHits({ query, collection }: { query: string; collection: s
   const groups = groupsOf(found.items);
   const nothing = !groups.length && !found.named.length;
   return (
-    <div ref={list} className="doc-found">
-      <p className="doc-count" role="status">
+    <div ref={list} className={styles.found}>
+      <p className={styles.count} role="status">
         {groups.length > 0
           ? t("{count} in {count2}, best first", {
               count: t("{count, plural, one {# passage} other {# passages}}", {
@@ -99,15 +100,19 @@ export function SearchHits({ query, collection }: { query: string; collection: s
           <p>{found.note || t("Try other words, or look in all documents.")}</p>
         </Empty>
       )}
-      {!nothing && found.note && <p className="note">{found.note}</p>}
+      {!nothing && found.note && <p className={styles.note}>{found.note}</p>}
       {found.named.length > 0 && (
         <section aria-label={t("Documents by name")}>
-          <ul className="doc-named">
+          <ul className={styles.named}>
             {found.named.map(({ id, name, kind }) => {
               const Icon = kindIcon(kind);
               return (
                 <li key={id}>
-                  <Link to={addressOfDocument(id)} data-row={id} className="doc-hit name">
+                  <Link
+                    to={addressOfDocument(id)}
+                    data-row={id}
+                    className={`${styles.hit} ${styles.byName}`}
+                  >
                     <Icon size={16} strokeWidth={1.75} aria-hidden />
                     {name}
                   </Link>
@@ -120,7 +125,7 @@ export function SearchHits({ query, collection }: { query: string; collection: s
       {groups.map(({ document, hits }) => {
         const Icon = kindIcon(document.kind);
         return (
-          <section key={document.id} className="doc-group" aria-label={document.name}>
+          <section key={document.id} className={styles.group} aria-label={document.name}>
             <h2>
               <Icon size={16} strokeWidth={1.75} aria-hidden />
               <span className="clip">{document.name}</span>

@@ -4,8 +4,10 @@ import { documentsApi, type PageText as Text } from "../../api/documents";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import styles from "./Documents.module.css";
 import PageText from "./PageText";
 import type { Target } from "./useTarget";
+import viewer from "./Viewer.module.css";
 
 const AT_ONCE = 10;
 const BEFORE = 1;
@@ -110,13 +112,13 @@ export default function TextPages(props: PagesProps) {
   return (
     <section
       ref={box}
-      className="doc-text scroll"
+      className={`${viewer.text} scroll`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: pages are scrolled with the keyboard
       tabIndex={0}
       aria-label={t("Text")}
       onScroll={look}
     >
-      <div className="doc-column">
+      <div className={viewer.column}>
         {!loaded && !problem && <Skeleton lines={8} label={t("Loading the document")} />}
         {first > 1 && <Button onClick={() => void earlier()}>{t("Earlier pages")}</Button>}
         {loaded?.items.map(({ number, label, text }) => (
@@ -134,7 +136,7 @@ export default function TextPages(props: PagesProps) {
             />
           </section>
         ))}
-        {loaded?.count === 0 && <p className="note">{t("Nothing of it was read yet.")}</p>}
+        {loaded?.count === 0 && <p className={styles.note}>{t("Nothing of it was read yet.")}</p>}
         {problem && (
           <ProblemNotice problem={problem} onRetry={() => void (loaded ? later() : begin())} />
         )}

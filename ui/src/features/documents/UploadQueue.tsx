@@ -6,6 +6,7 @@ import { useApp } from "../../services/context";
 import type { DocumentUpload } from "../../services/documentUploads";
 import { useStore } from "../../services/store";
 import { bytes } from "../../services/words";
+import styles from "./Documents.module.css";
 
 const faces = {
   waiting: { icon: Clock, said: t("Waiting") },
@@ -29,8 +30,8 @@ export function UploadLine({ one }: { one: Left }) {
   const { icon: Icon, said } = faces[one.state];
   const going = one.state === "going" || one.state === "lost";
   return (
-    <li className={one.state}>
-      <Icon size={16} aria-hidden className={one.state === "going" ? "turning" : ""} />
+    <li className={styles[one.state]}>
+      <Icon size={16} aria-hidden className={one.state === "going" ? styles.turning : ""} />
       <span className="clip">{one.name}</span>
       <small role={one.problem ? "alert" : undefined}>
         {one.problem ? one.problem.detail || one.problem.title : said}
@@ -77,7 +78,7 @@ export function UploadQueue() {
   const sorted = left.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
   const rest = sorted.length - SHOWN;
   return (
-    <section className="doc-uploads" aria-label={t("Uploads")}>
+    <section className={styles.uploads} aria-label={t("Uploads")}>
       <header>
         <h2>
           <span role="status">
@@ -98,7 +99,7 @@ export function UploadQueue() {
         ))}
       </ul>
       {rest > 0 && (
-        <p className="note">
+        <p className={styles.note}>
           {t("and {count}", {
             count: t("{count, plural, one {# more file} other {# more files}}", { count: rest }),
           })}

@@ -4,8 +4,8 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react
 import { type Document, documentsApi } from "../../api/documents";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
-import { Dialog } from "../../kit/Dialog";
-import { Empty, Link, NARROW, Notice, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
+import { Panes } from "../../kit/Panes";
+import { Empty, Link, Notice, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useFileDrop } from "../../kit/useFileDrop";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
@@ -18,12 +18,14 @@ import { shortDate } from "../../services/words";
 import { Details } from "./Details";
 import { type Asked, DocumentDialogs } from "./DocumentDialogs";
 import { Progress } from "./DocumentRow";
+import styles from "./Documents.module.css";
 import { FindBar } from "./FindBar";
 import { isLeft, UploadLine } from "./UploadQueue";
 import { useAsk } from "./useAsk";
 import { useCollections } from "./useCollections";
 import { useDocumentActions } from "./useDocumentActions";
 import { type Target, useMark } from "./useTarget";
+import viewer from "./Viewer.module.css";
 import { type Face, ViewerHead } from "./ViewerHead";
 import { currentReading, isWorking } from "./words";
 
@@ -104,7 +106,6 @@ function OpenDocument({ document, place }: { document: Document; place: Document
   const { router, toasts } = useApp();
   const { id, name } = document;
   const content = place.content ?? document.content;
-  const narrow = useMedia(NARROW);
   const [panel, setPanel] = useState(false);
   const [finding, setFinding] = useState(false);
   const [asked, setAsked] = useState<Asked | null>(null);
@@ -151,8 +152,13 @@ function OpenDocument({ document, place }: { document: Document; place: Document
   const isOlder = content !== document.content;
   const common = { id, content, target, onCount: setCount, onPage: setPage };
   return (
-    <div className="documents viewer" {...handlers}>
-      <div className="page">
+    <Panes
+      name="document"
+      side={panel && details}
+      sideLabel={t("Details")}
+      onCloseSide={() => setPanel(false)}
+    >
+      <div className={`page ${viewer.viewer}`} {...handlers}>
         <ViewerHead
           document={document}
           content={content}
@@ -178,7 +184,7 @@ function OpenDocument({ document, place }: { document: Document; place: Document
             onClose={() => setFinding(false)}
           />
         )}
-        <div className="doc-notices">
+        <div className={viewer.notices}>
           {isOlder && (
             <Notice tone="ask">
               <span>
@@ -205,7 +211,7 @@ function OpenDocument({ document, place }: { document: Document; place: Document
           )}
           {!panel && !isOlder && <Progress document={document} actions={actions} />}
           {upload && (
-            <section className="doc-uploads" aria-label={t("New version")}>
+            <section className={styles.uploads} aria-label={t("New version")}>
               <ul>
                 <UploadLine one={upload} />
               </ul>
@@ -225,7 +231,7 @@ function OpenDocument({ document, place }: { document: Document; place: Document
           )}
           {face === "picture" && (
             // biome-ignore lint/a11y/noNoninteractiveTabindex: a large picture is scrolled with the keyboard
-            <section className="doc-picture scroll" tabIndex={0} aria-label={t("Picture")}>
+            <section className={`${viewer.picture} scroll`} tabIndex={0} aria-label={t("Picture")}>
               <img src={documentsApi.addressOfFile(id, content)} alt={document.title || name} />
             </section>
           )}
@@ -237,19 +243,13 @@ function OpenDocument({ document, place }: { document: Document; place: Document
             />
           )}
         </Suspense>
+        {over && (
+          <p className="drop-here">
+            <FileUp size={20} aria-hidden />
+            {t("Drop a file to make it the new version")}
+          </p>
+        )}
       </div>
-      {panel && !narrow && details}
-      {panel && narrow && (
-        <Dialog title={t("Details")} className="sheet-dialog end" onClose={() => setPanel(false)}>
-          {details}
-        </Dialog>
-      )}
-      {over && (
-        <p className="drop-here">
-          <FileUp size={20} aria-hidden />
-          {t("Drop a file to make it the new version")}
-        </p>
-      )}
       <DocumentDialogs
         asked={asked}
         collections={collections}
@@ -257,6 +257,6 @@ function OpenDocument({ document, place }: { document: Document; place: Document
         onClose={() => setAsked(null)}
         onRemoved={() => router.go("/documents", true)}
       />
-    </div>
+    </Panes>
   );
 }

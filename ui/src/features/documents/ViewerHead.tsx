@@ -19,10 +19,12 @@ import { type FormEvent, useEffect, useState } from "react";
 import type { Document } from "../../api/documents";
 import { locale, t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
+import { PageHead } from "../../kit/PageHead";
 import { Menu, type MenuItem } from "../../kit/Popover";
 import { Link, PHONE, Segmented, useMedia } from "../../kit/pieces";
 import type { Asked } from "./DocumentDialogs";
 import { download } from "./DocumentRow";
+import viewer from "./Viewer.module.css";
 
 export type Face = "pdf" | "picture" | "text";
 export type Shown = { page: number; count: number; zoom: number; face: Face };
@@ -60,7 +62,7 @@ function PageNumber({
     if (Number.isInteger(number) && number >= 1) onPage(Math.min(number, count));
   };
   return (
-    <form className="page-number" onSubmit={go}>
+    <form className={viewer.pageNumber} onSubmit={go}>
       <input
         className="input"
         inputMode="numeric"
@@ -108,59 +110,54 @@ export function ViewerHead(props: HeadProps) {
   const { name } = document;
   const phone = useMedia(PHONE);
   return (
-    <header className="doc-head">
-      <Link
-        to="/documents"
-        className="icon-button"
-        aria-label={t("All documents")}
-        title={t("All documents")}
-      >
-        <ArrowLeft size={18} aria-hidden />
-      </Link>
-      <h1 className="clip" title={name}>
-        {name}
-      </h1>
-      <div className="doc-tools-of">
-        {shown.count > 1 && shown.face !== "picture" && (
-          <PageNumber page={shown.page} count={shown.count} onPage={props.onPage} />
-        )}
-        {shown.face === "pdf" && !phone && (
-          <>
-            <IconButton icon={ZoomOut} label={t("Smaller")} onClick={() => onZoom(-1)} />
-            <IconButton icon={ZoomIn} label={t("Larger")} onClick={() => onZoom(1)} />
-          </>
-        )}
-        {face !== "text" && (
-          <Segmented
-            label={t("How it is shown")}
-            value={shown.face === "text" ? "text" : "original"}
-            options={[
-              { value: "original", label: t("Original"), icon: Image },
-              { value: "text", label: t("Text"), icon: FileText },
-            ]}
-            onChange={(value) => onFace(value === "text" ? "text" : face)}
-          />
-        )}
-        {shown.face !== "picture" && (
-          <IconButton icon={Search} label={t("Find in this document")} onClick={props.onFind} />
-        )}
-        {!phone && (
-          <>
-            <IconButton icon={MessageSquareText} label={t("Ask about it")} onClick={props.onChat} />
-            <IconButton
-              icon={PanelRight}
-              label={t("Details")}
-              aria-pressed={details}
-              onClick={props.onDetails}
-            />
-          </>
-        )}
-        <Menu
-          icon={Ellipsis}
-          label={t("More for {name}", { name })}
-          items={itemsOf(props, phone)}
+    <PageHead
+      title={<span title={name}>{name}</span>}
+      lead={
+        <Link
+          to="/documents"
+          className="icon-button"
+          aria-label={t("All documents")}
+          data-tip={t("All documents")}
+        >
+          <ArrowLeft size={18} aria-hidden />
+        </Link>
+      }
+    >
+      {shown.count > 1 && shown.face !== "picture" && (
+        <PageNumber page={shown.page} count={shown.count} onPage={props.onPage} />
+      )}
+      {shown.face === "pdf" && !phone && (
+        <>
+          <IconButton icon={ZoomOut} label={t("Smaller")} onClick={() => onZoom(-1)} />
+          <IconButton icon={ZoomIn} label={t("Larger")} onClick={() => onZoom(1)} />
+        </>
+      )}
+      {face !== "text" && (
+        <Segmented
+          label={t("How it is shown")}
+          value={shown.face === "text" ? "text" : "original"}
+          options={[
+            { value: "original", label: t("Original"), icon: Image },
+            { value: "text", label: t("Text"), icon: FileText },
+          ]}
+          onChange={(value) => onFace(value === "text" ? "text" : face)}
         />
-      </div>
-    </header>
+      )}
+      {shown.face !== "picture" && (
+        <IconButton icon={Search} label={t("Find in this document")} onClick={props.onFind} />
+      )}
+      {!phone && (
+        <>
+          <IconButton icon={MessageSquareText} label={t("Ask about it")} onClick={props.onChat} />
+          <IconButton
+            icon={PanelRight}
+            label={t("Details")}
+            aria-pressed={details}
+            onClick={props.onDetails}
+          />
+        </>
+      )}
+      <Menu icon={Ellipsis} label={t("More for {name}", { name })} items={itemsOf(props, phone)} />
+    </PageHead>
   );
 }

@@ -11,7 +11,7 @@ import {
   Mail,
   Presentation,
 } from "lucide-react";
-import type { Document, Reading, Stage } from "../../api/documents";
+import type { Collection, Document, Reading, Stage } from "../../api/documents";
 import { locale, t } from "../../i18n";
 import { bytes } from "../../services/words";
 
@@ -52,6 +52,14 @@ export const stages: readonly { value: Stage; label: string }[] = [
   { value: "indexing", label: t("Being indexed") },
   { value: "failed", label: t("Failed") },
   { value: "cancelled", label: t("Cancelled") },
+];
+
+/** Where a document can be put: in none, or in a collection that takes it. */
+export const placesIn = (
+  collections: readonly Pick<Collection, "id" | "name" | "writes">[],
+): { value: string; label: string }[] => [
+  { value: "", label: t("None") },
+  ...collections.filter(({ writes }) => writes).map(({ id, name }) => ({ value: id, label: name })),
 ];
 
 const WORKING: readonly Stage[] = ["waiting", "reading", "indexing"];

@@ -6,6 +6,7 @@ import { type MemoryUsageNumbers, memoryApi } from "../../api/memory";
 import type { MemoryFinding, MemoryNumbers } from "../../api/types";
 import { locale, t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import { PageHead } from "../../kit/PageHead";
 import { Empty, Link, Notice, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
@@ -15,7 +16,7 @@ import { useMemoriesOf } from "./Doubts";
 import { LikelyDuplicates, Merging } from "./Duplicates";
 import { ForgetDialog } from "./ForgetDialog";
 import styles from "./memory.module.css";
-import { Part, Title } from "./Title";
+import { Part } from "./Part";
 import { useMemoryActions } from "./useMemoryActions";
 import { categoryName } from "./words";
 
@@ -34,11 +35,11 @@ export function HealthReport() {
   useNews(memoryNews, () => read());
   return (
     <>
-      <Title name={t("Health")}>
+      <PageHead title={t("Health")}>
         <Button look="quiet" onClick={() => void read()}>
           {t("Check again")}
         </Button>
-      </Title>
+      </PageHead>
       <div className={`${styles.body} scroll`}>
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
         {!known && !problem && <Skeleton lines={6} label={t("Checking the memories")} />}

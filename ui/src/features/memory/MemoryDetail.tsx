@@ -6,6 +6,7 @@ import { type MemoryUses, type MessagePlace, memoryApi } from "../../api/memory"
 import type { Memory } from "../../api/types";
 import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
+import { PageHead } from "../../kit/PageHead";
 import { Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
@@ -16,8 +17,8 @@ import { Doubts } from "./Doubts";
 import { ForgetDialog } from "./ForgetDialog";
 import { MemoryForm } from "./MemoryForm";
 import styles from "./memory.module.css";
+import { Part } from "./Part";
 import { Story } from "./Story";
-import { Part, Title } from "./Title";
 import { type MemoryActions, useMemoryActions } from "./useMemoryActions";
 import { categoryName, isFormatted, sourceName, stateName, talkOf, validity } from "./words";
 
@@ -26,7 +27,7 @@ export function AddPage({ onClose }: { onClose: () => void }) {
   const actions = useMemoryActions();
   return (
     <>
-      <Title name={t("Add a memory")} />
+      <PageHead title={t("Add a memory")} />
       <div className={`${styles.body} scroll`}>
         <MemoryForm onSave={async (draft) => Boolean(await actions.add(draft))} onClose={onClose} />
       </div>
@@ -51,7 +52,7 @@ export function MemoryDetail({ id, editing, onEdit }: DetailProps) {
   };
   return (
     <>
-      <Title name={memory ? categoryName(memory.category) : t("Memory")}>
+      <PageHead title={memory ? categoryName(memory.category) : t("Memory")}>
         {memory && (
           <Actions
             memory={memory}
@@ -60,7 +61,7 @@ export function MemoryDetail({ id, editing, onEdit }: DetailProps) {
             onForget={() => setAsking(true)}
           />
         )}
-      </Title>
+      </PageHead>
       <div className={`${styles.body} scroll`}>
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
         {!memory && !problem && <Skeleton lines={4} label={t("Loading the memory")} />}

@@ -1,12 +1,10 @@
 // Which memories are listed, with how many there are of each kind.
-import { ListFilter } from "lucide-react";
 import type { MemoryNumbers } from "../../api/types";
 import { locale, t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Field, Switch } from "../../kit/Field";
-import { Popover } from "../../kit/Popover";
 import { Segmented } from "../../kit/pieces";
-import { Select } from "../../kit/Select";
+import { SelectField } from "../../kit/Select";
 import styles from "./memory.module.css";
 import { everything, type Filter } from "./useMemories";
 import { categoryName, sourceName, states } from "./words";
@@ -33,25 +31,7 @@ type FiltersProps = {
   numbers: MemoryNumbers | null;
 };
 
-export function MemoryFilters(props: FiltersProps) {
-  const count = narrowedBy(props.filter);
-  return (
-    <Popover
-      label={t("Filters and order")}
-      className={`button quiet ${styles.filters}`}
-      face={
-        <>
-          <ListFilter size={16} aria-hidden />
-          {count ? t("Filters ({count})", { count }) : t("Filters")}
-        </>
-      }
-    >
-      {() => <FilterForm {...props} />}
-    </Popover>
-  );
-}
-
-function FilterForm({ filter, onFilter, numbers }: FiltersProps) {
+export function MemoryFilters({ filter, onFilter, numbers }: FiltersProps) {
   const searching = Boolean(filter.query.trim());
   const trustName = (trust: string) =>
     trust === "owner" ? t("Your own words") : t("From elsewhere");
@@ -63,27 +43,22 @@ function FilterForm({ filter, onFilter, numbers }: FiltersProps) {
   ) => {
     const known = { ...(filter[name] ? { [filter[name]]: 0 } : {}), ...counts };
     return (
-      <Field label={label}>
-        {({ id }) => (
-          <Select
-            id={id}
-            look="wide"
-            value={filter[name]}
-            options={[
-              { value: "", label: t("Any") },
-              ...Object.entries(known).map(([value, count]) => ({
-                value,
-                label: `${nameOf(value)} (${count.toLocaleString(locale())})`,
-              })),
-            ]}
-            onChange={(value) => onFilter({ [name]: value })}
-          />
-        )}
-      </Field>
+      <SelectField
+        label={label}
+        value={filter[name]}
+        options={[
+          { value: "", label: t("Any") },
+          ...Object.entries(known).map(([value, count]) => ({
+            value,
+            label: `${nameOf(value)} (${count.toLocaleString(locale())})`,
+          })),
+        ]}
+        onChange={(value) => onFilter({ [name]: value })}
+      />
     );
   };
   return (
-    <div className={styles.form}>
+    <>
       <Segmented
         label={t("Group by")}
         value={filter.order}
@@ -95,20 +70,15 @@ function FilterForm({ filter, onFilter, numbers }: FiltersProps) {
       />
       {choice(t("Category"), "category", numbers?.categories ?? {}, categoryName)}
       {!searching && !filter.asOf && (
-        <Field label={t("State")}>
-          {({ id }) => (
-            <Select
-              id={id}
-              look="wide"
-              value={filter.state}
-              options={states().map(({ value, label }) => {
-                const count = numbers?.states[value] ?? 0;
-                return { value, label: `${label} (${count.toLocaleString(locale())})` };
-              })}
-              onChange={(state) => onFilter({ state })}
-            />
-          )}
-        </Field>
+        <SelectField
+          label={t("State")}
+          value={filter.state}
+          options={states().map(({ value, label }) => {
+            const count = numbers?.states[value] ?? 0;
+            return { value, label: `${label} (${count.toLocaleString(locale())})` };
+          })}
+          onChange={(state) => onFilter({ state })}
+        />
       )}
       {choice(t("Source"), "source", numbers?.sources ?? {}, sourceName)}
       {choice(t("Whose words"), "trust", numbers?.trusts ?? {}, trustName)}
@@ -157,6 +127,6 @@ function FilterForm({ filter, onFilter, numbers }: FiltersProps) {
       >
         {t("Clear the filters")}
       </Button>
-    </div>
+    </>
   );
 }

@@ -7,13 +7,13 @@ import { Graph } from "../../kit/graph/Graph";
 import { GraphList } from "../../kit/graph/GraphList";
 import { drawn } from "../../kit/graph/graphLayout";
 import { Shape } from "../../kit/graph/Shape";
+import { PageHead } from "../../kit/PageHead";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
 import { useRead } from "../../services/useRead";
 import styles from "./memory.module.css";
 import { isName, netOf } from "./memoryNet";
-import { Title } from "./Title";
 
 const ask = (signal: AbortSignal) => memoryApi.graph(signal);
 
@@ -24,7 +24,7 @@ export function MemoryGraph({ onSearch }: { onSearch: (query: string) => void })
   const drawing = useMemo(() => value && drawn(netOf(value)), [value]);
   return (
     <>
-      <Title name={t("Graph")} />
+      <PageHead title={t("Graph")} />
       {problem && (
         <div className={styles.notice}>
           <ProblemNotice problem={problem} onRetry={() => void read()} />

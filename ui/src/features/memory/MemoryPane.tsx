@@ -1,18 +1,10 @@
 // The list pane: where one can go, what is searched and shown, and the memories themselves.
-import {
-  Brain,
-  HeartPulse,
-  Inbox,
-  Plus,
-  Search,
-  SearchX,
-  UserRound,
-  Waypoints,
-} from "lucide-react";
+import { Brain, HeartPulse, Inbox, Plus, SearchX, UserRound, Waypoints } from "lucide-react";
 
 import { api } from "../../api/client";
 import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
+import { ListTools } from "../../kit/ListTools";
 import { usePanes } from "../../kit/Panes";
 import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useFocusAfter } from "../../kit/useFocusAfter";
@@ -57,20 +49,18 @@ export function MemoryPane({ here, filter, onFilter, adding, onAdd, onOpen, onEd
         <DataMenu />
       </header>
       <Views here={here} waiting={numbers.value?.states.suggested ?? 0} />
-      <search className={styles.tools}>
-        <label className="search">
-          <Search size={16} aria-hidden />
-          <span className="visually-hidden">{t("Search memory")}</span>
-          <input
-            type="search"
-            className="input"
-            placeholder={t("Search by words or meaning")}
-            value={filter.query}
-            onChange={({ target }) => onFilter({ query: target.value })}
-          />
-        </label>
-        <MemoryFilters filter={filter} onFilter={onFilter} numbers={numbers.value} />
-      </search>
+      <div className={styles.tools}>
+        <ListTools
+          label={t("Search memory")}
+          placeholder={t("Search by words or meaning")}
+          query={filter.query}
+          onQuery={(query) => onFilter({ query })}
+          narrowed={narrowedBy(filter)}
+          filters={() => (
+            <MemoryFilters filter={filter} onFilter={onFilter} numbers={numbers.value} />
+          )}
+        />
+      </div>
       <TimeSlider
         asOf={filter.asOf}
         numbers={numbers.value}

@@ -4,14 +4,15 @@ import { useCallback } from "react";
 import { memoryApi } from "../../api/memory";
 import type { Memory } from "../../api/types";
 import { locale, t } from "../../i18n";
+import { PageHead } from "../../kit/PageHead";
 import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
 import { useRead } from "../../services/useRead";
 import styles from "./memory.module.css";
+import { Part } from "./Part";
 import { type Paragraph, paragraphsOf } from "./profileText";
 import { monthName } from "./TimeSlider";
-import { Part, Title } from "./Title";
 import { momentOf } from "./useMemories";
 
 const PAGE = 200;
@@ -42,7 +43,7 @@ export function Profile({ asOf }: { asOf: string }) {
   const name = asOf ? t("Profile at the end of {month}", { month: monthName(asOf) }) : t("Profile");
   return (
     <>
-      <Title name={name} />
+      <PageHead title={name} />
       <div className={`${styles.body} scroll`}>
         {problem && <ProblemNotice problem={problem} onRetry={() => void again()} />}
         {!value && !problem && <Skeleton lines={8} label={t("Loading the profile")} />}

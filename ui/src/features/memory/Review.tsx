@@ -4,13 +4,13 @@ import { useRef, useState } from "react";
 import type { Memory } from "../../api/types";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import { PageHead } from "../../kit/PageHead";
 import { Empty, Keys, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useListKeys } from "../../kit/useListKeys";
 import { addressOfChat } from "../../services/router";
 import { fullDate, shortDate } from "../../services/words";
 import { MemoryForm } from "./MemoryForm";
 import styles from "./memory.module.css";
-import { Title } from "./Title";
 import { everything, useMemories } from "./useMemories";
 import { type MemoryActions, useMemoryActions } from "./useMemoryActions";
 import { categoryName, sourceName, talkOf } from "./words";
@@ -42,7 +42,7 @@ export function Review() {
   });
   return (
     <>
-      <Title name={t("To review")} />
+      <PageHead title={t("To review")} />
       <div className={`${styles.body} scroll`}>
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
         {status === "loading" && <Skeleton lines={5} label={t("Loading the suggestions")} />}

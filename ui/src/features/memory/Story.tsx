@@ -8,7 +8,7 @@ import { Button } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
 import { fullDate, shortDate } from "../../services/words";
 import styles from "./memory.module.css";
-import { Part } from "./Title";
+import { Part } from "./Part";
 import type { MemoryActions } from "./useMemoryActions";
 import { changeName, sourceName, stateName, validity } from "./words";
 

@@ -1,5 +1,6 @@
 import type { Schedule } from "../../api/schedules";
 import { t } from "../../i18n";
+import { SelectField } from "../../kit/Select";
 import type { ScheduleForm } from "./scheduleForm";
 
 type FieldsProps = { form: ScheduleForm; onChange: (patch: Partial<ScheduleForm>) => void };
@@ -20,7 +21,7 @@ export function MoreFields({ form, onChange }: FieldsProps) {
   return (
     <details>
       <summary>{t("More")}</summary>
-      <div className="body inner">
+      <div className="body">
         <label className="field">
           {t("Title")}
           <input
@@ -31,17 +32,15 @@ export function MoreFields({ form, onChange }: FieldsProps) {
             onChange={({ target }) => onChange({ title: target.value })}
           />
         </label>
-        <label className="field">
-          {t("If Bethink was off at that time")}
-          <select
-            className="input"
-            value={form.missed}
-            onChange={({ target }) => onChange({ missed: target.value as Schedule["missed"] })}
-          >
-            <option value="once">{t("Do it once, and say that it is late")}</option>
-            <option value="skip">{t("Leave it out")}</option>
-          </select>
-        </label>
+        <SelectField
+          label={t("If Bethink was off at that time")}
+          value={form.missed}
+          options={[
+            { value: "once", label: t("Do it once, and say that it is late") },
+            { value: "skip", label: t("Leave it out") },
+          ]}
+          onChange={(missed) => onChange({ missed })}
+        />
         <fieldset className="choices inline">
           <legend>{t("Tell me by (none chosen: everywhere that is set up)")}</legend>
           {channels.map(({ value, label }) => (

@@ -6,6 +6,7 @@ import { Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { addressOfChat } from "../../services/router";
 import { useRead } from "../../services/useRead";
 import { duration, fullDate } from "../../services/words";
+import styles from "./Schedules.module.css";
 import { nextWords, outcomeWords } from "./words";
 
 /** So late that it is worth saying. */
@@ -30,7 +31,7 @@ export function ScheduleHistory({ id, onClose }: { id: string; onClose: () => vo
         {!value && !problem && <Skeleton lines={4} label={t("Loading the history")} />}
         {value && <p>{nextWords(value.schedule)}</p>}
         {value && !value.runs.length && <p>{t("It has not happened yet.")}</p>}
-        <ol className="history" aria-label={t("History")}>
+        <ol className={styles.history} aria-label={t("History")}>
           {value?.runs.map((run) => (
             <li key={run.id}>
               <HistoryRow run={run} />
@@ -43,7 +44,8 @@ export function ScheduleHistory({ id, onClose }: { id: string; onClose: () => vo
 }
 
 function HistoryRow({ run }: { run: ScheduleRun }) {
-  const late = run.late_s >= LATE_S ? `, ${duration(run.late_s * 1000)} late` : "";
+  const late =
+    run.late_s >= LATE_S ? `, ${t("{time} late", { time: duration(run.late_s * 1000) })}` : "";
   return (
     <>
       <time dateTime={run.due_at}>{fullDate(Date.parse(run.due_at))}</time>

@@ -18,6 +18,7 @@ import { Menu } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
 import { addressOfChat } from "../../services/router";
 import { shortDate } from "../../services/words";
+import styles from "./Schedules.module.css";
 import type { ScheduleChanges } from "./useScheduleChanges";
 import { actions, needsLook, nextWords, outcomeWords } from "./words";
 
@@ -53,21 +54,21 @@ export function ScheduleRow({ schedule, changes, onEdit, onHistory }: RowProps) 
     { label: t("Delete"), icon: Eraser, run: () => setAsking(true), fault: true },
   ];
   return (
-    <article className={`schedule ${paused ? "paused" : ""}`} aria-label={title}>
+    <article className={`${styles.schedule} ${paused ? styles.paused : ""}`} aria-label={title}>
       <Icon size={18} strokeWidth={1.75} aria-label={label} />
       <div>
         <h2>{title}</h2>
         {text && text !== title && <p className="clip">{text}</p>}
-        <p className="facts">
+        <p className={styles.facts}>
           <span>{nextWords(schedule)}</span>
           {recurrence && (
             <span>
-              <Repeat size={12} aria-hidden /> {schedule.recurrence_words || "repeats"}
+              <Repeat size={12} aria-hidden /> {schedule.recurrence_words || t("repeats")}
             </span>
           )}
           {url && <span className="clip">{url}</span>}
           {last && (
-            <span className={needsLook(last.outcome) ? "ask" : ""}>
+            <span className={needsLook(last.outcome) ? styles.ask : ""}>
               {needsLook(last.outcome) && <TriangleAlert size={12} aria-hidden />}
               {t("Last {date}:", { date: shortDate(Date.parse(last.at)) })}{" "}
               {last.conversation ? (

@@ -4,6 +4,7 @@ import { useCallback, useState } from "react";
 import { type Schedule, schedulesApi } from "../../api/schedules";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import { PageHead } from "../../kit/PageHead";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { DeliveryDialog } from "../../planner/DeliveryDialog";
 import { ZoneNote } from "../../planner/ZoneNote";
@@ -15,9 +16,8 @@ import { useRead } from "../../services/useRead";
 import { ScheduleDialog } from "./ScheduleDialog";
 import { ScheduleHistory } from "./ScheduleHistory";
 import { ScheduleRow } from "./ScheduleRow";
+import styles from "./Schedules.module.css";
 import { useScheduleChanges } from "./useScheduleChanges";
-import "../../styles/planner.css";
-import "../../styles/schedules.css";
 
 const ask = (signal: AbortSignal) => schedulesApi.list(null, signal);
 
@@ -31,41 +31,45 @@ export default function SchedulesRoom({ schedule }: { schedule: string | null })
   useKey("create", () => setEdited("new"));
   const items = value?.items ?? [];
   return (
-    <div className="page scroll">
-      <div className="page-inner">
-        <header className="page-head">
-          <h1>{t("Schedules")}</h1>
-          <Button icon={Bell} onClick={() => setDelivery(true)}>
-            {t("Where you are told")}
-          </Button>
-          <Button icon={Plus} onClick={() => setEdited("new")}>
-            {t("New schedule")}
-          </Button>
-        </header>
-        <ZoneNote />
-        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!value && !problem && <Skeleton lines={5} label={t("Loading schedules")} />}
-        {value && !items.length && (
-          <Empty icon={AlarmClock} title={t("Nothing happens by itself yet")}>
-            <p>
-              {t(
-                "Make a schedule here, or say it in a chat: “Every weekday at 8 give me my day”, “Remind me in 20 minutes to call back”, “Check this page weekly and tell me when it changes”.",
-              )}
-            </p>
-          </Empty>
-        )}
-        <ul className="schedule-rows" aria-label={t("Schedules")}>
-          {items.map((each) => (
-            <li key={each.id}>
-              <ScheduleRow
-                schedule={each}
-                changes={changes}
-                onEdit={() => setEdited(each)}
-                onHistory={() => router.go(addressOfSchedule(each.id))}
-              />
-            </li>
-          ))}
-        </ul>
+    <div className="page">
+      <PageHead title={t("Schedules")}>
+        <Button icon={Bell} onClick={() => setDelivery(true)}>
+          {t("Where you are told")}
+        </Button>
+        <Button icon={Plus} onClick={() => setEdited("new")}>
+          {t("New schedule")}
+        </Button>
+      </PageHead>
+      <div className="page scroll">
+        <div className={`page-inner ${styles.page}`}>
+          <ZoneNote />
+          {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+          {!value && !problem && <Skeleton lines={5} label={t("Loading schedules")} />}
+          {value && !items.length && (
+            <Empty icon={AlarmClock} title={t("Nothing happens by itself yet")}>
+              <p>
+                {t(
+                  "Make a schedule here, or say it in a chat: “Every weekday at 8 give me my day”, “Remind me in 20 minutes to call back”, “Check this page weekly and tell me when it changes”.",
+                )}
+              </p>
+              <Button icon={Plus} onClick={() => setEdited("new")}>
+                {t("New schedule")}
+              </Button>
+            </Empty>
+          )}
+          <ul aria-label={t("Schedules")}>
+            {items.map((each) => (
+              <li key={each.id}>
+                <ScheduleRow
+                  schedule={each}
+                  changes={changes}
+                  onEdit={() => setEdited(each)}
+                  onHistory={() => router.go(addressOfSchedule(each.id))}
+                />
+              </li>
+            ))}
+          </ul>
+        </div>
       </div>
       {edited && (
         <ScheduleDialog

@@ -7,32 +7,21 @@ import { useListKeys } from "../../kit/useListKeys";
 import { columns, statusName } from "../../planner/taskWords";
 import { Column } from "./Column";
 import type { TaskFilter } from "./filter";
+import { carriedTo, type Drop, focusBeside, nextOf, placeUnder } from "./places";
 import type { ListProps } from "./TaskList";
-
-/** Where a task would be put: before another, or at the end. */
-export type Drop = { task: Task; status: Status; before: string | null };
+import styles from "./Tasks.module.css";
 
 type BoardProps = ListProps & { filter: TaskFilter };
-
-/** The column under a point, and the card that it is above of. */
-function placeUnder(x: number, y: number, carried: string): Omit<Drop, "task"> | null {
-  const column = document.elementFromPoint(x, y)?.closest<HTMLElement>("[data-status]");
-  if (!column) return null;
-  const cards = [...column.querySelectorAll<HTMLElement>("[data-row]")];
-  const below = cards.find((card) => {
-    const box = card.getBoundingClientRect();
-    return card.dataset.row !== carried && y < box.top + box.height / 2;
-  });
-  return { status: column.dataset.status as Status, before: below?.dataset.row ?? null };
-}
 
 export function Board({ filter, changes, selection, current, onOpen }: BoardProps) {
   const board = useRef<HTMLDivElement>(null);
   const shown = useRef(new Map<Status, readonly Task[]>());
+  /** The task that keys carry: the focus goes with it, whichever column it comes up in. */
+  const followed = useRef<string | null>(null);
   const [drop, setDrop] = useState<Drop | null>(null);
   const all = () => [...shown.current.values()].flat();
   const find = (id: string | undefined) => all().find((each) => each.id === id);
-  const place = async ({ task, status, before }: Drop, byKeys = false) => {
+  const place = async ({ task, status, before }: Drop) => {
     const others = (shown.current.get(status) ?? []).filter(({ id }) => id !== task.id);
     const last = others.at(-1);
     const position = before ? { before } : last ? { after: last.id } : undefined;
@@ -49,10 +38,6 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
       );
     }
     setDrop(null);
-    if (!byKeys) return;
-    requestAnimationFrame(() =>
-      board.current?.querySelector<HTMLElement>(`[data-row="${task.id}"] .task-title`)?.focus(),
-    );
   };
   const drag = useDrag<Task>({
     take: ({ target }) => {
@@ -78,7 +63,14 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
     event.preventDefault();
     if (!event.altKey) return focusBeside(board.current, row, event.key);
     const to = carriedTo(shown.current, task, event.key);
-    if (to) void place({ task, ...to }, true);
+    if (!to) return;
+    followed.current = task.id;
+    void place({ task, ...to });
+  };
+  const follow = () => {
+    const { activeElement: now } = document;
+    if (now !== document.body && !board.current?.contains(now)) return;
+    board.current?.querySelector<HTMLElement>(`[data-row="${followed.current}"] > a`)?.focus();
   };
   const act = (work: (task: Task) => unknown) => (id: string) => {
     const task = find(id);
@@ -91,7 +83,16 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
   });
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: hears the keys of what is inside
-    <div className="board" ref={board} onKeyDown={press} {...drag}>
+    <div
+      className={styles.board}
+      ref={board}
+      onKeyDown={press}
+      onFocus={({ target }) => {
+        const row = target.closest<HTMLElement>("[data-row]");
+        if (row?.dataset.row !== followed.current) followed.current = null;
+      }}
+      {...drag}
+    >
       {columns.map(({ status, label }) => (
         <Column
           key={status}
@@ -103,48 +104,12 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
           changes={changes}
           selection={selection}
           onOpen={onOpen}
-          onShown={(items) => void shown.current.set(status, items)}
+          onShown={(items) => {
+            shown.current.set(status, items);
+            if (items.some(({ id }) => id === followed.current)) follow();
+          }}
         />
       ))}
     </div>
   );
-}
-
-type Shown = ReadonlyMap<Status, readonly Task[]>;
-
-/** The id of the task below it in its column; null at the end. */
-function nextOf(shown: Shown, task: Task): string | null {
-  const column = shown.get(task.status) ?? [];
-  return column[column.findIndex(({ id }) => id === task.id) + 1]?.id ?? null;
-}
-
-/** Where an arrow carries a task: a place up or down, or into the column beside; null at an edge. */
-export function carriedTo(shown: Shown, task: Task, key: string): Omit<Drop, "task"> | null {
-  const column = shown.get(task.status) ?? [];
-  const at = column.findIndex(({ id }) => id === task.id);
-  const { status } = task;
-  if (key === "ArrowUp") return at > 0 ? { status, before: column[at - 1]?.id ?? null } : null;
-  if (key === "ArrowDown") {
-    return at < column.length - 1 ? { status, before: column[at + 2]?.id ?? null } : null;
-  }
-  const from = columns.findIndex((each) => each.status === status);
-  const to = columns[from + (key === "ArrowLeft" ? -1 : 1)];
-  if (!to || from < 0) return null;
-  return { status: to.status, before: shown.get(to.status)?.[0]?.id ?? null };
-}
-
-/** Puts the focus on the card beside one. */
-function focusBeside(board: HTMLElement | null, row: HTMLElement | null, key: string): void {
-  const stacks = [...(board?.querySelectorAll("[data-status]") ?? [])].map((each) => [
-    ...each.querySelectorAll<HTMLElement>("[data-row]"),
-  ]);
-  const column = stacks.findIndex((each) => row && each.includes(row));
-  const at = row ? (stacks[column]?.indexOf(row) ?? 0) : 0;
-  const isAcross = key === "ArrowLeft" || key === "ArrowRight";
-  const by = key === "ArrowUp" || key === "ArrowLeft" ? -1 : 1;
-  const beside = isAcross
-    ? (by < 0 ? stacks.slice(0, column).reverse() : stacks.slice(column + 1)).find((s) => s.length)
-    : stacks[column];
-  const card = isAcross ? beside?.[Math.min(at, beside.length - 1)] : beside?.[at + by];
-  card?.querySelector<HTMLElement>(".task-title")?.focus();
 }

@@ -3,10 +3,11 @@ import type { Status, Task } from "../../api/tasks";
 import { t } from "../../i18n";
 import { ProblemNotice } from "../../kit/pieces";
 import { TaskRow } from "../../planner/TaskRow";
-import type { Drop } from "./Board";
 import { queryOf, type TaskFilter } from "./filter";
 import { More } from "./More";
+import type { Drop } from "./places";
 import type { ListProps } from "./TaskList";
+import styles from "./Tasks.module.css";
 import { useTasks } from "./useTasks";
 
 type ColumnProps = ListProps & {
@@ -36,14 +37,14 @@ export function Column(props: ColumnProps) {
   const items = withDrop(tasks.items, status, drop);
   useEffect(() => onShown(items));
   return (
-    <section className="board-column" data-status={status} aria-label={label}>
+    <section className={styles.column} data-status={status} aria-label={label}>
       <h2>
         {label} <small>{tasks.cursor ? `${items.length}+` : items.length}</small>
       </h2>
       {tasks.problem && <ProblemNotice problem={tasks.problem} onRetry={() => void tasks.read()} />}
       <ul className="scroll" aria-label={t("Tasks: {label}", { label })}>
         {items.map((task) => (
-          <li key={task.id} className={task.id === drop?.task.id ? "draft" : ""}>
+          <li key={task.id} className={task.id === drop?.task.id ? styles.draft : ""}>
             <TaskRow
               task={task}
               changes={changes}
@@ -53,6 +54,7 @@ export function Column(props: ColumnProps) {
             />
           </li>
         ))}
+        {tasks.isKnown && !items.length && <li className={styles.nothing}>{t("No tasks")}</li>}
         {tasks.cursor && (
           <li>
             <More key={tasks.cursor} onMore={tasks.more} />

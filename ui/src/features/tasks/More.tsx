@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import styles from "./Tasks.module.css";
 
 /** Reads on as soon as it comes into view. */
 export function More({ onMore }: { onMore: () => Promise<void> }) {
@@ -14,5 +15,5 @@ export function More({ onMore }: { onMore: () => Promise<void> }) {
     if (end.current) watch.observe(end.current);
     return () => watch.disconnect();
   }, []);
-  return <div ref={end} className="list-end" />;
+  return <div ref={end} className={styles.listEnd} />;
 }

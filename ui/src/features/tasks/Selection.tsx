@@ -1,9 +1,11 @@
-import { Check, Trash2, X } from "lucide-react";
-import type { Status, Task } from "../../api/tasks";
+import { Check, FolderInput, Trash2, X } from "lucide-react";
+import type { Task } from "../../api/tasks";
 import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
+import { Menu } from "../../kit/Popover";
 import { statuses } from "../../planner/taskWords";
 import type { TaskChanges } from "../../planner/useTaskChanges";
+import styles from "./Tasks.module.css";
 import type { Selected } from "./useSelection";
 
 type SelectionProps = { all: readonly Task[]; selection: Selected; changes: TaskChanges };
@@ -14,24 +16,19 @@ export function Selection({ all, selection, changes }: SelectionProps) {
   if (!chosen.length) return null;
   const act = async (work: Promise<boolean>) => void ((await work) && selection.clear());
   return (
-    <div className="task-selected">
+    <div className={styles.bulk}>
       <span role="status">{t("{count} selected", { count: chosen.length })}</span>
       <Button look="quiet" icon={Check} onClick={() => void act(changes.toStatus(chosen, "done"))}>
         {t("Done")}
       </Button>
-      <select
-        className="input"
-        aria-label={t("Move the selected to")}
-        value=""
-        onChange={({ target }) => void act(changes.toStatus(chosen, target.value as Status))}
-      >
-        <option value="">{t("Move to…")}</option>
-        {statuses.map(({ status, label }) => (
-          <option key={status} value={status}>
-            {label}
-          </option>
-        ))}
-      </select>
+      <Menu
+        icon={FolderInput}
+        label={t("Move the selected to")}
+        items={statuses.map(({ status, label }) => ({
+          label,
+          run: () => void act(changes.toStatus(chosen, status)),
+        }))}
+      />
       <Button look="quiet" icon={Trash2} onClick={() => void act(changes.remove(chosen))}>
         {t("Delete")}
       </Button>

@@ -1,9 +1,9 @@
 // One task with all that belongs to it. Each field is saved as soon as it is left.
-import { Trash2, X } from "lucide-react";
+import { Trash2 } from "lucide-react";
 import { useCallback } from "react";
 import { type Task, type TaskPatch, tasksApi } from "../../api/tasks";
 import { t } from "../../i18n";
-import { Button, IconButton } from "../../kit/Button";
+import { Button } from "../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { DoneButton } from "../../planner/TaskRow";
 import type { TaskChanges } from "../../planner/useTaskChanges";
@@ -15,6 +15,7 @@ import { SavedField } from "./SavedField";
 import { SubTasks } from "./SubTasks";
 import { TaskFields } from "./TaskFields";
 import { TaskLinks } from "./TaskLinks";
+import styles from "./Tasks.module.css";
 
 type DetailProps = {
   id: string;
@@ -28,11 +29,9 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
   const ask = useCallback((signal: AbortSignal) => tasksApi.get(id, signal), [id]);
   const { value: task, problem, read, look } = useRead(ask);
   useNews(plannerNews, look);
-  const close = <IconButton icon={X} label={t("Close the task")} onClick={onClose} />;
   if (!task) {
     return (
-      <div className="task-detail">
-        <header>{close}</header>
+      <div className={styles.detail}>
         {problem ? (
           <ProblemNotice problem={problem} onRetry={() => void read()} />
         ) : (
@@ -44,7 +43,7 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
   const save = (patch: TaskPatch) =>
     changes.change(task, patch, t("“{title}” was changed", { title: task.title }));
   return (
-    <div className="task-detail scroll">
+    <div className={styles.detail}>
       <header>
         <DoneButton task={task} changes={changes} />
         <SavedField
@@ -55,7 +54,6 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
           isNeeded
           onSave={(title) => save({ title })}
         />
-        {close}
       </header>
       {task.parent && (
         <p className="small">

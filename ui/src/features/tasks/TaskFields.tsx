@@ -1,8 +1,10 @@
-import type { Priority, Status, Task, TaskPatch } from "../../api/tasks";
+import type { Task, TaskPatch } from "../../api/tasks";
 import { t } from "../../i18n";
+import { SelectField } from "../../kit/Select";
 import { dueDay, priorities, statuses } from "../../planner/taskWords";
 import { clock, dateOf, minutesIn, rfc3339 } from "../../services/days";
 import { SavedField } from "./SavedField";
+import styles from "./Tasks.module.css";
 
 type FieldsProps = { task: Task; onSave: (patch: TaskPatch) => Promise<boolean> };
 
@@ -24,35 +26,19 @@ export function TaskFields({ task, onSave }: FieldsProps) {
   const day = dueDay(task) ?? "";
   const time = task.due_at ? clock(new Date(task.due_at)) : "";
   return (
-    <div className="task-fields">
-      <label className="field">
-        {t("State")}
-        <select
-          className="input"
-          value={task.status}
-          onChange={({ target }) => void onSave({ status: target.value as Status })}
-        >
-          {statuses.map(({ status, label }) => (
-            <option key={status} value={status}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label className="field">
-        {t("Priority")}
-        <select
-          className="input"
-          value={task.priority}
-          onChange={({ target }) => void onSave({ priority: target.value as Priority })}
-        >
-          {priorities.map(({ value, label }) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
+    <div className={styles.fields}>
+      <SelectField
+        label={t("State")}
+        value={task.status}
+        options={statuses.map(({ status, label }) => ({ value: status, label }))}
+        onChange={(status) => void onSave({ status })}
+      />
+      <SelectField
+        label={t("Priority")}
+        value={task.priority}
+        options={priorities}
+        onChange={(priority) => void onSave({ priority })}
+      />
       <SavedField
         key={`day ${day}`}
         label={t("Due")}

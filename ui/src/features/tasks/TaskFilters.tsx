@@ -1,11 +1,13 @@
-import { Search, X } from "lucide-react";
+import { X } from "lucide-react";
 import { useRef } from "react";
 import type { Task } from "../../api/tasks";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import { ListTools } from "../../kit/ListTools";
+import { SelectField } from "../../kit/Select";
 import { priorities, statuses } from "../../planner/taskWords";
 import type { TasksView } from "../../services/router";
-import { isFiltered, noFilter, type TaskFilter } from "./filter";
+import { isFiltered, narrowedBy, noFilter, type TaskFilter } from "./filter";
 
 type FiltersProps = {
   filter: TaskFilter;
@@ -43,51 +45,47 @@ export function TaskFilters({ filter, tasks, view, onFilter }: FiltersProps) {
     label: string,
     options: readonly { value: string; label: string }[],
   ) => (
-    <select
-      className="input"
-      aria-label={label}
+    <SelectField
+      label={label}
       value={filter[name]}
-      onChange={({ target }) => onFilter({ ...filter, [name]: target.value })}
-    >
-      {options.map((each) => (
-        <option key={each.value} value={each.value}>
-          {each.label}
-        </option>
-      ))}
-    </select>
+      options={options}
+      onChange={(value) => onFilter({ ...filter, [name]: value })}
+    />
   );
   const named = (all: string, values: readonly string[]) => [
     { value: "", label: all },
     ...values.map((value) => ({ value, label: value })),
   ];
   return (
-    <search className="memory-tools task-filters">
-      <label className="search">
-        <Search size={16} aria-hidden />
-        <span className="visually-hidden">{t("Search tasks")}</span>
-        <input
-          type="search"
-          className="input"
-          placeholder={t("Search tasks")}
-          value={filter.query}
-          onChange={({ target }) => onFilter({ ...filter, query: target.value })}
-        />
-      </label>
-      {view === "list" &&
-        choice("status", t("State"), [
-          { value: "open", label: t("Not done") },
-          { value: "all", label: t("All") },
-          ...statuses.map(({ status, label }) => ({ value: status, label })),
-        ])}
-      {choice("due", t("Due"), dues)}
-      {choice("priority", t("Priority"), [{ value: "", label: t("Any priority") }, ...priorities])}
-      {tags.length > 0 && choice("tag", t("Tag"), named(t("All tags"), tags))}
-      {projects.length > 0 && choice("project", t("Project"), named(t("All projects"), projects))}
+    <ListTools
+      label={t("Search tasks")}
+      query={filter.query}
+      onQuery={(query) => onFilter({ ...filter, query })}
+      narrowed={narrowedBy(filter)}
+      filters={() => (
+        <>
+          {view === "list" &&
+            choice("status", t("State"), [
+              { value: "open", label: t("Not done") },
+              { value: "all", label: t("All") },
+              ...statuses.map(({ status, label }) => ({ value: status, label })),
+            ])}
+          {choice("due", t("Due"), dues)}
+          {choice("priority", t("Priority"), [
+            { value: "", label: t("Any priority") },
+            ...priorities,
+          ])}
+          {tags.length > 0 && choice("tag", t("Tag"), named(t("All tags"), tags))}
+          {projects.length > 0 &&
+            choice("project", t("Project"), named(t("All projects"), projects))}
+        </>
+      )}
+    >
       {isFiltered(filter) && (
         <Button look="quiet" icon={X} onClick={() => onFilter(noFilter)}>
           {t("Show all")}
         </Button>
       )}
-    </search>
+    </ListTools>
   );
 }

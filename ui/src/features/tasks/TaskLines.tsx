@@ -2,9 +2,11 @@ import { type RefObject, useEffect, useMemo } from "react";
 import type { Task } from "../../api/tasks";
 import { t } from "../../i18n";
 import { useRows } from "../../kit/useRows";
+import planner from "../../planner/planner.module.css";
 import { TaskRow } from "../../planner/TaskRow";
 import { groupName } from "../../planner/taskWords";
 import type { ListProps } from "./TaskList";
+import styles from "./Tasks.module.css";
 import type { Tasks } from "./useTasks";
 
 type Line = { group: string } & ({ many: number } | { task: Task });
@@ -36,9 +38,13 @@ export function TaskLines(props: LinesProps) {
     if (last >= lines.length - AHEAD) void tasks.more();
   });
   return (
-    <div className="task-list scroll" ref={list}>
+    <div className={`${styles.list} scroll`} ref={list}>
       <div className="page-inner">
-        <ul className="task-lines" style={{ height: rows.getTotalSize() }} aria-label={t("Tasks")}>
+        <ul
+          className={styles.lines}
+          style={{ height: rows.getTotalSize() }}
+          aria-label={t("Tasks")}
+        >
           {shown.map((row) => {
             const line = lines[row.index];
             return (
@@ -59,7 +65,7 @@ export function TaskLines(props: LinesProps) {
                       onOpen={onOpen}
                     />
                   ) : (
-                    <h2 className={line.group === "Overdue" ? "overdue" : ""}>
+                    <h2 className={line.group === "Overdue" ? planner.overdue : ""}>
                       {groupName(line.group)} <small>{line.many}</small>
                     </h2>
                   )}

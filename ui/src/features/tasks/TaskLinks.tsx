@@ -1,15 +1,18 @@
 import { Check, Circle, Link2, X } from "lucide-react";
-import { useId, useState } from "react";
+import { useState } from "react";
 import type { Task, TaskPatch } from "../../api/tasks";
 import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
+import { Combobox } from "../../kit/Combobox";
 import { Link } from "../../kit/pieces";
+import planner from "../../planner/planner.module.css";
 import {
   addressOfChat,
   addressOfDocument,
   addressOfEvent,
   addressOfPage,
 } from "../../services/router";
+import styles from "./Tasks.module.css";
 import { useTasks } from "./useTasks";
 
 type LinksProps = {
@@ -34,9 +37,9 @@ export function TaskLinks({ task, onOpen, onSave }: LinksProps) {
     <>
       <section aria-label={t("Waits for")}>
         <h3>{t("Waits for")}</h3>
-        <ul className="plain-list">
+        <ul className={planner.plainList}>
           {needs.map(({ id, title, done }) => (
-            <li key={id} className="need">
+            <li key={id} className={styles.need}>
               {done ? (
                 <Check size={14} aria-label={t("Done")} />
               ) : (
@@ -62,7 +65,7 @@ export function TaskLinks({ task, onOpen, onSave }: LinksProps) {
       {links.length + (task.conversation ? 1 : 0) > 0 && (
         <section aria-label={t("Links")}>
           <h3>{t("Links")}</h3>
-          <ul className="plain-list">
+          <ul className={planner.plainList}>
             {task.conversation && (
               <li>
                 <Link2 size={14} aria-hidden />{" "}
@@ -86,7 +89,6 @@ export function TaskLinks({ task, onOpen, onSave }: LinksProps) {
 
 /** Another open task, found by its words. */
 function AddNeed({ task, onAdd }: { task: Task; onAdd: (id: string) => void }) {
-  const list = useId();
   const [text, setText] = useState("");
   const found = useTasks({ done: false, limit: 20, ...(text.trim() ? { query: text } : {}) });
   const offered = found.items.filter(({ id }) => id !== task.id);
@@ -96,20 +98,13 @@ function AddNeed({ task, onAdd }: { task: Task; onAdd: (id: string) => void }) {
     if (chosen) onAdd(chosen.id);
   };
   return (
-    <label className="field">
-      <span className="visually-hidden">{t("Another task that comes first")}</span>
-      <input
-        className="input"
-        list={list}
-        placeholder={t("Another task that comes first")}
-        value={text}
-        onChange={({ target }) => choose(target.value)}
-      />
-      <datalist id={list}>
-        {offered.map(({ id, title }) => (
-          <option key={id} value={title} />
-        ))}
-      </datalist>
-    </label>
+    <Combobox
+      label={t("Another task that comes first")}
+      placeholder={t("Another task that comes first")}
+      value={text}
+      options={offered.map(({ title }) => title)}
+      onChange={setText}
+      onDone={choose}
+    />
   );
 }

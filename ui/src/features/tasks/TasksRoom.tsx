@@ -2,8 +2,9 @@
 import { useRef, useState } from "react";
 import type { Task } from "../../api/tasks";
 import { t } from "../../i18n";
-import { Dialog } from "../../kit/Dialog";
-import { PHONE, ProblemNotice, Segmented, useMedia } from "../../kit/pieces";
+import { PageHead } from "../../kit/PageHead";
+import { Panes } from "../../kit/Panes";
+import { ProblemNotice, Segmented } from "../../kit/pieces";
 import { useTaskChanges } from "../../planner/useTaskChanges";
 import { ZoneNote } from "../../planner/ZoneNote";
 import { useApp } from "../../services/context";
@@ -17,10 +18,9 @@ import { Selection } from "./Selection";
 import { TaskDetail } from "./TaskDetail";
 import { TaskFilters } from "./TaskFilters";
 import { TaskList } from "./TaskList";
+import styles from "./Tasks.module.css";
 import { useSelection } from "./useSelection";
 import { useTasks } from "./useTasks";
-import "../../styles/planner.css";
-import "../../styles/tasks.css";
 
 const KEY = "bethink.tasks";
 const views = [
@@ -30,7 +30,6 @@ const views = [
 
 export default function TasksRoom({ place }: { place: TasksPlace }) {
   const { router } = useApp();
-  const phone = useMedia(PHONE);
   const [usual, setUsual] = useState(
     () => remembered<{ view: TasksView }>(KEY, { view: "list" }).view,
   );
@@ -56,33 +55,24 @@ export default function TasksRoom({ place }: { place: TasksPlace }) {
     <TaskDetail key={place.task} id={place.task} changes={changes} onOpen={open} onClose={close} />
   );
   return (
-    <div className={`tasks ${detail && !phone ? "with-detail" : ""}`}>
-      <div className="page">
-        <div className={view === "board" ? "page-inner wide" : "page-inner"}>
-          <header className="page-head">
-            <h1>{t("Tasks")}</h1>
-            <Segmented label={t("View")} value={view} options={views} onChange={show} />
-          </header>
-          <QuickTask onAdd={changes.add} field={add} />
-          <ZoneNote />
-          <TaskFilters filter={filter} tasks={tasks.items} view={view} onFilter={onFilter} />
-          {tasks.problem && (
-            <ProblemNotice problem={tasks.problem} onRetry={() => void tasks.read()} />
-          )}
-          <Selection all={tasks.items} selection={selection} changes={changes} />
-        </div>
-        {view === "board" ? (
-          <Board filter={filter} {...given} />
-        ) : (
-          <TaskList tasks={tasks} filter={filter} {...given} />
+    <Panes name="tasks" side={detail} sideLabel={t("Task")} onCloseSide={close}>
+      <PageHead title={t("Tasks")}>
+        <Segmented label={t("View")} value={view} options={views} onChange={show} />
+      </PageHead>
+      <div className={`page-inner ${styles.top}`} data-view={view}>
+        <QuickTask onAdd={changes.add} field={add} />
+        <ZoneNote />
+        <TaskFilters filter={filter} tasks={tasks.items} view={view} onFilter={onFilter} />
+        {tasks.problem && (
+          <ProblemNotice problem={tasks.problem} onRetry={() => void tasks.read()} />
         )}
+        <Selection all={tasks.items} selection={selection} changes={changes} />
       </div>
-      {detail && !phone && <aside aria-label={t("Task")}>{detail}</aside>}
-      {detail && phone && (
-        <Dialog title={t("Task")} bare className="sheet-dialog end task-sheet" onClose={close}>
-          {detail}
-        </Dialog>
+      {view === "board" ? (
+        <Board filter={filter} {...given} />
+      ) : (
+        <TaskList tasks={tasks} filter={filter} {...given} />
       )}
-    </div>
+    </Panes>
   );
 }

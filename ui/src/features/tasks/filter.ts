@@ -32,6 +32,10 @@ export function textOf(filter: TaskFilter): string {
   return new URLSearchParams(given.map((name) => [name, filter[name]])).toString();
 }
 
+/** How many conditions are set beside the words. */
+export const narrowedBy = (filter: TaskFilter): number =>
+  names.filter((name) => name !== "query" && filter[name] !== noFilter[name]).length;
+
 export const isFiltered = (filter: TaskFilter): boolean => textOf(filter) !== "";
 
 export function queryOf({ query, status, priority, tag, project, due }: TaskFilter): TaskQuery {

@@ -4,13 +4,14 @@ import { Link } from "../../kit/pieces";
 import { addressOfChat } from "../../services/router";
 import { shortDate } from "../../services/words";
 import { Part } from "./Part";
+import styles from "./Today.module.css";
 
 /** What schedules brought since the evening. */
 export function Brought({ runs }: { runs: Today["runs"] }) {
   return (
     <Part title={t("Brought by schedules")} many={runs.length}>
       {runs.map((run) => (
-        <li key={run.id} className="row">
+        <li key={run.id} className={styles.row}>
           <span>
             {run.title && <strong>{run.title} </strong>}
             {run.message || run.error}

@@ -4,6 +4,7 @@ import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { shortDate } from "../../services/words";
 import { Part } from "./Part";
+import styles from "./Today.module.css";
 
 /** What was told and not seen yet. */
 export function NoticeRows() {
@@ -12,7 +13,7 @@ export function NoticeRows() {
   return (
     <Part title={t("New")} many={unseen.length}>
       {unseen.map((notice) => (
-        <li key={notice.id} className="row">
+        <li key={notice.id} className={styles.row}>
           <span>
             <strong>{notice.title}</strong>
             {notice.text && notice.text !== notice.title && ` ${notice.text}`}

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { readToday, type Today } from "../../api/today";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import { PageHead } from "../../kit/PageHead";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { DeliveryDialog } from "../../planner/DeliveryDialog";
 import { EventRow } from "../../planner/EventRow";
@@ -19,8 +20,7 @@ import { Brought } from "./Brought";
 import { NoticeRows } from "./NoticeRows";
 import { Part } from "./Part";
 import { Promised } from "./Promised";
-import "../../styles/planner.css";
-import "../../styles/schedules.css";
+import styles from "./Today.module.css";
 
 export default function TodayRoom() {
   const { plannerNews, memoryNews } = useApp();
@@ -29,18 +29,19 @@ export default function TodayRoom() {
   useNews(plannerNews, look);
   useNews(memoryNews, look);
   return (
-    <div className="page scroll today">
-      <div className="page-inner">
-        <header className="page-head">
-          <h1>{value ? longDay(dateOf(value.date)) : t("Today")}</h1>
-          <Button icon={Bell} onClick={() => setDelivery(true)}>
-            {t("Where you are told")}
-          </Button>
-        </header>
-        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!value && !problem && <Skeleton lines={6} label={t("Loading the day")} />}
-        <NoticeRows />
-        {value && <Day today={value} />}
+    <div className="page">
+      <PageHead title={value ? longDay(dateOf(value.date)) : t("Today")}>
+        <Button icon={Bell} onClick={() => setDelivery(true)}>
+          {t("Where you are told")}
+        </Button>
+      </PageHead>
+      <div className="page scroll">
+        <div className={`page-inner ${styles.today}`}>
+          {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+          {!value && !problem && <Skeleton lines={6} label={t("Loading the day")} />}
+          <NoticeRows />
+          {value && <Day today={value} />}
+        </div>
       </div>
       {delivery && <DeliveryDialog onClose={() => setDelivery(false)} />}
     </div>
