@@ -89,7 +89,8 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
       onKeyDown={press}
       onFocus={({ target }) => {
         const row = target.closest<HTMLElement>("[data-row]");
-        if (row?.dataset.row !== followed.current) followed.current = null;
+        // Where a card has gone, its column has the focus until it is back.
+        if (row && row.dataset.row !== followed.current) followed.current = null;
       }}
       {...drag}
     >
