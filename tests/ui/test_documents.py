@@ -114,7 +114,11 @@ def test_a_dropped_pdf_is_read_found_and_opened_at_its_passage(library: Served, 
     assert faults(page) == []
     page.screenshot(path=PICTURES / "documents-pdf.png")
     page.get_by_text("Text", exact=True).click()
-    expect(page.get_by_role("region", name="Text", exact=True).locator("mark").get_by_text("The landlord keeps the roof")).to_be_in_viewport()
+    expect(
+        page.get_by_role("region", name="Text", exact=True)
+        .locator("mark")
+        .get_by_text("The landlord keeps the roof")
+    ).to_be_in_viewport()
     page.go_back()
     expect(page.get_by_role("searchbox", name="Search documents")).to_have_value("who repairs the roof")
     page.get_by_role("searchbox", name="Search documents").fill("zeppelin captains")
