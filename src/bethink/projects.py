@@ -202,4 +202,5 @@ FEATURE: Final = Feature(
     collections=(PROJECTS,),
     counted={"projects": ("project", PROJECTS)},
     routes=("bethink.web.projects",),
+    commands="bethink.cli.projects",
 )

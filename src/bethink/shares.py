@@ -11,12 +11,13 @@ import binascii
 import hashlib
 import hmac
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from bethink.errors import BadInput, UnknownId
+from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import Feature, OpenFeature, RecordCuts, RetentionRule
 from bethink.forgettable import Removal
 from bethink.record_texts import RecordTexts
@@ -38,6 +39,7 @@ NO_SHARE: Final = "There is nothing at this link: it ended, it was revoked, or i
 _SECRET_BYTES: Final = 32
 _MAX_TOKEN: Final = 500
 _DAY_US: Final = 86_400_000_000
+_SAME_READER_US: Final = 60_000_000
 _TOGETHER: Final = 50
 """Messages of one record: a long conversation is no record of many megabytes."""
 _MOST_TEXTS: Final = 50
@@ -66,7 +68,8 @@ class SharedMessage(msgspec.Struct, frozen=True, kw_only=True):
 class Share(Record, frozen=True, kw_only=True):
     """A conversation that is shown. Times are microseconds UTC; it ends at `expires_at`, never if that is 0.
 
-    The title and the messages are those of `created_at`. `hint` is the end of its link.
+    The title and the messages are those of `created_at`. `hint` is the end of its link. It was `opened` so
+    often, the last time at `opened_at`, 0 if never; again within a minute is the same reader's reload.
     """
 
     conversation: str
@@ -78,6 +81,8 @@ class Share(Record, frozen=True, kw_only=True):
     messages: int = 0
     has_memories: bool = False
     has_files: bool = False
+    opened: int = 0
+    opened_at: int = 0
 
 
 class SharedPart(Record, frozen=True, kw_only=True):
@@ -196,6 +201,17 @@ class Shares:
             if hmac.compare_digest(share.digest, told):
                 return None if self._is_over(share) else (owner, share)
         return None
+
+    async def note_opened(self, owner: str, id: str) -> None:
+        """Count that somebody opened a share."""
+        (held,) = await self.store.get(SHARES, owner, [id])
+        now = self.clock.now_us()
+        if held is None or now < held.record.opened_at + _SAME_READER_US:
+            return
+        share = msgspec.structs.replace(held.record, opened=held.record.opened + 1, opened_at=now)
+        # Somebody else opened or revoked it at the same moment.
+        with suppress(Conflict):
+            await self.store.commit(owner, [Put(SHARES, share, held.version)])
 
     async def messages(self, owner: str, share: Share) -> list[SharedMessage]:
         """What a share shows, in order."""
@@ -365,4 +381,5 @@ FEATURE: Final = Feature(
     collections=(SHARES, SHARED_PARTS),
     counted={"shares": ("shared conversation", SHARES)},
     routes=("bethink.web.shares",),
+    commands="bethink.cli.shares",
 )

@@ -71,27 +71,33 @@ def with_models(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
 
 def test_a_model_and_instructions_are_chosen_for_one_conversation(with_models: Served, page: Page) -> None:
     page.goto(with_models.url)
-    page.get_by_role("button", name="Model and instructions").click()
-    dialog = page.get_by_role("dialog", name="Model and instructions")
-    dialog.get_by_role("combobox", name="Model").select_option(OTHER)
+    picker = page.get_by_role("button", name=re.compile("^Model: "))
+    picker.click()
+    page.get_by_role("combobox", name="Find a model or an assistant").fill(OTHER)
+    page.keyboard.press("Enter")
+    expect(picker).to_have_accessible_name(f"Model: {OTHER.removeprefix('openai:')}")
+    page.get_by_role("button", name="Instructions for this conversation").click()
+    dialog = page.get_by_role("dialog", name="Instructions for this conversation")
     dialog.get_by_label("Instructions for this conversation").fill("Answer in French.")
     assert faults(page) == []
-    page.screenshot(path=PICTURES / "model.png")
+    page.screenshot(path=PICTURES / "instructions.png")
     dialog.get_by_role("button", name="Save").click()
-    chosen = page.get_by_role("button", name=f"Model and instructions: {OTHER} · own instructions")
-    expect(chosen).to_be_visible()
+    written = page.get_by_role("button", name="Instructions for this conversation: Answer in French.")
+    expect(written).to_be_visible()
     say(page, "What do you know?")
     expect(answered(page)).to_be_visible()
     (kept,) = with_models.get("/conversations")["items"]
     assert (kept["model"], kept["system"]) == (OTHER, "Answer in French.")
     page.reload()
-    chosen.click()
-    dialog.get_by_role("combobox", name="Model").select_option("")
+    written.click()
     dialog.get_by_label("Instructions for this conversation").fill("")
     dialog.get_by_role("button", name="Save").click()
-    expect(chosen).to_have_count(0)
+    expect(written).to_have_count(0)
+    page.get_by_role("main").get_by_role("button", name=re.compile("^More for")).last.click()
+    page.get_by_role("menuitem", name="Instructions").click()
+    expect(dialog.get_by_label("Instructions for this conversation")).to_have_value("")
     (kept,) = with_models.get("/conversations")["items"]
-    assert (kept["model"], kept["system"]) == (None, "")
+    assert (kept["model"], kept["system"]) == (OTHER, "")
 
 
 def question(page: Page, text: str) -> Locator:

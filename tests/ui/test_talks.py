@@ -250,6 +250,31 @@ def test_a_link_shows_a_conversation_to_whoever_has_it_until_it_is_revoked(
     assert faults(stranger) == []
 
 
+def test_all_links_are_listed_in_settings_and_revoked_there(served: Served, new_page: NewPage) -> None:
+    page, stranger = new_page(), new_page(own=True)
+    for title in ("Night trains", "Boat names"):
+        conversation = imported(served, title, ["Which?", "This one."])
+        link = served.post(f"/conversations/{conversation}/shares", {"days": 7 if title[0] == "N" else None})
+    stranger.goto(served.url + link["path"])
+    expect(stranger.get_by_role("heading", name="Boat names")).to_be_visible()
+    page.goto(f"{served.url}/settings/privacy")
+    links = page.get_by_role("list", name="Shared links").get_by_role("listitem")
+    expect(links).to_have_count(2)
+    expect(links.nth(0)).to_contain_text("Boat names")
+    expect(links.nth(0)).to_contain_text(re.compile("until it is revoked · opened once, last on "))
+    expect(links.nth(1)).to_contain_text("never opened")
+    assert faults(page) == []
+    page.get_by_role("heading", name="Shared links").scroll_into_view_if_needed()
+    page.screenshot(path=PICTURES / "shared-links.png")
+    links.nth(0).get_by_role("button", name="Revoke").click()
+    page.get_by_role("dialog", name="Revoke this link?").get_by_role("button", name="Revoke").click()
+    expect(links).to_have_count(1)
+    stranger.reload()
+    expect(stranger.get_by_text("This link shows nothing")).to_be_visible()
+    links.get_by_role("link", name="Night trains").click()
+    expect(page).to_have_url(re.compile("/c/imported-night-trains$"))
+
+
 def test_a_memory_that_is_wrong_is_mended_beside_the_answer(served: Served, page: Page) -> None:
     served.post("/memories", {"content": "Sleeps best by day", "importance": 0.9})
     page.goto(served.url)

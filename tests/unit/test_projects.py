@@ -11,6 +11,7 @@ from bethink.errors import UnknownId
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.principal import Principal
 from bethink.projects import ProjectEdit, Projects
+from tests.command_line import CommandLine
 from tests.door import Door, open_door
 from tests.house import open_house
 
@@ -182,3 +183,19 @@ async def test_a_conversation_that_waits_for_a_decision_needs_its_owner() -> Non
     assert needing == [conversation]
     assert items[conversation]["needs_you"]
     assert not items[other]["needs_you"]
+
+
+def test_the_command_line_makes_changes_and_removes_projects(bethink: CommandLine) -> None:
+    (made,) = bethink("projects", "add", "The boat", "--memory", "own", "--json").documents
+    assert (made["id"], made["memory"], made["instructions"]) == ("The boat", "own", "")
+    assert bethink("projects", "add", "the BOAT").code != 0
+    edited = bethink(
+        "projects", "edit", "The boat", "--name", "Yacht", "--instructions", "Be brief.", "--json"
+    )
+    assert [(one["id"], one["name"], one["memory"]) for one in edited.documents] == [
+        ("The boat", "Yacht", "own")
+    ]
+    assert "Yacht  memory: own  Be brief." in bethink("projects", "list").out
+    assert bethink("projects", "remove", "Yacht").code == 2
+    assert bethink("projects", "remove", "The boat").code == 0
+    assert bethink("projects", "list", "--json").documents == []

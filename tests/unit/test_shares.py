@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -11,10 +12,12 @@ from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.principal import Principal
 from bethink.shares import SHARED_PARTS, SHARES, Shares
 from bethink.store import Scan
+from tests.command_line import CommandLine
 from tests.door import Door, open_door
 
 pytestmark = pytest.mark.anyio
 
+AT = "2026-05-03T10:00:00Z"
 MEMORY = "The user's daughter is called Philomena"
 
 
@@ -164,3 +167,42 @@ async def test_an_empty_conversation_and_that_of_another_owner_cannot_be_shared(
         assert await shares.list(other) == []
         with pytest.raises(UnknownId):
             await shares.revoke(other, str(share["id"]))
+
+
+async def test_how_often_a_link_was_opened_is_told_to_its_owner() -> None:
+    async with open_door(llm()) as door:
+        share = await shared(door, await told(door))
+        assert (share["opened"], share["opened_at"]) == (0, None)
+        await read(door, share)
+        await read(door, share)
+        (seen,) = (await door.http.get("/shares")).json()["items"]
+        assert seen["opened"] == 1
+        assert seen["opened_at"] is not None
+        # Counting what was revoked meanwhile does not bring it back.
+        await door.http.delete(f"/shares/{share['id']}")
+        await door.house.app.features.of(Shares).note_opened(door.house.me.owner, str(share["id"]))
+        assert (await door.http.get("/shares")).json()["items"] == []
+
+
+def test_the_command_line_shares_lists_and_revokes(bethink: CommandLine) -> None:
+    (line,) = bethink("memory", "add", "--json", "Likes tea").documents
+    assert line
+    assert bethink("shares", "list").out == ""
+    refused = bethink("shares", "add", "not-there")
+    assert refused.code == 2
+    head = {"kind": "bethink_memory", "schema": 1}
+    talk = {"kind": "conversation", "id": "t", "title": "Trains", "created_at": AT, "updated_at": AT}
+    said = {
+        "kind": "message", "id": "t-0", "conversation": "t", "position": 0, "at": AT, "run": "r",
+        "message": {"role": "user", "content": "Which train?"},
+    }  # fmt: skip
+    file = bethink.data.parent / "talk.jsonl"
+    file.write_text("\n".join(json.dumps(one) for one in (head, talk, said)), encoding="utf-8")
+    assert bethink("memory", "import", str(file)).code == 0
+    (made,) = bethink("shares", "add", "t", "--days", "7", "--json").documents
+    assert made["path"].startswith("/share/")
+    (listed,) = bethink("shares", "list", "--conversation", "t", "--json").documents
+    assert (listed["title"], listed["messages"], listed["opened"]) == ("Trains", 1, 0)
+    assert "path" not in listed
+    assert bethink("shares", "revoke", made["id"]).code == 0
+    assert bethink("shares", "list", "--json").documents == []

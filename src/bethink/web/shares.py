@@ -60,6 +60,8 @@ class ShareShown(ResponseModel):
     messages: int
     has_memories: bool
     has_files: bool
+    opened: int = Field(description="How often it was opened; again within a minute counts once.")
+    opened_at: Timestamp | None = Field(description="The last time; null if never.")
     path: str | None = None
 
 
@@ -141,6 +143,7 @@ async def revoke_share(share: str, app: Served, caller: Caller) -> None:
 async def read_share(token: str, request: Request, response: Response, app: Served) -> SharedConversation:
     """A conversation that is shown, by its link alone: without a key."""
     owner, share = await _found(token, request, app)
+    await app.features.of(Shares).note_opened(owner, share.id)
     response.headers.update(SHARED_HEADERS)
     return SharedConversation(
         title=share.title,
@@ -196,6 +199,7 @@ async def _found(token: str, request: Request, app: App) -> tuple[str, kept.Shar
 
 
 def _shown(share: kept.Share, path: str | None = None) -> ShareShown:
+    times = {"expires_at": share.expires_at, "opened_at": share.opened_at}
     return ShareShown.of(
-        share, expires_at=to_datetime(share.expires_at) if share.expires_at else None, path=path
+        share, **{name: to_datetime(at) if at else None for name, at in times.items()}, path=path
     )

@@ -8,6 +8,7 @@ export type { NewShare, SharedConversation };
 const at = encodeURIComponent;
 
 export const sharesApi = {
+  list: () => json<ShareList>("GET", "/shares"),
   of: (conversation: string) => json<ShareList>("GET", withQuery("/shares", { conversation })),
   add: (conversation: string, share: NewShare) =>
     json<ShareShown>("POST", `/conversations/${at(conversation)}/shares`, share),

@@ -546,7 +546,7 @@ export type ShareDraft = { writes?: boolean };
 
 export type ShareList = { items: readonly ShareShown[] };
 
-export type ShareShown = { conversation: string; created_at: string; expires_at: string | null; has_files: boolean; has_memories: boolean; hint: string; id: string; messages: number; path?: string | null; title: string };
+export type ShareShown = { conversation: string; created_at: string; expires_at: string | null; has_files: boolean; has_memories: boolean; hint: string; id: string; messages: number; opened: number; opened_at: string | null; path?: string | null; title: string };
 
 export type SharedConversation = { created_at: string; expires_at: string | null; messages: readonly SharedMessageShown[]; title: string };
 

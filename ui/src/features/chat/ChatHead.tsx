@@ -1,4 +1,4 @@
-import { Folder, Ghost, PanelRight, SlidersHorizontal, TextAlignStart } from "lucide-react";
+import { Folder, Ghost, PanelRight, ScrollText, TextAlignStart } from "lucide-react";
 import { useState } from "react";
 import type { Conversation } from "../../api/types";
 import { t } from "../../i18n";
@@ -9,8 +9,8 @@ import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { ContextRing } from "./ContextRing";
 import { ConversationMenu, titleOf, useConversationMenu } from "./ConversationMenu";
+import { chosenIn, InstructionsDialog } from "./InstructionsDialog";
 import { TitleField } from "./list/ConversationRow";
-import { chosenIn, ModelDialog } from "./ModelDialog";
 import { TemporaryMark } from "./TemporaryMark";
 
 type HeadProps = {
@@ -35,31 +35,23 @@ function GhostToggle({ temporary }: { temporary: boolean }) {
   );
 }
 
-/** What answers here, where that was chosen; before anything is said it is chosen here, too. */
-function ModelButton({ view, onOpen }: { view: SessionView; onOpen: () => void }) {
-  const { model, system } = chosenIn(view);
-  const said = [model, system && t("own instructions")].filter(Boolean).join(" · ");
-  if (!said) {
-    if (view.id) return null;
-    return (
-      <IconButton icon={SlidersHorizontal} label={t("Model and instructions")} onClick={onOpen} />
-    );
+/** What is told here beside Bethink's own prompt; before anything is said it is written here, too. */
+function InstructionsButton({ view, onOpen }: { view: SessionView; onOpen: () => void }) {
+  const { system } = chosenIn(view);
+  const label = t("Instructions for this conversation");
+  if (!system) {
+    return view.id ? null : <IconButton icon={ScrollText} label={label} onClick={onOpen} />;
   }
   return (
-    <button
-      type="button"
-      className="chip chosen-model"
-      title={system || undefined}
-      onClick={onOpen}
-    >
-      <SlidersHorizontal size={14} aria-hidden />
-      <span className="visually-hidden">{t("Model and instructions")}: </span>
-      <span className="clip">{said}</span>
+    <button type="button" className="chip chosen-model" title={system} onClick={onOpen}>
+      <ScrollText size={14} aria-hidden />
+      <span className="visually-hidden">{label}: </span>
+      <span className="clip">{system}</span>
     </button>
   );
 }
 
-type HeadMenuProps = { item: Conversation; onRename: () => void; onModel: () => void };
+type HeadMenuProps = { item: Conversation; onRename: () => void; onInstructions: () => void };
 
 function HeadMenu({ item, ...parts }: HeadMenuProps) {
   return <ConversationMenu item={item} items={useConversationMenu(item, parts)} />;
@@ -74,7 +66,7 @@ function headingOf({ id }: SessionView, conversation: Conversation | null, tempo
 export function ChatHead(props: HeadProps) {
   const { session, view, panelOpen, panelUseful, onPanel, onList } = props;
   const [renaming, setRenaming] = useState(false);
-  const [choosing, setChoosing] = useState(false);
+  const [writing, setWriting] = useState(false);
   const { conversations } = useApp();
   const { items, projects } = useStore(conversations.store);
   const conversation = items.find((item) => item.id === view.id) ?? view.conversation;
@@ -96,7 +88,7 @@ export function ChatHead(props: HeadProps) {
         <HeadMenu
           item={conversation}
           onRename={() => setRenaming(true)}
-          onModel={() => setChoosing(true)}
+          onInstructions={() => setWriting(true)}
         />
       )}
       {project && (
@@ -107,7 +99,7 @@ export function ChatHead(props: HeadProps) {
         </span>
       )}
       <span className="gap" />
-      <ModelButton view={view} onOpen={() => setChoosing(true)} />
+      <InstructionsButton view={view} onOpen={() => setWriting(true)} />
       <ContextRing view={view} />
       {!view.id && <GhostToggle temporary={temporary} />}
       {panelUseful && (
@@ -118,7 +110,9 @@ export function ChatHead(props: HeadProps) {
           onClick={onPanel}
         />
       )}
-      {choosing && <ModelDialog session={session} view={view} onClose={() => setChoosing(false)} />}
+      {writing && (
+        <InstructionsDialog session={session} view={view} onClose={() => setWriting(false)} />
+      )}
     </header>
   );
 }

@@ -12,7 +12,7 @@ import {
   Pin,
   PinOff,
   Printer,
-  SlidersHorizontal,
+  ScrollText,
   Trash2,
 } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useState } from "react";
@@ -43,8 +43,8 @@ type MenuParts = {
   onRename: () => void;
   /** Where several can be chosen. */
   onSelect?: (() => void) | undefined;
-  /** Where the model and the instructions can be chosen. */
-  onModel?: (() => void) | undefined;
+  /** Where instructions can be written. */
+  onInstructions?: (() => void) | undefined;
 };
 type Asked = "delete" | "share" | "print" | null;
 export type ConversationItems = { items: () => readonly MenuItem[]; dialog: ReactNode };
@@ -91,11 +91,11 @@ export function useConversationMenu(item: Conversation, parts: MenuParts): Conve
     const remove = item.temporary
       ? () => setAsked("delete")
       : () => void actions.trashAll(ids, true);
-    const { onModel, onSelect } = parts;
+    const { onInstructions, onSelect } = parts;
     return [
       { label: t("Rename"), icon: Pencil, run: parts.onRename },
-      ...(onModel
-        ? [{ label: t("Model and instructions"), icon: SlidersHorizontal, run: onModel }]
+      ...(onInstructions
+        ? [{ label: t("Instructions"), icon: ScrollText, run: onInstructions }]
         : []),
       ...(item.temporary ? [] : kept),
       ...(onSelect ? [{ label: t("Select"), icon: ListChecks, run: onSelect }] : []),

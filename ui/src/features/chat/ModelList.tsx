@@ -1,4 +1,4 @@
-import { Check, PencilLine, Settings2 } from "lucide-react";
+import { Check, Settings2 } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { type OfferedModel, offeredModels } from "../../api/models";
 import { t } from "../../i18n";
@@ -12,7 +12,6 @@ type ListProps = {
   /** The model or assistant of this conversation; null for the usual one. */
   chosen: string | null;
   onChoose: (name: string | null) => void;
-  onInstructions: () => void;
 };
 
 const SHOWN = 200;
@@ -22,7 +21,7 @@ const aboutOf = (one: OfferedModel): string =>
   one.about || (one.kind === "assistant" && one.model ? shortModel(one.model) : one.name);
 
 /** Assistants and models, to be searched and chosen with the keyboard. */
-export default function ModelList({ chosen, onChoose, onInstructions }: ListProps) {
+export default function ModelList({ chosen, onChoose }: ListProps) {
   const { value, problem, read } = useRead(offeredModels);
   const [query, setQuery] = useState("");
   const [at, setAt] = useState<number | null>(null);
@@ -87,10 +86,6 @@ export default function ModelList({ chosen, onChoose, onInstructions }: ListProp
         </p>
       )}
       <div className={styles.more}>
-        <button type="button" className={styles.action} onClick={onInstructions}>
-          <PencilLine size={16} aria-hidden />
-          {t("Instructions for this conversation")}
-        </button>
         <Link className={styles.action} to="/settings/model">
           <Settings2 size={16} aria-hidden />
           {t("Set up another model")}

@@ -5,7 +5,7 @@ import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
-import { chosenIn, ModelDialog } from "./ModelDialog";
+import { chosenIn } from "./InstructionsDialog";
 import styles from "./ModelPicker.module.css";
 import { shortModel } from "./modelWords";
 
@@ -20,7 +20,6 @@ export function ModelPicker({ session, view }: PickerProps) {
   const { settings } = useStore(health.store);
   const button = useRef<HTMLButtonElement>(null);
   const [open, setOpen] = useState(false);
-  const [writing, setWriting] = useState(false);
   const { model, system } = chosenIn(view);
   const shown = model ?? settings?.model ?? null;
   const close = () => {
@@ -48,24 +47,15 @@ export function ModelPicker({ session, view }: PickerProps) {
         <Icon size={15} strokeWidth={1.75} aria-hidden />
         <span className="visually-hidden">{t("Model")}: </span>
         <span className="clip">{shown ? shortModel(shown) : t("No model")}</span>
-        {system && <span className={styles.told}>{t("own instructions")}</span>}
         <ChevronDown size={13} aria-hidden />
       </button>
       {open && (
         <Suspense fallback={null}>
           <PopoverPopup anchor={button} label={t("Who answers")} onClose={() => setOpen(false)}>
-            <ModelList
-              chosen={model}
-              onChoose={choose}
-              onInstructions={() => {
-                setOpen(false);
-                setWriting(true);
-              }}
-            />
+            <ModelList chosen={model} onChoose={choose} />
           </PopoverPopup>
         </Suspense>
       )}
-      {writing && <ModelDialog session={session} view={view} onClose={() => setWriting(false)} />}
     </>
   );
 }

@@ -4,7 +4,7 @@ import { t } from "../../i18n";
 import type { Upload } from "../../run/uploads";
 import type { SessionView } from "../../run/view";
 import { PICTURES } from "./attached";
-import { chosenIn } from "./ModelDialog";
+import { chosenIn } from "./InstructionsDialog";
 
 /** The model that answers, once it is asked for; null before, and where nobody tells. */
 function useAnswering(wanted: boolean, name: string | null): OfferedModel | null {

@@ -1,15 +1,17 @@
-// How long things are kept and what is masked; taking everything along, and forgetting everything.
+// How long things are kept and what is masked; what is shared; taking everything along, and forgetting everything.
 import { Download } from "lucide-react";
 import { api } from "../../api/client";
 import { t } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { GroupSettings } from "./GroupSettings";
 import styles from "./Room.module.css";
+import { SharedLinks } from "./SharedLinks";
 
 export function Privacy({ found }: { found: string | null }) {
   return (
     <>
       <GroupSettings groups={["privacy"]} found={found} />
+      <SharedLinks />
       <section className={styles.part} aria-labelledby="export">
         <h2 id="export">{t("Export")}</h2>
         <p className={styles.note}>
