@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.trust_facts import fact_cases
+from benchmarks.trust_learning import learning_cases
 from benchmarks.trust_likeness import likeness_cases
 from benchmarks.trust_runs import run_cases
 from benchmarks.trust_stage import staged
@@ -34,6 +35,7 @@ CLASSES = (
     "duplicates",
     "negation",
     "numbers",
+    "learning",
 )
 _SHOWN = 3
 
@@ -62,7 +64,7 @@ async def measure_trust(embeddings: Embeddings) -> list[dict[str, Any]]:
 
 def all_cases() -> list[Case]:
     """Every case of every class, in the order of `CLASSES`."""
-    cases = [*fact_cases(), *likeness_cases(), *run_cases()]
+    cases = [*fact_cases(), *likeness_cases(), *run_cases(), *learning_cases()]
     return sorted(cases, key=lambda case: CLASSES.index(case.kind))
 
 

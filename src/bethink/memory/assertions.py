@@ -167,7 +167,7 @@ def _within(one: Passage, others: Sequence[_Span]) -> Reason | None:
 
 # --- where a fact's words stand ---
 
-_APOSTROPHES: Final = "'’‘ʼ"
+_APOSTROPHE: Final = re.compile("['’‘ʼ]")
 _MARKS: Final = re.compile(r"[\"“”„«»「」『』]")
 
 
@@ -176,9 +176,7 @@ def quoted_in(quote: str, text: str) -> tuple[int, int] | None:
     words = _MARKS.sub(" ", quote).strip(" \t\n.!?。！？।,;…").split()
     if not words:
         return None
-    loose = (
-        re.escape(word).replace("'", f"[{_APOSTROPHES}]").replace("’", f"[{_APOSTROPHES}]") for word in words
-    )
+    loose = (_APOSTROPHE.sub(_APOSTROPHE.pattern, re.escape(word)) for word in words)
     found = re.search(r"[\s\"“”„«»「」『』]+".join(loose), text, re.IGNORECASE)
     return found and (found.start(), found.end())
 
