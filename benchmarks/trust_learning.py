@@ -41,12 +41,13 @@ def learning_cases() -> Iterator[Case]:
         quote, fact = kinds.pop("fact")
         for kind, said in kinds.items():
             kept = [fact] if kind == "told" else []
-            yield _case(f"{language}: {kind.replace('_', ' ')}", said, quote, fact, kept=kept)
+            name = f"{language}: {kind.replace('_', ' ')}"
+            yield _case(name, said, quote=quote, fact=fact, kept=kept)
     for said, fact in _MIXED_UP:
-        yield _case(f"mixed up: {said}", said, said.rstrip(".。।"), fact, kept=[])
+        yield _case(f"mixed up: {said}", said, quote=said.rstrip(".。।"), fact=fact, kept=[])
 
 
-def _case(name: str, said: str, quote: str, fact: str, *, kept: list[str]) -> Case:
+def _case(name: str, said: str, *, quote: str, fact: str, kept: list[str]) -> Case:
     proposed = {"do": "add", "turn": 1, "quote": quote, "fact": fact, "about": "user", "sure": True}
     script = ("I see.", json.dumps({"changes": [proposed]}))
     return Case("learning", name, partial(_learnt, said=said, kept=kept), script, extraction="auto")

@@ -310,9 +310,9 @@ class Extraction:
         with anyio.CancelScope(shield=True):
             try:
                 changed = await self._kept(batch, proposals)
-            except Conflict:
+            except (Conflict, BadInput) as error:
                 # The owner changed or forgot something of these turns just now, or another process was first.
-                _log.info("turns that were changed meanwhile are not learnt from")
+                _log.info("turns that were changed meanwhile are not learnt from: %s", error)
                 await self._left(batch.principal.owner, batch.turns)
                 changed = []
             for one in batch.turns:
@@ -404,7 +404,6 @@ class Extraction:
         """
         changed: list[tuple[_Turn, ChangedRef]] = []
         new: list[tuple[_Turn, NewFact]] = []
-        corrections: list[tuple[_Turn, NewFact, str]] = []
         counts = Counter[int]()
         for one in proposals:
             if not 1 <= one.turn <= len(batch.turns) or counts[one.turn] >= _MOST_CHANGES:
@@ -413,21 +412,15 @@ class Extraction:
             turn = batch.turns[one.turn - 1]
             if one.do == "forget":
                 changed += [(turn, _ref(gone)) for gone in await self._dropped(batch, turn, one)]
-            elif (found := await self._judged(batch, turn, one)) is not None:
-                fact, old = found
-                new += [(turn, fact)] * (not old)
-                corrections += [(turn, fact, id) for id in old[:1]]
-        if new:
-            facts = [fact for _, fact in new]
-            made = await self.memory.add_many(batch.principal, facts, forgotten=batch)
-            changed += [
-                (turn, _ref(one)) for (turn, _), one in zip(new, made, strict=True) if one.change in _NEWS
-            ]
-        else:
+            elif (fact := await self._judged(batch, turn, one)) is not None:
+                new.append((turn, fact))
+        if not new:
             await self.conversations.store.commit(batch.principal.owner, batch.expected)
-        for turn, fact, id in corrections:
-            changed.append((turn, _ref(await self.memory.edit(batch.principal, id, fact))))
-        return changed
+            return changed
+        facts = [fact for _, fact in new]
+        made = await self.memory.add_many(batch.principal, facts, forgotten=batch)
+        news = ((turn, one) for (turn, _), one in zip(new, made, strict=True) if one.change in _NEWS)
+        return [*changed, *((turn, _ref(one)) for turn, one in news)]
 
     async def _dropped(self, batch: _Batch, turn: _Turn, one: Proposal) -> list[FactChange]:
         """Known facts that the owner said to be over: taken out of use, which can be undone."""
@@ -445,10 +438,8 @@ class Extraction:
                 _log.info("a fact is not dropped: %s", error)
         return gone
 
-    async def _judged(
-        self, batch: _Batch, turn: _Turn, one: Proposal
-    ) -> tuple[NewFact, tuple[str, ...]] | None:
-        """The fact as it is to be kept, with the ids of those whose place it takes; None if it is not."""
+    async def _judged(self, batch: _Batch, turn: _Turn, one: Proposal) -> NewFact | None:
+        """The fact as it is to be kept; None if it is not."""
         is_untrusted = turn.answered.record.untrusted
         verdict = await run_sync(partial(judged, one, turn.text, is_untrusted=is_untrusted))
         if verdict is None or not one.fact.strip():
@@ -471,7 +462,7 @@ class Extraction:
         if any(known.state == "retracted" for known in same):
             # The owner took it back before: it does not return by itself.
             return None
-        return fact, () if fact.suggested else old
+        return replace(fact, corrects=old) if one.do == "correct" else replace(fact, replaces=old)
 
     async def _displaced(self, batch: _Batch, turn: _Turn, one: Proposal) -> tuple[tuple[str, ...], bool]:
         """The ids of the facts whose place it takes, and whether that is sure."""
@@ -652,5 +643,6 @@ def _fact(one: Proposal, said: StoredMessage, *, is_suggested: bool) -> NewFact:
             said=one.quote.strip() or None,
         ),
         suggested=is_suggested,
+        about=one.about,
         at=said.at,
     )

@@ -1,0 +1,60 @@
+"""`kill -9` between a turn and what is learnt from it: the next start learns it, once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.stand_ins.scripted_process import ScriptedProcess
+from bethink.llm.scripted import Rule
+from tests.server_process import Running, running
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+
+SAID = "I play the cello in an orchestra."
+PROPOSED = json.dumps(
+    {
+        "changes": [
+            {"do": "add", "turn": 1, "quote": SAID, "fact": "The user plays the cello in an orchestra"},
+        ]
+    }
+)
+ON = {"BETHINK_EXTRACTION": "auto"}
+LEARNING = '"turns"'
+
+
+async def _asked(model: ScriptedProcess) -> int:
+    bodies = [json.dumps(request.body) for request in await model.requests()]
+    return sum("You read messages" in body for body in bodies)
+
+
+async def _until_asked(model: ScriptedProcess) -> None:
+    while not await _asked(model):
+        await asyncio.sleep(0.02)
+
+
+async def _contents(server: Running) -> list[str]:
+    return [memory["content"] for memory in await server.finds("/memories")]
+
+
+async def test_what_was_not_learnt_when_the_server_was_killed_is_learnt_after_its_start(
+    tmp_path: Path, scripted: ScriptedProcess
+) -> None:
+    await scripted.plays(Rule(when=LEARNING, fault="hang"), Rule(when="cello", text="How nice."))
+    async with running(tmp_path, scripted, **ON) as server:
+        await server.answer(await server.new(), SAID)
+        await _until_asked(scripted)
+        await server.kill()
+    await scripted.plays(Rule(when=LEARNING, text=PROPOSED))
+    async with running(tmp_path, scripted, **ON) as server:
+        assert await _contents(server) == ["The user plays the cello in an orchestra"]
+        await server.kill()
+    async with running(tmp_path, scripted, **ON) as server:
+        assert await _contents(server) == ["The user plays the cello in an orchestra"]
+        (conversation,) = await server.finds("/conversations")
+        shown = await server.get(f"/conversations/{conversation['id']}")
+    assert await _asked(scripted) == 1
+    assert [change["change"] for change in shown["messages"][-1]["changed"]] == ["added"]
