@@ -24,6 +24,7 @@ PROPOSED = json.dumps(
 )
 ON = {"BETHINK_EXTRACTION": "auto"}
 LEARNING = '"turns"'
+_LOOKS, _PAUSE_S = 2_000, 0.02
 
 
 async def _asked(model: ScriptedProcess) -> int:
@@ -32,8 +33,11 @@ async def _asked(model: ScriptedProcess) -> int:
 
 
 async def _until_asked(model: ScriptedProcess) -> None:
-    while not await _asked(model):
-        await asyncio.sleep(0.02)
+    for _ in range(_LOOKS):
+        if await _asked(model):
+            return
+        await asyncio.sleep(_PAUSE_S)
+    raise AssertionError("the model was never asked")
 
 
 async def _contents(server: Running) -> list[str]:
