@@ -15,7 +15,7 @@ type StreamProps = { session: Session; view: SessionView };
 
 /** How far before its edge, in pixels, the next page is read. */
 const AHEAD_PX = 1200;
-/** So many messages before what is held, the way to the first one is offered at once. */
+/** So many messages before what is held, whoever scrolls back is offered the way to the first one. */
 const FAR = 50;
 
 type MoreTurnsProps = { label: string; busy: boolean; held: boolean; onMore: () => void };
@@ -96,16 +96,18 @@ export function Stream({ session, view }: StreamProps) {
     if (newer) void session.load().then(toEnd);
     else toEnd();
   };
+  const isFar = away && !view.running && older !== null && older > FAR;
   const goToStart = () => void session.show(0);
   return (
     <div className="stream-frame">
+      {/* Above what is scrolled: among the turns it would move away while earlier ones are read. */}
+      {isFar && (
+        <Button icon={ArrowUp} className="to-start" onClick={goToStart}>
+          {t("Go to the start")}
+        </Button>
+      )}
       <section className="stream scroll" ref={page} aria-label={t("Messages")} tabIndex={-1}>
         <div className="column turns">
-          {older !== null && older > FAR && (
-            <Button look="quiet" icon={ArrowUp} className="to-start" onClick={goToStart}>
-              {t("Go to the start")}
-            </Button>
-          )}
           {older !== null && (
             <MoreTurns
               key={`before ${older}`}
