@@ -13,10 +13,22 @@ const ROOMS =
   /^\/(?:$|(?:temporary|c|setup|memory|settings|vault|documents|tasks|calendar|schedules|today)(?:\/|$))/;
 const DOWNLOADS = /^\/documents\/[^/]+\/file/;
 
+/** Keeps a file; one whose name tells its content is not asked for if an older build has it. */
+async function take(cache, file) {
+  const isNamed = file.startsWith("/assets/");
+  const kept = isNamed && (await caches.match(file));
+  if (kept) await cache.put(file, kept);
+  else
+    await cache.add(
+      new Request(file, { cache: isNamed ? "default" : "no-cache", priority: "low" }),
+    );
+}
+
 self.addEventListener("install", (event) => {
   const keep = async () => {
     const cache = await caches.open(SHELL);
-    await cache.addAll(BUILD.files.map((file) => new Request(file, { cache: "no-cache" })));
+    // One after the other: together they would stand before the first message in the line to the server.
+    for (const file of BUILD.files) await take(cache, file);
     // Nothing waits: a frame that is shown by an older build finds its files in the cache of that build.
     await self.skipWaiting();
   };

@@ -27,8 +27,10 @@ export function keepShell(toasts: Toasts): void {
   });
   // A browser that lets no worker be has the page all the same, while the server is there.
   const register = () => void serviceWorker.register("/worker.js").catch(() => undefined);
-  if (document.readyState === "complete") register();
-  else addEventListener("load", register);
+  // What it keeps is for another day: what this one needs comes first.
+  const begin = () => (globalThis.requestIdleCallback ?? setTimeout)(register);
+  if (document.readyState === "complete") begin();
+  else addEventListener("load", begin);
 }
 
 export type SharedThing = { text: string; files: readonly File[] };
