@@ -1,8 +1,9 @@
 """`bethink bench page`: what the web app costs a browser, on a quick and on a slow machine.
 
 A Chromium without windows opens a Bethink with 600 conversations, one of 2,000 messages, and 5,000 facts.
-Slow is a quarter of this machine's CPU, as the browser's developer tools make it. Wishes stand beside the
-figures.
+Slow is a quarter of this machine's CPU, as the browser's developer tools make it; a phone is slow, small,
+touched, and far: 1.6 Mbit/s and 150 ms, what Lighthouse calls slow 4G. Wishes stand beside the figures. CPU
+is the time of the browser's main thread alone, which other work of the machine does not lengthen.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -44,6 +46,13 @@ _SLOW: Final = 4
 _SCROLLS: Final = 120
 _CODE_LINES: Final = 1_000
 _PATIENCE_MS: Final = 60_000
+_SLOW_4G: Final = {
+    "offline": False,
+    "latency": 150,
+    "downloadThroughput": 204_800,
+    "uploadThroughput": 96_000,
+}
+_SHIFT_WISH: Final = 0.02
 _CODE: Final = "".join(
     f"    total_{n} = sum(range({n})) + len('row {n}')  # {n}\n" for n in range(_CODE_LINES)
 )
@@ -52,8 +61,28 @@ _PROSE: Final = "\n\n".join(
     f"goes on for a while.\n\n- one\n- two\n- three"
     for n in range(250)
 )
+_TABLES: Final = "\n\n".join(
+    f"What differs, part {n}:\n\n| place | price | how to get there |\n|---|---|---|\n"
+    + "".join(
+        f"| House {row} | {row * 7} € | By train, then {row} minutes on foot along the river |\n"
+        for row in range(10)
+    )
+    for n in range(8)
+)
+_FORMULAS: Final = "\n\n".join(
+    f"So $x_{{{n}}}^2 + y$ is a term, and\n\n"
+    f"$$\n\\int_0^{{{n}}} \\frac{{x^2}}{{{n + 1}}} dx = \\sum_{{k=0}}^n k\n$$\n\nfollows from it."
+    for n in range(50)
+)
 _OBSERVE: Final = """
-globalThis.__seen = {blocked: 0, longest: 0, shift: 0, composer: 0};
+globalThis.__seen = {blocked: 0, longest: 0, shift: 0, composer: 0, worker: 0};
+if (navigator.serviceWorker) {
+  const register = navigator.serviceWorker.register.bind(navigator.serviceWorker);
+  navigator.serviceWorker.register = (...how) => {
+    __seen.worker = performance.now();
+    return register(...how);
+  };
+}
 new PerformanceObserver((list) => {
   for (const task of list.getEntries()) {
     __seen.blocked += task.duration - 50;
@@ -64,6 +93,7 @@ new PerformanceObserver((list) => {
   for (const one of list.getEntries()) if (!one.hadRecentInput) __seen.shift += one.value;
 }).observe({type: "layout-shift", buffered: true});
 const look = () => {
+  if (/^\\/(memory|c\\/)/.test(location.pathname)) return;
   const field = document.querySelector('[aria-label="Message"]');
   if (field && !field.disabled) __seen.composer = performance.now();
   else requestAnimationFrame(look);
@@ -76,15 +106,41 @@ async ([selector, steps]) => {
   let box = inside;
   while (box && box.scrollHeight <= box.clientHeight + 1) box = box.parentElement;
   const deltas = [];
+  let top = 0;
   let before = await new Promise(requestAnimationFrame);
   for (let step = 0; step < steps; step += 1) {
-    box.scrollTop += 400;
+    box.scrollTop = top += 400;
     const now = await new Promise(requestAnimationFrame);
     deltas.push(now - before);
     before = now;
   }
   deltas.sort((a, b) => a - b);
   return deltas[Math.floor(deltas.length * 0.95)];
+}
+"""
+
+_LOADED: Final = """
+() => {
+  const page = performance.getEntriesByType("resource").filter(({name}) => /\\.(js|css|svg)$/.test(name));
+  const documents = performance.getEntriesByType("navigation");
+  const sum = (all, of) => all.reduce((total, one) => total + one[of], 0);
+  const before = page.filter(({startTime}) => startTime < __seen.composer);
+  return {
+    before: sum([...documents, ...before], "transferSize"),
+    all: sum([...documents, ...page], "transferSize"),
+    script: sum(before.filter(({name}) => /\\.js$/.test(name)), "decodedBodySize"),
+  };
+}
+"""
+_TO_FIRST: Final = """
+async () => {
+  const box = document.querySelector(".stream");
+  const begun = performance.now();
+  while (!box.textContent.includes("Said as number 0.")) {
+    box.scrollTop = 0;
+    await new Promise(requestAnimationFrame);
+  }
+  return performance.now() - begun;
 }
 """
 
@@ -99,6 +155,8 @@ async def measure_page(models: Path) -> Rows:
     rules = (
         Rule(when="a long piece of code", text=f"```python\n{_CODE}```\n", chunk_characters=40, delay_ms=10),
         Rule(when="a long text", text=_PROSE, chunk_characters=20, delay_ms=8),
+        Rule(when="many tables", text=_TABLES, chunk_characters=20, delay_ms=8),
+        Rule(when="many formulas", text=_FORMULAS, chunk_characters=20, delay_ms=8),
     )
     with TemporaryDirectory(prefix="bethink-bench-") as directory, scripted_process() as llm:
         await llm.plays(*rules)
@@ -128,34 +186,77 @@ async def _measured(browser: Browser, origin: str) -> Rows:
     for rate in (1, _SLOW):
         rows += await _memories(browser, origin, rate)
     rows += await _stream(browser, origin, "a long piece of code", characters=len(_CODE), wish_ms=1_000)
-    return rows + await _stream(browser, origin, "a long text", characters=len(_PROSE), wish_ms=None)
+    rows += await _stream(browser, origin, "a long text", characters=len(_PROSE))
+    rows += await _stream(browser, origin, "many tables", characters=len(_TABLES))
+    rows += await _stream(browser, origin, "many formulas", characters=len(_FORMULAS))
+    return rows + await _stream(browser, origin, "many tables", characters=len(_TABLES), phone=True)
 
 
 def _row(what: str, figure: float, wish: float | None = None, *, unit: str) -> dict[str, Any]:
     return {"page": what, "figure": round(figure, 3), "wish": "" if wish is None else wish, "unit": unit}
 
 
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """One first visit: times in ms from its beginning, sizes in bytes on the wire."""
+
+    composer: float
+    worker: float
+    shift: float
+    cpu_ms: float
+    before: float
+    all: float
+    script: float
+    fonts: float
+
+
+async def _load(browser: Browser, origin: str, *, rate: int = 1, phone: bool = False) -> _Load:
+    async with _page(browser, rate, phone=phone) as (page, session):
+        sizes, kinds = _transfers(session)
+        await page.goto(origin)
+        await page.wait_for_function("__seen.composer > 0")
+        cpu_s = await _task_s(session)
+        await page.wait_for_load_state("networkidle")
+        await page.wait_for_function("__seen.worker > 0")
+        seen, loaded = await page.evaluate("__seen"), await page.evaluate(_LOADED)
+        fonts = sum(size for id, size in sizes.items() if kinds.get(id) == "Font")
+        return _Load(
+            composer=seen["composer"],
+            worker=seen["worker"],
+            shift=seen["shift"],
+            cpu_ms=cpu_s * 1000,
+            before=loaded["before"],
+            all=loaded["all"],
+            script=loaded["script"],
+            fonts=fonts,
+        )
+
+
 async def _first_load(browser: Browser, origin: str) -> Rows:
     """What is transferred before the page can be used, and when its composer can."""
-    scripts: list[float] = []
-    fonts: list[float] = []
-    usable: dict[int, list[float]] = {1: [], _SLOW: []}
-    for rate in (1, _SLOW):
-        for _ in range(_ROUNDS):
-            async with _page(browser, rate) as (page, session):
-                sizes, kinds = _transfers(session)
-                await page.goto(origin, wait_until="networkidle")
-                await page.wait_for_function("__seen.composer > 0")
-                usable[rate].append(await page.evaluate("__seen.composer"))
-                font = {id for id, kind in kinds.items() if kind == "Font"}
-                page_kinds = {"Document", "Script", "Stylesheet", "Image"}
-                scripts.append(sum(size for id, size in sizes.items() if kinds.get(id) in page_kinds))
-                fonts.append(sum(size for id, size in sizes.items() if id in font))
+    quick = [await _load(browser, origin) for _ in range(_ROUNDS)]
+    slow = [await _load(browser, origin, rate=_SLOW) for _ in range(_ROUNDS)]
+    phone = [await _load(browser, origin, rate=_SLOW, phone=True) for _ in range(3)]
+
+    def middle(loads: list[_Load], of: str) -> float:
+        return median(getattr(load, of) for load in loads)
+
     return [
-        _row("first load without fonts", median(scripts) / 1000, 200, unit="kB transferred"),
-        _row("fonts", median(fonts) / 1000, 120, unit="kB transferred"),
-        _row("composer usable", median(usable[1]), 500, unit="ms"),
-        _row("composer usable, slow", median(usable[_SLOW]), 1_200, unit="ms"),
+        _row("first load without fonts", middle(quick, "before") / 1000, 200, unit="kB transferred"),
+        _row("and what comes while idle", middle(quick, "all") / 1000, unit="kB transferred"),
+        _row("fonts", middle(quick, "fonts") / 1000, 120, unit="kB transferred"),
+        _row("script of the first load", middle(quick, "script") / 1000, unit="kB evaluated"),
+        _row("first load, CPU until the composer is usable", middle(quick, "cpu_ms"), unit="ms"),
+        _row("composer usable", middle(quick, "composer"), 500, unit="ms"),
+        _row("composer usable, slow", middle(slow, "composer"), 1_200, unit="ms"),
+        _row("composer usable, a phone", middle(phone, "composer"), unit="ms"),
+        _row("first load: layout shift", max(load.shift for load in quick + slow), _SHIFT_WISH, unit="CLS"),
+        _row("first load, a phone: layout shift", max(load.shift for load in phone), _SHIFT_WISH, unit="CLS"),
+        _row(
+            "first load: the worker begins to keep files behind the composer",
+            min(load.worker - load.composer for load in quick + slow + phone),
+            unit="ms at least",
+        ),
     ]
 
 
@@ -176,31 +277,35 @@ def _transfers(session: _Session) -> tuple[dict[str, float], dict[str, str]]:
 
 
 async def _long_conversation(browser: Browser, origin: str, rate: int) -> Rows:
-    """From its address to the last message, and from there to the first."""
-    slow = "" if rate == 1 else ", slow"
-    async with _page(browser, rate) as (page, _):
+    """From its address to the last message, and from there to the first: at once, and by scrolling."""
+    name = f"{MESSAGES:,} messages" if rate == 1 else f"{MESSAGES:,} messages, slow"
+    async with _page(browser, rate) as (page, session):
         await page.goto(f"{origin}/c/{_LONG}")
-        last = page.get_by_text(f"Said as number {MESSAGES - 1}.")
-        await last.wait_for()
-        shown_ms = await page.evaluate("performance.now()")
-        rows = [_row(f"{MESSAGES:,} messages, the last shown{slow}", shown_ms, unit="ms")]
+        await page.get_by_text(f"Said as number {MESSAGES - 1}.").wait_for()
+        rows = [_row(f"{name}: the last shown", await _now(page), unit="ms")]
         await page.wait_for_timeout(1_000)
-        button = page.get_by_role("button", name="Go to start")
-        begun = await page.evaluate("performance.now()")
-        if not await button.count():
-            return [
-                *rows,
-                _row(f"{MESSAGES:,} messages, to the first{slow}", float("nan"), 3_000, unit="no way to go"),
-            ]
-        await button.first.click()
+        stream = page.locator(".stream")
+        await stream.evaluate("box => box.scrollBy(0, -400)")
+        button = page.get_by_role("button", name="Go to the start")
+        await button.wait_for()
+        begun = await _now(page)
+        await button.click()
         await page.get_by_text("Said as number 0.").wait_for()
-        spent = await page.evaluate("performance.now()") - begun
+        rows.append(_row(f"{name}: “Go to the start”", await _now(page) - begun, 1_000, unit="ms"))
+        await page.get_by_role("button", name="Go to the end").click()
+        await page.get_by_text(f"Said as number {MESSAGES - 1}.").wait_for()
+        cpu_s = await _task_s(session)
+        rows.append(_row(f"{name}: scrolled to the first", await page.evaluate(_TO_FIRST), 3_000, unit="ms"))
+        cpu_ms = (await _task_s(session) - cpu_s) * 1000
         nodes = await page.evaluate("document.querySelectorAll('*').length")
-        return [
-            *rows,
-            _row(f"{MESSAGES:,} messages, to the first{slow}", spent, 3_000, unit="ms"),
-            _row(f"{MESSAGES:,} messages, nodes then{slow}", nodes, unit="nodes"),
-        ]
+        if rate == 1:
+            rows.append(_row(f"{name}: scrolled to the first, CPU", cpu_ms, unit="ms"))
+            rows.append(_row(f"{name}: nodes then", nodes, unit="nodes"))
+        return rows
+
+
+async def _now(page: Page) -> float:
+    return await page.evaluate("performance.now()")
 
 
 async def _list(browser: Browser, origin: str) -> Rows:
@@ -221,37 +326,49 @@ async def _list(browser: Browser, origin: str) -> Rows:
 async def _memories(browser: Browser, origin: str, rate: int) -> Rows:
     """How long a frame takes while the memories are scrolled."""
     slow = "" if rate == 1 else ", slow"
-    async with _page(browser, rate) as (page, _):
+    async with _page(browser, rate) as (page, session):
         await page.goto(f"{origin}/memory")
         selector = "[data-rows]"
-        await page.wait_for_selector(selector)
+        await page.wait_for_selector(f"{selector} li")
         await page.wait_for_timeout(1_000)
+        cpu_s = await _task_s(session)
         frame_ms = await page.evaluate(_FRAMES, [selector, _SCROLLS])
-        return [_row(f"{FACTS:,} memories, a frame while scrolled, p95{slow}", frame_ms, 50, unit="ms")]
+        cpu_ms = (await _task_s(session) - cpu_s) * 1000 / _SCROLLS
+        rows = [_row(f"{FACTS:,} memories, a frame while scrolled, p95{slow}", frame_ms, 50, unit="ms")]
+        if rate == 1:
+            rows.append(_row(f"{FACTS:,} memories, a frame while scrolled, CPU", cpu_ms, unit="ms"))
+        return rows
 
 
-async def _stream(browser: Browser, origin: str, asked: str, *, characters: int, wish_ms: int | None) -> Rows:
-    """What the main thread is kept from while an answer streams."""
-    async with _page(browser) as (page, session):
-        await session.send("Performance.enable")
+async def _stream(
+    browser: Browser,
+    origin: str,
+    asked: str,
+    *,
+    characters: int,
+    wish_ms: int | None = None,
+    phone: bool = False,
+) -> Rows:
+    """What the main thread is kept from while an answer streams, and what moves."""
+    async with _page(browser, phone=phone) as (page, session):
         await page.goto(f"{origin}/temporary", wait_until="networkidle")
         field = page.get_by_label("Message", exact=True)
         await field.fill(asked)
         await page.evaluate("__seen.blocked = 0, __seen.longest = 0, __seen.shift = 0")
         before = await _task_s(session)
-        begun = await page.evaluate("performance.now()")
+        begun = await _now(page)
         await field.press("Enter")
         await page.get_by_role("button", name="Stop").wait_for()
         await page.get_by_role("button", name="Stop").wait_for(state="detached")
-        seconds = (await page.evaluate("performance.now()") - begun) / 1000
+        seconds = (await _now(page) - begun) / 1000
         seen = await page.evaluate("__seen")
         busy = await _task_s(session) - before
-        name = f"{asked}, {characters // 1000} kB in {seconds:.1f} s"
+        name = f"{asked}, {characters // 1000} kB in {seconds:.1f} s{', a phone' if phone else ''}"
         return [
             _row(f"{name}: main thread blocked (tasks beyond 50 ms)", seen["blocked"], wish_ms, unit="ms"),
             _row(f"{name}: longest task", seen["longest"], unit="ms"),
-            _row(f"{name}: all work of the main thread", busy * 1000, unit="ms"),
-            _row(f"{name}: layout shift", seen["shift"], 0.02, unit="CLS"),
+            _row(f"{name}: CPU", busy * 1000, unit="ms"),
+            _row(f"{name}: layout shift", seen["shift"], _SHIFT_WISH, unit="CLS"),
         ]
 
 
@@ -261,15 +378,24 @@ async def _task_s(session: _Session) -> float:
 
 
 @asynccontextmanager
-async def _page(browser: Browser, rate: int = 1) -> AsyncGenerator[tuple[Page, _Session]]:
+async def _page(
+    browser: Browser, rate: int = 1, *, phone: bool = False
+) -> AsyncGenerator[tuple[Page, _Session]]:
     """A page of a browser that has seen nothing yet, on a machine `rate` times as slow."""
-    context = await browser.new_context(viewport={"width": 1360, "height": 860})
+    context = (
+        await browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+        if phone
+        else await browser.new_context(viewport={"width": 1360, "height": 860})
+    )
     context.set_default_timeout(_PATIENCE_MS)
     await context.add_init_script(_OBSERVE)
     page = await context.new_page()
     session: _Session = await context.new_cdp_session(page)
     await session.send("Network.enable")
+    await session.send("Performance.enable", {"timeDomain": "threadTicks"})
     await session.send("Emulation.setCPUThrottlingRate", {"rate": rate})
+    if phone and rate > 1:
+        await session.send("Network.emulateNetworkConditions", _SLOW_4G)
     try:
         yield page, session
     finally:

@@ -4,7 +4,7 @@ import ReactMarkdown, { type Options } from "react-markdown";
 import { Formula } from "./Formula";
 import css from "./MarkdownBlocks.module.css";
 import { Verbatim } from "./pieces";
-import { type Block, Splitter, withoutOpenLink } from "./splitter";
+import { type Block, Splitter, withoutOpenEnd } from "./splitter";
 
 export type How = Pick<Options, "remarkPlugins" | "components" | "urlTransform">;
 
@@ -45,7 +45,7 @@ export function MarkdownBlocks({ text, how, grows }: { text: string; how: How; g
   const asShown = (block: Block, i: number): Block => {
     if (block.kind !== "text") return grows ? block : { ...block, isOpen: false };
     const isOpen = grows && i === blocks.length - 1;
-    return isOpen ? { ...block, text: withoutOpenLink(block.text) } : block;
+    return isOpen ? { ...block, text: withoutOpenEnd(block.text) } : block;
   };
   return blocks.map((block, i) => (
     <BlockView

@@ -3,7 +3,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import ReactMarkdown from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { describe, expect, test } from "vitest";
-import { type Block, blocksIn, Splitter, withoutOpenLink } from "./splitter";
+import { type Block, blocksIn, Splitter, withoutOpenEnd } from "./splitter";
 
 const texts = (text: string) => blocksIn(text).map((block) => block.text.trim());
 
@@ -46,11 +46,23 @@ describe("text is cut", () => {
 
 test("a growing text shows a link's words, not half of its address", () => {
   const whole = "See [the page](https://example.org/a) and";
-  const shown = [...whole].map((_, end) => withoutOpenLink(whole.slice(0, end)));
+  const shown = [...whole].map((_, end) => withoutOpenEnd(whole.slice(0, end)));
   expect(shown.filter((text) => text.includes("http") && !text.includes("a)"))).toEqual([]);
   expect(shown.at(-6)).toBe("See the page");
-  expect(withoutOpenLink("![a cat](/files/1")).toBe("a cat");
-  expect(withoutOpenLink("It is a[0](b) or a (c")).toBe("It is a[0](b) or a (c");
+  expect(withoutOpenEnd("![a cat](/files/1")).toBe("a cat");
+  expect(withoutOpenEnd("It is a[0](b) or a (c")).toBe("It is a[0](b) or a (c");
+});
+
+test("a growing table is shown row by row, and never as its marks", () => {
+  const whole = "So:\n\n| a | b |\n|---|:--|\n| 1 | 2 |\n| 3 | 4 |\n\nThen";
+  const shown = [...whole].map((_, end) => withoutOpenEnd(whole.slice(0, end)).trim());
+  expect([...new Set(shown)].slice(3)).toEqual([
+    "So:",
+    "So:\n\n| a | b |\n|---|:--|",
+    "So:\n\n| a | b |\n|---|:--|\n| 1 | 2 |",
+    "So:\n\n| a | b |\n|---|:--|\n| 1 | 2 |\n| 3 | 4 |",
+    ...["T", "Th", "The"].map((end) => whole.replace("Then", end)),
+  ]);
 });
 
 /** Numbers that look random and are the same each time. */

@@ -54,9 +54,19 @@ function blockOf({ kind, info, lines }: Verbatim, isOpen: boolean): Block {
 
 /** A link, or a picture, of which the address is not there as a whole yet. */
 const OPEN_LINK = /!?\[([^[\]\n]*)\]\([^()\s]*$/;
+/** A row of a table that has no end yet, and a head without the whole line below it that makes it one. */
+const OPEN_ROW = /(?:^|\n)[ \t]*\|[^\n]*$/;
+const OPEN_HEAD = /(?:^|\n)[ \t]*\|[^\n]*\n[ \t|:-]*$/;
+const RULE = /\n[ \t]*\|?[ \t]*:?-+:?[ \t]*\|[ \t|:-]*\n/;
 
-/** Text that grows, without the beginning of an address: it would be shown as words, and go again. */
-export const withoutOpenLink = (text: string): string => text.replace(OPEN_LINK, "$1");
+/**
+ * Text that grows, without what would be shown as something else first, and move what is read: half of an
+ * address, marks of a table. A table grows by rows: each new letter would place all its columns anew.
+ */
+export function withoutOpenEnd(text: string): string {
+  const rows = RULE.test(text) ? text : text.replace(OPEN_HEAD, "");
+  return rows.replace(OPEN_ROW, "").replace(OPEN_LINK, "$1");
+}
 
 /** Text that grows at its end, as blocks: the same for every way in which it came. */
 export class Splitter {

@@ -7,6 +7,9 @@ import type { SessionView } from "./view";
 
 type Shown = Store<SessionView>;
 
+/** Messages that are read at once, twice as many as at first: whoever scrolls back waits half as often. */
+const PAGE = 100;
+
 export const loadOlder = (store: Shown): Promise<void> =>
   load(store, "older", (messages) => {
     const { turns, newer, running } = store.get();
@@ -43,7 +46,7 @@ async function load(
   store.change({ paging: way });
   try {
     const edge = way === "older" ? { before: older } : { after: endOf(turns.at(-1)) };
-    const page = await api.conversation(id, edge);
+    const page = await api.conversation(id, { ...edge, limit: PAGE });
     const now = store.get();
     // Another branch, or the newest page, may have been asked for meanwhile.
     if (now.paging === way && edgeOf(way, now.turns) === edgeOf(way, turns)) take(page.messages);

@@ -5,6 +5,8 @@ import { IconButton } from "../../kit/Button";
 import { Keys } from "../../kit/pieces";
 import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
+import { useApp } from "../../services/context";
+import { useStore } from "../../services/store";
 import styles from "./Composer.module.css";
 import { ModelPicker } from "./ModelPicker";
 
@@ -47,6 +49,8 @@ function Attach({ onFiles }: Pick<FootProps, "onFiles">) {
 
 /** What can be named by which sign; nothing beside something that has to be known. */
 function Signs() {
+  // They stand behind who answers, and come with it.
+  if (useStore(useApp().health.store).settings === null) return null;
   return (
     <span className={styles.hint} aria-hidden>
       <kbd>/</kbd> {t("prompts")} <kbd>@</kbd> {t("files")} <kbd>#</kbd> {t("pages")}

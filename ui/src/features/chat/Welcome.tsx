@@ -45,8 +45,8 @@ export function Welcome(props: { temporary: boolean; onChoose: (text: string) =>
             <p className={styles.ask}>{t("How can I help?")}</p>
           </>
         )}
-        {known && !temporary && (
-          <ul className={styles.samples} aria-label={t("Suggestions")}>
+        {!temporary && (
+          <ul className={styles.samples} data-known={known} aria-label={t("Suggestions")}>
             {(noModel ? without() : withModel()).map((text) => (
               <li key={text}>
                 <button type="button" onClick={() => onChoose(text)}>

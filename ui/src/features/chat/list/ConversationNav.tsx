@@ -8,7 +8,7 @@ import {
   Search,
   Trash2,
 } from "lucide-react";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Project } from "../../../api/projects";
 import { locale, t } from "../../../i18n";
 import { Button, IconButton } from "../../../kit/Button";
@@ -47,7 +47,10 @@ function useOpenProjects() {
   return { open, toggle };
 }
 
-export function ConversationNav({ current }: { current: string | null }) {
+type NavProps = { current: string | null };
+
+/** It is drawn for itself alone: the room beside it is drawn anew in each frame of an answer. */
+export const ConversationNav = memo(function ConversationNav({ current }: NavProps) {
   const { conversations } = useApp();
   const { items, projects, place, ...list } = useStore(conversations.store);
   const [onlyNeeding, setOnlyNeeding] = useState(false);
@@ -129,7 +132,7 @@ export function ConversationNav({ current }: { current: string | null }) {
       )}
     </nav>
   );
-}
+});
 
 function emptyIn(place: Place): string {
   if (place === "archive") return t("No archived conversations.");
