@@ -77,6 +77,18 @@ Graça is the quieter of the two. Ana could come down from Porto by train in 3 h
     "And what should I not eat there?",
     "Bolo de amendoim and some *broas* hold **peanuts**, to which you are allergic. Ask for *sem amendoim*.",
 )
+_MADE = (
+    "Something to count strokes, please.",
+    """\
+Here it is; open it beside the chat:
+
+```html
+<!doctype html>
+<title>Stroke by stroke</title>
+<h1>Stroke by stroke</h1>
+<p><button>Pull</button> <output>0 m</output></p>
+```""",
+)
 _PAGES = {
     "travel/lisbon.md": """\
 # Lisbon
@@ -102,6 +114,7 @@ def fill(served: Served) -> None:
         served.post("/memories", {"content": fact})
     imported(served, "Bread without a scale", ["How much flour?", "Three cups for one loaf."])
     imported(served, "Tax letter", ["What does it ask for?", "For last year's rent receipts."])
+    imported(served, "Stroke counter", _MADE)
     imported(served, "Lisbon trip", _SAID)
     for words in (
         "Book the night train tomorrow at 9 +lisbon !high",
@@ -119,6 +132,7 @@ def fill(served: Served) -> None:
     ):
         at = f"{today + timedelta(days=days)}T{hour:02}"
         served.post("/calendar/events", {"title": title, "start": f"{at}:00", "end": f"{at}:45"})
+    served.post("/schedules", {"text": "Stretch your legs", "when": "every day at 15:00"})
     served.post(
         "/documents/text",
         {"name": "Rental contract.md", "text": "# Rental contract\n\nNotice: three months."},

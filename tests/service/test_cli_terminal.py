@@ -146,3 +146,21 @@ def test_a_line_is_short_and_one_line() -> None:
     assert one_line("a\n b\t\x07c") == "a b c"
     assert one_line("x" * 300, 10) == "x" * 9 + "…"
     assert printable("a\r\n\tb\x00") == "a\n\tb"
+
+
+def test_a_password_is_typed_twice_and_ctrl_d_changes_nothing(plain: CommandLine) -> None:
+    plain("users", "add", "ann")
+    with plain.terminal("users", "password", "ann") as terminal:
+        terminal.until("New password: ")
+        terminal.type("correct horse battery\n")
+        terminal.until("Again: ")
+        terminal.type("correct horse battery\n")
+        terminal.until("ann has a new password")
+    with plain.terminal("users", "password", "ann") as terminal:
+        terminal.until("New password: ")
+        assert terminal.leave() == 2
+        assert "nothing was changed" in terminal.shown
+        assert "Traceback" not in terminal.shown
+    assert "1 live key," in plain("users", "key", "add", "ann").err + plain("users", "list").out
+    plain("users", "key", "add", "ann")
+    assert "2 live keys," in plain("users", "list").out

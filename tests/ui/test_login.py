@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -11,16 +12,16 @@ from playwright.sync_api import Page, Route, expect
 
 from tests import warm
 from tests.ui.acts import faults
-from tests.ui.running import bethink
+from tests.ui.running import PICTURES, bethink
 
 pytestmark = pytest.mark.timeout(120)
 
 
-def command(data: Path, *words: str) -> str:
+def command(data: Path, *words: str, typed: str = "") -> str:
     """What `bethink` prints, beside the server that runs."""
     program = warm.program(warm.BETHINK)
     return subprocess.run(
-        [*program, "--data", data, *words], check=True, capture_output=True, text=True
+        [*program, "--data", data, *words], check=True, capture_output=True, text=True, input=typed
     ).stdout
 
 
@@ -107,6 +108,43 @@ def test_the_first_user_of_this_machine_is_made_in_settings(page: Page, tmp_path
         expect(page.get_by_role("list", name="Users")).to_contain_text("ann")
         page.goto(f"{served.url}/memory")
         expect(page.get_by_text("Plays the viola").first).to_be_visible()
+
+
+@pytest.mark.requirement("U7")
+def test_the_first_user_who_lost_the_password_and_the_key_gets_in_again(page: Page, tmp_path: Path) -> None:
+    with bethink(tmp_path, None) as served:
+        command(tmp_path, "users", "add", "ann")
+        command(tmp_path, "users", "password", "ann", typed="the one that is lost\n")
+        old_key = command(tmp_path, "users", "key", "add", "ann").strip()
+        page.goto(f"{served.url}/settings/keys")
+        page.get_by_role("button", name="Use a name and a password").click()
+        page.get_by_text("No key, or a lost password?").click()
+        told = page.get_by_role("group")
+        for line in ("bethink users list", "bethink users password NAME", "bethink users key add NAME"):
+            expect(told.get_by_text(line, exact=True)).to_be_visible()
+        assert faults(page) == []
+        page.screenshot(path=PICTURES / "login-lost.png")
+        assert "ann" in command(tmp_path, "users", "list")
+        command(tmp_path, "users", "password", "ann", typed="a new one to remember\n")
+        page.get_by_label("Name").fill("ann")
+        page.get_by_label("Password").fill("the one that is lost")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("Sign-in failed")
+        page.get_by_label("Password").fill("a new one to remember")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("list", name="Users")).to_contain_text("administrator")
+        lost = json.loads(command(tmp_path, "users", "key", "list", "ann", "--json"))
+        command(tmp_path, "users", "key", "revoke", lost["id"])
+        key = command(tmp_path, "users", "key", "add", "ann", "--label", "laptop").strip()
+        assert key != old_key
+        page.goto(f"{served.url}/settings/you")
+        page.get_by_role("button", name="Sign out").click()
+        for one, fault in ((old_key, "Sign-in failed"), (key, "")):
+            page.get_by_label("Key", exact=True).fill(one)
+            page.keyboard.press("Enter")
+            if fault:
+                expect(page.get_by_role("alert")).to_contain_text(fault)
+        expect(page.get_by_role("navigation", name="Rooms")).to_be_visible()
 
 
 def test_who_is_no_administrator_sees_their_own_settings_and_no_others(page: Page, tmp_path: Path) -> None:

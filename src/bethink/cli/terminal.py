@@ -115,9 +115,10 @@ def rfc3339(at: int | None) -> str | None:
 
 
 def counted(count: int, noun: str) -> str:
-    """The count with its noun: "1 page", "2,000 pages", "2 memories"."""
+    """The count with its noun: "1 page", "2,000 pages", "2 memories", "2 keys"."""
     if count != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+        is_vowel = noun.endswith(("ay", "ey", "oy"))
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") and not is_vowel else f"{noun}s"
     return f"{count:,} {noun}"
 
 

@@ -155,8 +155,12 @@ def _typed_password(screen: Screen) -> str:
         if piped := sys.stdin.readline().rstrip("\r\n"):
             return piped
         raise BadInput("There is no terminal to type a password: pipe it in as one line.")
-    first = getpass.getpass("New password: ")
-    if first != getpass.getpass("Again: "):
+    try:
+        first = getpass.getpass("New password: ")
+        again = getpass.getpass("Again: ")
+    except EOFError:
+        raise BadInput("No password was typed: nothing was changed.") from None
+    if first != again:
         raise BadInput("The two passwords differ: nothing was changed.")
     return first
 

@@ -124,13 +124,25 @@ function SignIn() {
       </form>
       <details className={styles.note}>
         <summary>{t("No key, or a lost password?")}</summary>
-        <p>{t("Ask the administrator of this server, who makes one in a terminal:")}</p>
         <p>
-          <code>bethink users key add NAME</code>
+          {t(
+            "Whoever runs this server makes a new one in its terminal, while it runs. With “make serve”, the program is .venv/bin/bethink.",
+          )}
         </p>
-        <p>
-          <code>bethink users password NAME</code>
-        </p>
+        <dl>
+          <dt>{t("The names of the users")}</dt>
+          <dd>
+            <code>bethink users list</code>
+          </dd>
+          <dt>{t("A new password")}</dt>
+          <dd>
+            <code>bethink users password NAME</code>
+          </dd>
+          <dt>{t("A new key")}</dt>
+          <dd>
+            <code>bethink users key add NAME</code>
+          </dd>
+        </dl>
       </details>
     </>
   );
