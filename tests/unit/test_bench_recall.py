@@ -137,8 +137,8 @@ def test_what_is_not_there_and_an_unknown_format_are_told(tmp_path: Path) -> Non
 def test_the_figures_are_shares_of_evidence_hits_and_reciprocal_ranks() -> None:
     ranked = {"bethink": ["x", "a", "y", "z", "w", "b"], "BM25 only": ["a"], "vectors only": []}
     found = [
-        Scored("d", Question("?", "one", ("a", "b")), ranked, 1, 0),
-        Scored("d", Question("?", "adversarial", ("c",)), ranked, 1, 0),
+        Scored("d", Question("?", "one", ("a", "b")), ranked, ["x", "a"], 1, 0),
+        Scored("d", Question("?", "adversarial", ("c",)), ranked, [], 1, 0),
     ]
     by_name = {(row["ranking"], row["category"]): row for row in rows(found)}
     of_one = by_name["bethink", "one"]
@@ -150,6 +150,7 @@ def test_the_figures_are_shares_of_evidence_hits_and_reciprocal_ranks() -> None:
         0.5,
     )
     assert by_name["bethink", "all"]["R@10"] == 0.5
+    assert (of_one["in context"], of_one["items in context"]) == (0.5, 2)
     assert by_name["bethink", "without adversarial"]["questions"] == 1
     assert by_name["BM25 only", "one"]["R@1"] == 0.5
     assert by_name["vectors only", "all"]["MRR"] == 0

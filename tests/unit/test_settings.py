@@ -42,7 +42,7 @@ def test_flag_beats_variable_beats_alias_beats_file_beats_default(
     def limit(**flags: object) -> int:
         return load_settings(**flags).recall_limit
 
-    assert limit() == 5
+    assert limit() == 12
     (tmp_path / "bethink.toml").write_text("recall_limit = 6")
     assert limit() == 6
     monkeypatch.setenv("COGNICAL_MCP_MAX_CONTEXT", "7")
@@ -100,7 +100,7 @@ async def test_the_search_limit_holds_for_a_search_that_names_none() -> None:
 @pytest.mark.requirement("R176", "R179", "R83", "C13", "R118", "U12")
 def test_the_documented_limits_are_the_defaults() -> None:
     settings = Settings()
-    assert (settings.recall_limit, settings.memory_search_limit, settings.tool_timeout_s) == (5, 10, 5)
+    assert (settings.recall_limit, settings.memory_search_limit, settings.tool_timeout_s) == (12, 10, 5)
     assert settings.code_timeout_s == 30
     vault = settings.vault
     assert (vault.max_file_bytes, vault.max_directory_bytes, vault.max_bytes) == (10**6, 10**7, 10**8)

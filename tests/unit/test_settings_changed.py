@@ -63,11 +63,11 @@ async def test_a_change_holds_at_once_and_after_a_restart(tmp_path: Path) -> Non
         assert house.app.settings.recall_limit == 3
         assert house.app.settings.vault.trust == "owner"
         held = (await states(http))["recall_limit"]
-        assert (held["value"], held["source"], held["is_set"], held["default"]) == (3, "kept", True, 5)
+        assert (held["value"], held["source"], held["is_set"], held["default"]) == (3, "kept", True, 12)
         assert (await loaded(tmp_path)).vault.trust == "owner"
         await http.patch("/settings", json={"recall_limit": None})
         assert (await states(http))["recall_limit"]["source"] == "default"
-    assert (await loaded(tmp_path)).recall_limit == 5
+    assert (await loaded(tmp_path)).recall_limit == 12
 
 
 async def test_all_or_nothing_is_changed_and_each_fault_is_named(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ async def test_all_or_nothing_is_changed_and_each_fault_is_named(tmp_path: Path)
         faults = {fault["parameter"]: fault["reason"] for fault in refused.json()["errors"]}
         assert set(faults) == {"max_steps", "code_sandbox"}
         assert "greater than or equal to 1" in faults["max_steps"]
-        assert house.app.settings.recall_limit == 5
+        assert house.app.settings.recall_limit == 12
         unknown = await http.patch("/settings", json={"recall_limt": 3})
         assert unknown.json()["errors"][0]["parameter"] == "recall_limt"
         model = await http.patch("/settings", json={"model": "nobody:gpt"})

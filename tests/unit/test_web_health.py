@@ -121,7 +121,7 @@ async def test_settings_show_bounds_and_no_key() -> None:
     async with open_door(None, max_steps=7, model_api_key="sk-secret", openai_api_key="sk-other") as door:
         answer = await door.http.get("/settings")
     shown = answer.json()
-    assert (shown["model"], shown["bounds"]["max_steps"], shown["recall_limit"]) == (None, 7, 5)
+    assert (shown["model"], shown["bounds"]["max_steps"], shown["recall_limit"]) == (None, 7, 12)
     assert "BETHINK_MODEL" in shown["model_help"]
     assert "sk-" not in answer.text
 

@@ -25,6 +25,7 @@ from bethink.events import ContextFilled, Recalled, Warned
 from bethink.llm import NO_OPTIONS, LlmRequest, Options, Picture
 from bethink.memory.facts import doubt_of
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage, tokens_in, tokens_of
+from bethink.recall.answerable import bearing
 from bethink.recall.service import MAX_K
 from bethink.search.analysis import Analyzer
 from bethink.vault import KIND as PAGE
@@ -178,7 +179,6 @@ _CHARS_PER_TOKEN = 3
 _LEAST_RESULT_TOKENS = 48
 """A tool's result that is cut shorter tells nothing."""
 _SHORTENED = "\n… (cut off here: more does not fit into the model's window)"
-_MAX_RECALLED_CHARS = 6_000
 _MAX_ONE_RECALLED_CHARS = 2_000
 """A longer memory is cut: one alone must not push out the others."""
 _LEFT_OUT = (
@@ -200,8 +200,9 @@ OUTCOME_UNKNOWN = (
 class Context:
     """Builds requests. `limit` memories are recalled beside `profile_limit` important ones.
 
-    A memory that scores less than `min_score` stays out; what is not found in
-    `recall_timeout_s` seconds is done without. `added` stands behind the `prompt`, in whose
+    If the best memory scores less than `min_score`, none comes in, else those whose scores are not far
+    below it (`bearing`), as many as `recall_tokens` hold; what is not found in `recall_timeout_s` seconds is
+    done without. `added` stands behind the `prompt`, in whose
     place a model with a small window is told the `brief` one; `images` are the pictures that may be shown.
     """
 
@@ -212,6 +213,7 @@ class Context:
     limit: int
     profile_limit: int
     min_score: float
+    recall_tokens: int = 2_000
     recall_timeout_s: float = 5
     max_output_tokens: int | None = None
     temperature: float | None = None
@@ -235,6 +237,7 @@ class Context:
             limit=settings.recall_limit,
             profile_limit=settings.recall_profile_limit,
             min_score=settings.recall_min_score,
+            recall_tokens=settings.recall_tokens,
             recall_timeout_s=settings.recall_timeout_s,
             max_output_tokens=settings.model_max_output_tokens,
             temperature=settings.model_temperature,
@@ -305,11 +308,11 @@ class Context:
         profile = await self.memory.profile(principal, self.profile_limit) if self.profile_limit else []
         kinds = self.recall.by_itself
         hits = await self.recall.search(principal, text, wanted, kinds=kinds) if self.limit else []
-        hits = selected([hit for hit in hits if hit.score >= self.min_score], known, self.limit)
+        hits = selected(hits[: bearing([hit.score for hit in hits], self.min_score)], known, self.limit)
         found = {hit.id: _of_hit(hit) for hit in hits}
         found |= {fact.id: _of_fact(fact) for fact in profile if fact.id not in found}
         kept: list[Recalled] = []
-        room = min(_MAX_RECALLED_CHARS, int(window * _RECALLED_SHARE) * _CHARS_PER_TOKEN)
+        room = min(self.recall_tokens, int(window * _RECALLED_SHARE)) * _CHARS_PER_TOKEN
         most = min(_MAX_ONE_RECALLED_CHARS, room // 2)
         for item in found.values():
             if len(item.text) > most:

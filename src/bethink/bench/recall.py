@@ -4,7 +4,8 @@ Every dialogue becomes one owner's conversations in a fresh data directory, a
 session each, a message a turn; questions go to `app.recall.search` as they are
 asked. The baselines are the legs of the same index: BM25 alone, vectors alone.
 R@k is the share of the evidence turns among the first k, averaged over the
-questions; questions without evidence are left out.
+questions; questions without evidence are left out. `in context` is the share that the
+model would be shown at the default settings.
 
 No set is shipped: a path leads to the file or directory as its makers publish it. Every
 reader keeps the words and the dates as they are; evidence names turns.
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from bethink.agent.context import Context, Prompts
 from bethink.app import App, open_app
 from bethink.clock import SystemClock, to_us
 from bethink.conversations import KIND, ConversationStart, PastMessage
@@ -276,6 +278,7 @@ _HIT = 10
 _PRODUCT, _WORDS, _MEANING = "bethink", "BM25 only", "vectors only"
 _ADVERSARIAL = "adversarial"
 _TAKEN_OVER_AT_ONCE = 500
+_NO_PROMPTS = Prompts("", "", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +288,7 @@ class Scored:
     dialogue: str
     question: Question
     ranked: dict[str, list[str]]
+    in_context: list[str]
     ms: float
     embedding_ms: float
 
@@ -365,8 +369,23 @@ def _figures(group: Sequence[Scored], way: str) -> dict[str, float]:
         reciprocal.append(1 / first if first else 0.0)
     return {
         **{f"R@{cut}": round(statistics.fmean(values), 4) for cut, values in shares.items()},
+        **_in_context(group, way),
         f"hit@{_HIT}": round(statistics.fmean(hits), 4),
         "MRR": round(statistics.fmean(reciprocal), 4),
+    }
+
+
+def _in_context(group: Sequence[Scored], way: str) -> dict[str, float]:
+    """What reaches the model of what recall found; the legs alone have no score to cut by."""
+    if way != _PRODUCT:
+        return {}
+    shares = [
+        len(set(one.question.evidence).intersection(one.in_context)) / len(one.question.evidence)
+        for one in group
+    ]
+    return {
+        "in context": round(statistics.fmean(shares), 4),
+        "items in context": round(statistics.fmean(len(one.in_context) for one in group), 1),
     }
 
 
@@ -407,6 +426,8 @@ async def _ask(
     hits = await app.recall.search(principal, question.text, DEPTH, kinds={KIND})
     ms = (time.perf_counter() - began) * 1_000
     embedding_ms = timed.ms
+    context = Context.of(app.settings, app.memory, app.recall, clock=app.ports.clock, prompts=_NO_PROMPTS)
+    told = await context.recalled(principal, question.text)
     vector = (await timed.embed([question.text]))[0]
     by_leg = {
         _WORDS: await _leg(app, IndexQuery(principal.owner, question.text, limit=DEPTH)),
@@ -417,6 +438,7 @@ async def _ask(
         dialogue.name,
         question,
         {way: [names[id] for id in ids] for way, ids in ranked.items()},
+        [names[item.id] for item in told],
         ms,
         embedding_ms,
     )

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from bethink.clock import to_datetime, to_us
 from bethink.conversations import CONVERSATIONS as CONVERSATION_RECORDS
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 
 MAX_FOUND = 100
+SURE: Final = 0.25
+"""The least score of what a question forgets: more certainty than it takes to tell a model."""
 CONVERSATIONS = "conversations"
 Kept: TypeAlias = Literal["keep", "remove"]
 _FOUND = 20

@@ -1,8 +1,8 @@
 """Whether what was found answers a question at all: better to say no than to give what is merely nearest.
 
-`tools/documents` asks of passages; of facts `web/memories` and `/recall` ask where the answers end. Two
-things tell of passages: how sure recall is of the best (`ranking`), and whether any of them holds what the
-question names. docs/adr/0054 has the figures.
+`tools/documents` asks of passages; of facts `web/memories` and `/recall` ask where the answers end, and
+`agent/context` asks what bears on a message. Two things tell of passages: how sure recall is of the best
+(`ranking`), and whether any of them holds what the question names. docs/adr/0054 has the figures.
 """
 
 from __future__ import annotations
@@ -41,6 +41,20 @@ def answering(scores: Sequence[float]) -> int:
         return 0
     least = max(_LEAST_NEXT, _SHARE_OF_BEST * scores[0])
     return next((place for place, score in enumerate(scores) if score < least), len(scores))
+
+
+_LEAST_OF_ALL, _SHARE_OF_THE_BEST = 0.04, 0.2
+
+
+def bearing(scores: Sequence[float], least: float) -> int:
+    """How many of the scores, best first, are worth telling a model, which knows an answer when it sees one.
+
+    None if the best is below `least`. Behind it they end where they fall off.
+    """
+    if not scores or scores[0] < least:
+        return 0
+    end = max(_LEAST_OF_ALL, _SHARE_OF_THE_BEST * scores[0])
+    return next((place for place, score in enumerate(scores) if score < end), len(scores))
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 BASE: Final = "conversations"
 """The name of the knowledge base that an export holds."""
 MOST_ENTRIES: Final = 50
+_ENTRIES: Final = 5
+"""An entry is a whole turn."""
 _MAX_QUERY: Final = 2_000
 _HITS: Final = 4
 """Messages that are looked at for each entry wanted: a turn has two or more, and later ones come first."""
@@ -172,7 +174,7 @@ class ConversationMemory:
         A question that nothing answers has none.
         """
         self._check_available()
-        count = _count(limit, self.settings.recall_limit)
+        count = _count(limit, min(_ENTRIES, self.settings.recall_limit))
         least = self.settings.recall_min_score
         found = await self._found(principal, query, count=count, filters=_Filters(), least=least)
         now = self.conversations.clock.now_us()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from bethink.feature import Recallable
     from bethink.index import Candidate, Candidates
+    from bethink.recall.calibration import Calibration
 
 
 _WORD = re.compile(r"\w+")
@@ -313,9 +314,8 @@ def _nearness(recallable: Recallable, asked: ParsedQuestion) -> float:
     return 0.5 if told_soon else 0.0
 
 
-# Learnt. The first two are of BM25 as a share of the ideal, and of the cosine.
+# Learnt. The first is of BM25 as a share of the ideal; that of the cosine is `Calibration.weight`.
 _WORDS = 2.6
-_MEANING = 6.1
 _MET = 3.7
 _COMPANY = 1.75
 _ASKS = -0.5
@@ -324,6 +324,8 @@ _TELLS_TIME = 0.8
 _TELLS_NUMBER = 1.2
 _REPLIES = 1.4
 _FOLLOWED = 0.5
+_AROUND, _STEPS = 0.2, (-2, -1, 1, 2)
+"""What is said around a turn often holds what the question names: each at a small weight."""
 
 # Set by what is plain, where the learning sets say nothing of it.
 _NAMED = 1.5
@@ -341,10 +343,8 @@ _SAME_MEANING = 0.75
 """And if its owner put it in other words: the cosine of paraphrases; what answers is rarely as near."""
 
 # How sure it is that what was found answers: either leg alone can be.
-_COMMON, _COMMON_COUNT = 0.1, 5
-"""The cosine of texts about different things, and of how many more items it is as good as the cosines."""
-_NEAR, _SURE = 0.1, 0.55
-"""By how much a cosine must be above those of all others to speak for an answer, and to be one."""
+_COMMON_COUNT = 5
+"""Of how many more items `Calibration.common` is as good as the cosines."""
 _SURE_WORDS, _SURE_MEANING = 0.85, 0.95
 _WORDS_POWER = 1.5
 """Half of a question's words say less than half, unless words are all the evidence there is."""
@@ -390,10 +390,11 @@ class RankedCandidate:
     score: float
 
 
-def weighed(found: Candidates, asked: ParsedQuestion) -> list[WeightedCandidate]:
+def weighed(found: Candidates, asked: ParsedQuestion, calibration: Calibration) -> list[WeightedCandidate]:
     """All candidates by what the index tells of them, the likeliest first."""
     ideal = found.lexical_ideal
     unknown = _expected_cosine(found.items)
+    trust = calibration.words_trust(found.searched)
     items: list[WeightedCandidate] = []
     best: dict[str, tuple[float, float]] = {}
     for candidate in found.items:
@@ -401,7 +402,11 @@ def weighed(found: Candidates, asked: ParsedQuestion) -> list[WeightedCandidate]
         cosine = unknown if candidate.dense is None else candidate.dense
         base = share + cosine
         items.append(
-            WeightedCandidate(candidate, base, _WORDS * share + _MEANING * cosine + _MET * candidate.met)
+            WeightedCandidate(
+                candidate,
+                base,
+                trust * (_WORDS * share + _MET * candidate.met) + calibration.weight * cosine,
+            )
         )
         if (conversation := candidate.conversation) is not None:
             first, second = best.get(conversation, (0.0, 0.0))
@@ -417,7 +422,11 @@ def weighed(found: Candidates, asked: ParsedQuestion) -> list[WeightedCandidate]
 
 
 def ranked(
-    best: Sequence[tuple[WeightedCandidate, Recallable]], asked: ParsedQuestion, found: Candidates
+    best: Sequence[tuple[WeightedCandidate, Recallable]],
+    asked: ParsedQuestion,
+    found: Candidates,
+    *,
+    calibration: Calibration,
 ) -> list[RankedCandidate]:
     """The best of what was found by their texts as well, the likeliest first."""
     pairs = [(item.candidate, recallable) for item, recallable in best]
@@ -440,6 +449,11 @@ def ranked(
             after = places.get((recallable.conversation, recallable.position + 1))
             if after is not None:
                 logit += _FOLLOWED * after[0]
+            logit += _AROUND * sum(
+                beside[0]
+                for step in _STEPS
+                if (beside := places.get((recallable.conversation, recallable.position + step)))
+            )
         logits.append(logit + _of_time(recallable, asked, newest))
     _order_in_time(logits, pairs, asked, anchor=anchor)
     repeated = [asks_the_same(item, recallable, asked) for item, recallable in best]
@@ -447,7 +461,8 @@ def ranked(
         range(len(best)), key=lambda i: (repeated[i], -logits[i], -best[i][1].at, best[i][0].candidate.id)
     )
     said_before = {item.candidate.id for (item, _), is_same in zip(best, repeated, strict=True) if is_same}
-    confidence = _confidence(found, [one for one in found.items if one.id not in said_before])
+    others = [one for one in found.items if one.id not in said_before]
+    confidence = _confidence(found, others, calibration)
     answers: list[RankedCandidate] = []
     least = 0.0
     for i in reversed(order):
@@ -458,20 +473,23 @@ def ranked(
     return answers[::-1]
 
 
-def _confidence(found: Candidates, others: Sequence[Candidate]) -> Callable[[Candidate], float]:
+def _confidence(
+    found: Candidates, others: Sequence[Candidate], calibration: Calibration
+) -> Callable[[Candidate], float]:
     """How likely a candidate answers, 0..1, by its words and its meaning alone (noisy or).
 
     A cosine is judged against what the `others` have in common with the question:
     among facts that begin with "User", so does every question about the user.
     """
-    cosines = [item.dense for item in others if item.dense is not None]
-    common = (sum(cosines) + _COMMON * _COMMON_COUNT) / (len(cosines) + _COMMON_COUNT)
+    cosines = sorted((item.dense for item in others if item.dense is not None), reverse=True)
+    common = (sum(cosines) + calibration.common * _COMMON_COUNT) / (len(cosines) + _COMMON_COUNT)
     power = _WORDS_POWER if cosines else 1.0
+    next_best = cosines[1] if len(cosines) > 1 else common
 
     def confidence(candidate: Candidate) -> float:
         words = min(1.0, (candidate.lexical or 0.0) / found.lexical_ideal) if found.lexical_ideal > 0 else 0.0
-        nearness = 0.0 if candidate.dense is None else candidate.dense - common
-        meaning = min(1.0, max(0.0, (nearness - _NEAR) / (_SURE - _NEAR)))
+        cosine = common if candidate.dense is None else candidate.dense
+        meaning = calibration.certainty(cosine - common, cosine - next_best)
         return 1 - (1 - _SURE_WORDS * words**power) * (1 - _SURE_MEANING * meaning)
 
     return confidence

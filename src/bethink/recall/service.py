@@ -19,6 +19,7 @@ from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
 from bethink.index import Candidate, IndexQuery
 from bethink.messages import tokens_in
+from bethink.recall.calibration import calibration_of
 from bethink.recall.ranking import (
     RankedCandidate,
     asks_the_same,
@@ -254,9 +255,10 @@ class Recall:
             found = await self.visible_search.visible(found, query, partial(self._resolve, principal))
         if found.without_vector and not self.embeddings.unavailable:
             self.on_missing(principal.owner)
-        items = weighed(found, asked)
+        calibration = calibration_of(self.embeddings.model.id)
+        items = weighed(found, asked, calibration)
         best = await self._best(principal, items, asked, count=count + _SPARE, moment=query.as_of)
-        return found, ranked(best, asked, found)
+        return found, ranked(best, asked, found, calibration=calibration)
 
     def _now(self, principal: Principal, as_of: int | None) -> datetime:
         """What "now" is in the question, in the principal's zone."""

@@ -350,13 +350,25 @@ class Settings(BaseModel):
         "Whether conversations use memory; without it nothing is recalled or remembered in them.",
     )
     recall_limit: int = _recall(
-        5, "Memories per answer", "Memories recalled into a turn's context.", ge=0, le=50
+        12, "Memories per answer", "Most memories recalled into a turn's context.", ge=0, le=50
+    )
+    recall_tokens: int = _recall(
+        2_000,
+        "Tokens for memories",
+        "Most tokens that recalled memories take of a turn's context, in a small window less.",
+        ge=100,
+        le=100_000,
     )
     recall_profile_limit: int = _recall(
         8, "Facts always in context", "Number of important facts that are always in context.", ge=0, le=50
     )
     recall_min_score: float = _recall(
-        0.25, "Lowest score", "Lowest score of a memory in context.", ge=0, le=1
+        0.15,
+        "Lowest score",
+        "Score that the best memory must have for any to come into the context; those that are not far less"
+        " sure come with it.",
+        ge=0,
+        le=1,
     )
     recall_timeout_s: float = _recall(
         5,
