@@ -283,6 +283,52 @@ def test_all_links_are_listed_in_settings_and_revoked_there(served: Served, new_
     expect(page).to_have_url(re.compile("/c/imported-night-trains$"))
 
 
+def test_artifacts_are_found_again_renamed_downloaded_and_deleted_with_undo(
+    served: Served, page: Page
+) -> None:
+    tea = imported(served, "Tea", ["Which tea?", "Green."])
+    boats = imported(served, "Boats", ["Which boat?", "A small one."])
+    for conversation, title in ((tea, "Cups"), (tea, "Kettles"), (boats, "Sails")):
+        draft = {"title": title, "format": "markdown", "content": f"# {title}", "conversation": conversation}
+        served.post("/artifacts", draft)
+    page.goto(f"{served.url}/c/{tea}")
+    page.locator(".chat-head").get_by_role("button", name=re.compile("More for")).click()
+    page.get_by_role("menuitem", name="Artifacts").click()
+    pane = page.get_by_role("complementary", name="Artifacts")
+    rows = pane.get_by_role("list", name="Artifacts").get_by_role("listitem")
+    expect(rows).to_contain_text(["Kettles", "Cups"])
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "artifacts.png")
+    pane.get_by_role("button", name="More for Cups").click()
+    page.get_by_role("menuitem", name="Rename").click()
+    page.get_by_role("dialog").get_by_label("Title").fill("Small cups")
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    expect(rows.first).to_contain_text("Small cups")
+    pane.get_by_role("button", name="More for Small cups").click()
+    with page.expect_download() as kept:
+        page.get_by_role("menuitem", name="Download").click()
+    assert kept.value.suggested_filename == "Small cups.md"
+    pane.get_by_role("button", name="More for Small cups").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(rows).to_contain_text(["Kettles"])
+    expect(rows).to_have_count(1)
+    page.get_by_role("button", name="Undo").click()
+    expect(rows).to_have_count(2)
+    pane.get_by_text("All", exact=True).click()
+    expect(rows).to_have_count(3)
+    rows.filter(has_text="Sails").get_by_role("button", name=re.compile("^Sails")).click()
+    expect(page).to_have_url(re.compile(f"/c/{boats}$"))
+    opened = page.get_by_role("complementary", name="Sails")
+    expect(opened.get_by_role("heading", name="Sails", level=1)).to_be_visible()
+    opened.get_by_role("button", name="All artifacts").click()
+    expect(rows).to_have_count(1)
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("kettle")
+    page.get_by_role("option", name=re.compile("Kettles")).click()
+    expect(page).to_have_url(re.compile(f"/c/{tea}$"))
+    expect(page.get_by_role("complementary", name="Kettles")).to_be_visible()
+
+
 def test_a_memory_that_is_wrong_is_mended_beside_the_answer(served: Served, page: Page) -> None:
     served.post("/memories", {"content": "Sleeps best by day", "importance": 0.9})
     page.goto(served.url)

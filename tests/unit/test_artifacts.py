@@ -10,12 +10,13 @@ import httpx2
 import pytest
 
 from bethink.artifacts import ArtifactDraft, ArtifactPatch, Artifacts
+from bethink.clock import FakeClock
 from bethink.errors import UnknownId
 from bethink.events import Event, ToolFinished
 from bethink.llm.scripted import Reply, ScriptedCall, ScriptedLlm
 from tests.command_line import CommandLine
 from tests.door import called
-from tests.house import House, open_house
+from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio
 PAGE = "<h1>Tea</h1>\n<p>Green.</p>"
@@ -198,3 +199,28 @@ async def test_one_owner_sees_and_changes_nothing_of_anothers() -> None:
 def test_the_command_line_lists_shows_and_deletes_them(plain: CommandLine) -> None:
     assert plain("artifacts", "list", "--json").documents == []
     assert plain("artifacts", "show", "nothing").code != 0
+
+
+async def test_one_in_the_trash_is_in_no_list_comes_back_whole_and_goes_after_its_days() -> None:
+    clock = FakeClock()
+    async with open_house(ports=ports_of(clock=clock)) as house, called(house) as http:
+        made = await _made(house, http)
+        id = made["id"]
+        await _edited(http, id, {"content": "Another text."})
+        trashed = (await _edited(http, id, {"trashed": True})).json()
+        assert trashed["trashed_at"] is not None
+        assert trashed["version"] == 2
+        assert (await http.get("/artifacts")).json()["items"] == []
+        back = (await _edited(http, id, {"trashed": False})).json()
+        assert (back["trashed_at"], back["content"]) == (None, "Another text.")
+        (listed,) = (await http.get("/artifacts", params={"conversation": made["conversation"]})).json()[
+            "items"
+        ]
+        assert listed["id"] == id
+        await _edited(http, id, {"trashed": True})
+        artifacts = house.app.features.of(Artifacts)
+        clock.advance(29 * 86_400)
+        assert await artifacts.purge(house.me) == 0
+        clock.advance(2 * 86_400)
+        assert await artifacts.purge(house.me) == 1
+        assert (await http.get(f"/artifacts/{id}")).status_code == 404

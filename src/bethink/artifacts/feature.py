@@ -18,7 +18,7 @@ from bethink.artifacts.records import (
 from bethink.artifacts.service import Artifacts
 from bethink.clock import checked_id, rfc3339, time_of, with_times
 from bethink.errors import BadInput
-from bethink.feature import DocumentForm, Feature, OpenFeature
+from bethink.feature import DocumentForm, Feature, OpenFeature, RetentionRule
 from bethink.record_texts import JointTexts, RecordTexts
 from bethink.store import Collection, DeleteAll, Put, Record, Scan, Store, pages_of
 
@@ -111,8 +111,12 @@ def _texts(store: Store) -> JointTexts:
 def opened(at: Surroundings, is_there: Callable[[Principal, str], Awaitable[bool]]) -> OpenFeature:
     """Artifacts at work; `is_there` says whether an owner has a conversation."""
     texts = _texts(at.store)
+    artifacts = Artifacts(at.store, at.clock, at.new_id, is_there)
     return OpenFeature(
-        service=Artifacts(at.store, at.clock, at.new_id, is_there),
+        service=artifacts,
+        retention=[
+            RetentionRule(of=(ARTIFACTS,), log="artifacts left the trash for good", drop=artifacts.purge)
+        ],
         forgettable=texts.forgettable,
         cut=texts.cut,
         documents=[

@@ -25,7 +25,8 @@ MAX_LANGUAGE_CHARS: Final = 40
 class Artifact(Record, frozen=True, kw_only=True):
     """One artifact. `version` is the number of its newest version; times are microseconds UTC.
 
-    `language` is that of code, else "". An `untrusted` one was made in a run with words from outside.
+    `language` is that of code, else "". An `untrusted` one was made in a run with words from outside. One in
+    the trash has the time at which it went there, else 0.
     """
 
     title: str
@@ -36,6 +37,7 @@ class Artifact(Record, frozen=True, kw_only=True):
     untrusted: bool = False
     created_at: int
     updated_at: int
+    trashed_at: int = 0
 
 
 class ArtifactVersion(Record, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 MAX_ARTIFACTS: Final = 200
 """Of one conversation."""
+TRASH_DAYS: Final = 30
+"""After which what is in the trash goes for good."""
+_DAY_US: Final = 86_400_000_000
+_PAGE: Final = 200
 MAX_VERSIONS: Final = 100
 """Of one artifact: the oldest goes when another comes."""
 
@@ -51,7 +55,8 @@ class ArtifactPatch:
     """What of an artifact changes; what is None stays.
 
     `replaces` is a part of its text and what comes in its place, `restore` the number of a version to have
-    again. All of it is refused if the newest version is not `version` any more.
+    again. What is `trashed` is in no list, and goes for good after 30 days. All is refused if the newest
+    version is not `version` any more.
     """
 
     title: str | None = None
@@ -59,6 +64,7 @@ class ArtifactPatch:
     replaces: tuple[str, str] | None = None
     restore: int | None = None
     version: int | None = None
+    trashed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +116,14 @@ class Artifacts:
         limit: int = 50,
         after: str | None = None,
     ) -> Page[Artifact]:
-        """Those of a conversation, or all; what changed last is first."""
+        """Those of a conversation, or all, without the trash; what changed last is first.
+
+        A page may have less than `limit` of them, and yet not be the last.
+        """
         where = {} if conversation is None else {"conversation": conversation}
         scan = Scan(ARTIFACTS, where, order="updated_at", reverse=True, limit=limit, after=after)
         (page,) = await self.store.scan(principal.owner, scan)
-        return page
+        return replace(page, items=tuple(item for item in page.items if not item.record.trashed_at))
 
     async def get(self, principal: Principal, id: str) -> Artifact:
         """One of them.
@@ -162,14 +171,15 @@ class Artifacts:
         newest = await self.version(principal, id, was.version)
         content = await self._patched(principal, newest, patch)
         is_new = content != newest.content
+        at = self.clock.now_us()
         title = was.title if patch.title is None else patch.title
+        trashed_at = was.trashed_at if patch.trashed is None else at * patch.trashed
         now = checked(
-            msgspec.structs.replace(
-                was, title=title, version=was.version + is_new, updated_at=self.clock.now_us()
-            )
+            msgspec.structs.replace(was, title=title, version=was.version + is_new, trashed_at=trashed_at)
         )
-        if not is_new and now.title == was.title:
+        if now == was:
             return was
+        now = msgspec.structs.replace(now, updated_at=at)
         changes: list[Change] = [Put(ARTIFACTS, now, held.version)]
         if is_new:
             changes.append(Put(ARTIFACT_VERSIONS, self._version(now, content, by), 0))
@@ -193,6 +203,16 @@ class Artifacts:
                 f"The text to replace stands {found} times in the artifact; it has to be there once."
             )
         return checked_content(before.replace(old, new))
+
+    async def purge(self, principal: Principal) -> int:
+        """Remove what has been in the trash for its days; of how many artifacts."""
+        until = self.clock.now_us() - TRASH_DAYS * _DAY_US
+        scan = Scan(ARTIFACTS, order="updated_at", low=0, high=until, limit=_PAGE)
+        found = [one async for one in records_of(self.store, principal.owner, scan)]
+        gone = [one.id for one in found if 0 < one.trashed_at < until]
+        for id in gone:
+            await self.delete(principal, id)
+        return len(gone)
 
     async def delete(self, principal: Principal, id: str) -> None:
         """Remove it with its versions.

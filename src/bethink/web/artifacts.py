@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from bethink.artifacts import ArtifactDraft, ArtifactPatch, Artifacts, Author, Format
 from bethink.artifacts.records import MAX_CONTENT_CHARS, MAX_LANGUAGE_CHARS, MAX_TITLE_CHARS
+from bethink.clock import to_datetime
 from bethink.web.deps import (
     SEES_ALL,
     Body,
@@ -50,6 +51,9 @@ class ArtifactEdit(Body):
     content: _Content | None = None
     restore: _Number | None = Field(default=None, description="The number of the version to have again.")
     version: _Number | None = Field(default=None, description="Refused if this is not the newest any more.")
+    trashed: bool | None = Field(
+        default=None, description="Into the trash, where it is in no list and stays for 30 days; or back."
+    )
 
 
 class ArtifactShown(ResponseModel):
@@ -64,6 +68,7 @@ class ArtifactShown(ResponseModel):
     untrusted: bool = Field(description="It was made while words from outside stood in the run.")
     created_at: Timestamp
     updated_at: Timestamp
+    trashed_at: Timestamp | None = Field(description="Since when it is in the trash; null if it is not.")
 
 
 class ArtifactOpen(ArtifactShown):
@@ -157,7 +162,8 @@ async def list_artifact_versions(artifact: str, app: Served, caller: Caller) -> 
 
 def _shown(artifact: Artifact, hidden: ReaderFilter | None = None) -> ArtifactShown:
     title = artifact.title if hidden is None else hidden.text(artifact.title)
-    return ArtifactShown.of(artifact, title=title)
+    trashed_at = to_datetime(artifact.trashed_at) if artifact.trashed_at else None
+    return ArtifactShown.of(artifact, title=title, trashed_at=trashed_at)
 
 
 def _open(artifact: Artifact, version: ArtifactVersion, hidden: ReaderFilter | None = None) -> ArtifactOpen:

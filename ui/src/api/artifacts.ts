@@ -18,7 +18,8 @@ export type {
 const one = (id: string) => `/artifacts/${encodeURIComponent(id)}`;
 
 export const artifactsApi = {
-  list: (conversation: string, signal?: AbortSignal) =>
+  /** Of a conversation, or all; what changed last first. */
+  list: (conversation: string | null, signal?: AbortSignal) =>
     json<ArtifactList>(
       "GET",
       withQuery("/artifacts", { conversation, limit: 200 }),

@@ -9,6 +9,7 @@ import {
   Plus,
   Quote,
   Search,
+  Shapes,
   SunMoon,
   TextQuote,
 } from "lucide-react";
@@ -20,7 +21,7 @@ import { Dialog } from "../kit/Dialog";
 import { Keys, KeysOf } from "../kit/pieces";
 import { type Services, useApp } from "../services/context";
 import { rooms } from "../services/rooms";
-import { addressOfChat } from "../services/router";
+import { addressOfChat, routeOf } from "../services/router";
 import { settingsPlaces, setupPlace } from "../services/settingsPlaces";
 import { useStore } from "../services/store";
 import { shortDate } from "../services/words";
@@ -58,6 +59,15 @@ function places(app: Services, onShortcuts: () => void): Going[] {
     ...[...settingsPlaces(), setupPlace()].map(({ path, icon, name }) =>
       entry({ key: path, icon, name: t("Settings: {name}", { name }), run: to(path) }),
     ),
+    entry({
+      key: "artifacts",
+      icon: Shapes,
+      name: t("Artifacts"),
+      run: () => {
+        if (routeOf(app.router.path.get()).room !== "chat") app.router.go("/");
+        app.pane.show({ listed: "all" });
+      },
+    }),
     entry({ key: "prompts", icon: TextQuote, name: t("Prompts"), run: to("/prompts") }),
     entry({ ...bound("shortcuts"), icon: Keyboard, name: t("Shortcuts"), run: onShortcuts }),
     entry({

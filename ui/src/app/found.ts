@@ -5,6 +5,7 @@ import {
   FileText,
   FolderTree,
   type LucideIcon,
+  Shapes,
   SquareCheck,
   TextQuote,
 } from "lucide-react";
@@ -15,6 +16,7 @@ import { t } from "../i18n";
 import type { KeyId } from "../keys/bindings";
 import type { Services } from "../services/context";
 import {
+  addressOfChat,
   addressOfDocument,
   addressOfEvent,
   addressOfPage,
@@ -123,6 +125,28 @@ const sources: readonly Source[] = [
         hint: shortDate(Date.parse(each.start)),
         run: () => router.go(addressOfEvent(each.id)),
       }));
+    },
+  },
+  {
+    id: "artifacts",
+    find: async (query, signal, { router, pane }) => {
+      const { artifactsApi } = await import("../api/artifacts");
+      const { items } = await artifactsApi.list(null, signal);
+      const wanted = query.toLowerCase();
+      return items
+        .filter(({ title }) => title.toLowerCase().includes(wanted))
+        .slice(0, SHOWN)
+        .map(({ id, title, updated_at, conversation }) => ({
+          key: `artifact ${id}`,
+          group: t("Artifacts"),
+          icon: Shapes,
+          text: title,
+          hint: shortDate(Date.parse(updated_at)),
+          run: () => {
+            router.go(addressOfChat(conversation));
+            pane.show({ artifact: id, conversation });
+          },
+        }));
     },
   },
   {

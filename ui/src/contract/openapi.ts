@@ -16,13 +16,13 @@ export type ApprovalNeeded = { arguments: string; call: string; final?: boolean;
 
 export type ArchiveCounts = { contents: number; documents: number; originals: number; pages: number; passages: number; vectors: number };
 
-export type ArtifactEdit = { content?: string | null; restore?: number | null; title?: string | null; version?: number | null };
+export type ArtifactEdit = { content?: string | null; restore?: number | null; title?: string | null; trashed?: boolean | null; version?: number | null };
 
 export type ArtifactList = { cursor: string | null; items: readonly ArtifactShown[] };
 
-export type ArtifactOpen = { by: "assistant" | "owner"; content: string; conversation: string; created_at: string; format: "html" | "svg" | "markdown" | "mermaid" | "csv" | "code"; id: string; language: string; number: number; title: string; untrusted: boolean; updated_at: string; version: number };
+export type ArtifactOpen = { by: "assistant" | "owner"; content: string; conversation: string; created_at: string; format: "html" | "svg" | "markdown" | "mermaid" | "csv" | "code"; id: string; language: string; number: number; title: string; trashed_at: string | null; untrusted: boolean; updated_at: string; version: number };
 
-export type ArtifactShown = { conversation: string; created_at: string; format: "html" | "svg" | "markdown" | "mermaid" | "csv" | "code"; id: string; language: string; title: string; untrusted: boolean; updated_at: string; version: number };
+export type ArtifactShown = { conversation: string; created_at: string; format: "html" | "svg" | "markdown" | "mermaid" | "csv" | "code"; id: string; language: string; title: string; trashed_at: string | null; untrusted: boolean; updated_at: string; version: number };
 
 export type ArtifactVersionShown = { at: string; by: "assistant" | "owner"; chars: number; number: number };
 

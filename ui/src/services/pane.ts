@@ -6,7 +6,11 @@ export type PaneFormat = "html" | "svg" | "markdown" | "mermaid" | "csv" | "code
 
 /** A block of an answer, which nobody has kept. */
 export type LooseContent = { format: PaneFormat; language: string; text: string };
-export type PaneContent = LooseContent | { artifact: string; version?: number | undefined };
+/** One that is kept; `conversation` is where it was made, if it is opened from elsewhere. */
+export type KeptContent = { artifact: string; version?: number | undefined; conversation?: string };
+/** All that are kept of this conversation, or of all. */
+export type ListedContent = { listed: "here" | "all" };
+export type PaneContent = LooseContent | KeptContent | ListedContent;
 
 const formats: Record<string, PaneFormat> = {
   csv: "csv",

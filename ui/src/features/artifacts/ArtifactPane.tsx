@@ -1,11 +1,9 @@
 import { Copy, Download, Ellipsis, Pencil, RotateCcw, Trash2 } from "lucide-react";
 import { useCallback, useState } from "react";
-import { download, fileNameOf } from "../../answer/download";
 import { useCopy } from "../../answer/useCopy";
 import { type Artifact, artifactsApi } from "../../api/artifacts";
 import { locale, t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
-import { Confirm } from "../../kit/Dialog";
 import { Menu } from "../../kit/Popover";
 import { ProblemNotice, Segmented, Skeleton } from "../../kit/pieces";
 import { Select } from "../../kit/Select";
@@ -16,6 +14,7 @@ import { ArtifactText } from "./ArtifactText";
 import { ArtifactView } from "./ArtifactView";
 import css from "./artifacts.module.css";
 import { RenameDialog } from "./RenameDialog";
+import { downloadArtifact, useArtifactActions } from "./useArtifactActions";
 
 type View = "view" | "text" | "changes";
 type PaneProps = { id: string; version: number | undefined; onTitle: (title: string) => void };
@@ -50,11 +49,11 @@ type OpenProps = { artifact: Artifact; onChange: (now: Artifact) => void };
 function Tools({ artifact, onChange }: OpenProps) {
   const { pane, toasts } = useApp();
   const copy = useCopy();
-  const [asked, setAsked] = useState<"rename" | "delete" | null>(null);
-  const { id, content, format, language, number, version, title } = artifact;
+  const [renaming, setRenaming] = useState(false);
+  const { remove } = useArtifactActions(pane.close);
+  const { id, content, number, version, title } = artifact;
   const change = (edit: Parameters<typeof artifactsApi.change>[1]) =>
     artifactsApi.change(id, edit).then(onChange).catch(toasts.fault);
-  const remove = () => artifactsApi.remove(id).then(pane.close).catch(toasts.fault);
   const restore = {
     label: t("Restore version {number}", { number }),
     icon: RotateCcw,
@@ -72,10 +71,7 @@ function Tools({ artifact, onChange }: OpenProps) {
         icon={Download}
         size={16}
         label={t("Download")}
-        onClick={() => {
-          const stem = title.replace(/[^\p{L}\p{N} _-]+/gu, "").trim() || "artifact";
-          download(fileNameOf(format === "code" ? language : format, stem), content);
-        }}
+        onClick={() => downloadArtifact(artifact)}
       />
       <Menu
         icon={Ellipsis}
@@ -83,26 +79,16 @@ function Tools({ artifact, onChange }: OpenProps) {
         label={t("More for {title}", { title })}
         items={[
           ...(number < version ? [restore] : []),
-          { label: t("Rename"), icon: Pencil, run: () => setAsked("rename") },
-          { label: t("Delete"), icon: Trash2, fault: true, run: () => setAsked("delete") },
+          { label: t("Rename"), icon: Pencil, run: () => setRenaming(true) },
+          { label: t("Delete"), icon: Trash2, fault: true, run: () => void remove(artifact) },
         ]}
       />
-      {asked === "rename" && (
+      {renaming && (
         <RenameDialog
           title={title}
           onRename={(now) => void change({ title: now })}
-          onClose={() => setAsked(null)}
+          onClose={() => setRenaming(false)}
         />
-      )}
-      {asked === "delete" && (
-        <Confirm
-          title={t("Delete “{title}”?", { title })}
-          action={t("Delete")}
-          onConfirm={() => void remove()}
-          onClose={() => setAsked(null)}
-        >
-          <p>{t("All its versions are deleted. This cannot be undone.")}</p>
-        </Confirm>
       )}
     </>
   );

@@ -1,5 +1,5 @@
 // The pane beside a conversation: what an answer made. A sheet on a phone, over the page on a tablet.
-import { Maximize2, Minimize2, X } from "lucide-react";
+import { List, Maximize2, Minimize2, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
@@ -9,6 +9,7 @@ import { NARROW, PHONE, useMedia } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import type { PaneContent } from "../../services/pane";
 import { remember, remembered, useStore } from "../../services/store";
+import { ArtifactList } from "./ArtifactList";
 import { ArtifactPane } from "./ArtifactPane";
 import css from "./artifacts.module.css";
 import { LoosePane, titleIn } from "./LoosePane";
@@ -23,11 +24,17 @@ type InsideProps = {
 };
 
 function Inside({ content, conversation, onTitle }: InsideProps) {
+  if ("listed" in content) return <ArtifactList content={content} conversation={conversation} />;
   if ("artifact" in content) {
     const { artifact, version } = content;
     return <ArtifactPane key={artifact} id={artifact} version={version} onTitle={onTitle} />;
   }
   return <LoosePane content={content} conversation={conversation} />;
+}
+
+function nameOf(content: PaneContent, title: string): string {
+  if ("listed" in content) return t("Artifacts");
+  return "artifact" in content ? title || t("Artifact") : titleIn(content);
 }
 
 export default function ArtifactSide({ conversation }: { conversation: string | null }) {
@@ -42,14 +49,16 @@ export default function ArtifactSide({ conversation }: { conversation: string | 
   const was = useRef(conversation);
   useEffect(() => {
     // It belongs to the conversation in which it was opened; one that just got its address is the same.
-    if (was.current !== null && was.current !== conversation) pane.close();
+    const now = pane.store.get();
+    const isOf = now && "conversation" in now && now.conversation === conversation;
+    if (was.current !== null && was.current !== conversation && !isOf) pane.close();
     was.current = conversation;
   }, [conversation, pane]);
   useEffect(() => {
     if (pane.isAskedFor) side.current?.focus();
   }, [pane]);
   if (!content) return null;
-  const name = "artifact" in content ? title || t("Artifact") : titleIn(content);
+  const name = nameOf(content, title);
   const inside = <Inside content={content} conversation={conversation} onTitle={setTitle} />;
   if (phone) {
     return (
@@ -86,6 +95,14 @@ export default function ArtifactSide({ conversation }: { conversation: string | 
       )}
       <header className={css.head}>
         <h2 className="clip">{name}</h2>
+        {!("listed" in content) && (
+          <IconButton
+            icon={List}
+            size={16}
+            label={t("All artifacts")}
+            onClick={() => pane.show({ listed: "here" })}
+          />
+        )}
         <IconButton
           icon={full ? Minimize2 : Maximize2}
           size={16}

@@ -51,7 +51,12 @@ function InstructionsButton({ view, onOpen }: { view: SessionView; onOpen: () =>
   );
 }
 
-type HeadMenuProps = { item: Conversation; onRename: () => void; onInstructions: () => void };
+type HeadMenuProps = {
+  item: Conversation;
+  onRename: () => void;
+  onInstructions: () => void;
+  onArtifacts: () => void;
+};
 
 function HeadMenu({ item, ...parts }: HeadMenuProps) {
   return <ConversationMenu item={item} items={useConversationMenu(item, parts)} />;
@@ -67,7 +72,7 @@ export function ChatHead(props: HeadProps) {
   const { session, view, panelOpen, panelUseful, onPanel, onList } = props;
   const [renaming, setRenaming] = useState(false);
   const [writing, setWriting] = useState(false);
-  const { conversations } = useApp();
+  const { conversations, pane } = useApp();
   const { items, projects } = useStore(conversations.store);
   const conversation = items.find((item) => item.id === view.id) ?? view.conversation;
   const temporary = Boolean((view.conversation ?? view.begin).temporary);
@@ -89,6 +94,7 @@ export function ChatHead(props: HeadProps) {
           item={conversation}
           onRename={() => setRenaming(true)}
           onInstructions={() => setWriting(true)}
+          onArtifacts={() => pane.show({ listed: "here" })}
         />
       )}
       {project && (

@@ -13,6 +13,7 @@ import {
   PinOff,
   Printer,
   ScrollText,
+  Shapes,
   Trash2,
 } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useState } from "react";
@@ -45,6 +46,8 @@ type MenuParts = {
   onSelect?: (() => void) | undefined;
   /** Where instructions can be written. */
   onInstructions?: (() => void) | undefined;
+  /** Where what was made can be shown beside it. */
+  onArtifacts?: (() => void) | undefined;
 };
 type Asked = "delete" | "share" | "print" | null;
 export type ConversationItems = { items: () => readonly MenuItem[]; dialog: ReactNode };
@@ -91,12 +94,13 @@ export function useConversationMenu(item: Conversation, parts: MenuParts): Conve
     const remove = item.temporary
       ? () => setAsked("delete")
       : () => void actions.trashAll(ids, true);
-    const { onInstructions, onSelect } = parts;
+    const { onInstructions, onArtifacts, onSelect } = parts;
     return [
       { label: t("Rename"), icon: Pencil, run: parts.onRename },
       ...(onInstructions
         ? [{ label: t("Instructions"), icon: ScrollText, run: onInstructions }]
         : []),
+      ...(onArtifacts ? [{ label: t("Artifacts"), icon: Shapes, run: onArtifacts }] : []),
       ...(item.temporary ? [] : kept),
       ...(onSelect ? [{ label: t("Select"), icon: ListChecks, run: onSelect }] : []),
       ...(onSelect && !item.unread
