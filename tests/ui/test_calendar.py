@@ -302,3 +302,22 @@ def test_on_a_phone_the_agenda_comes_first(calendar: Served, new_page: NewPage) 
     expect(_shown(page, "Review")).to_be_visible()
     assert faults(page) == []
     page.screenshot(path=PICTURES / "calendar-phone.png")
+
+
+def test_a_phone_scrolls_a_week_sideways_below_its_days(calendar: Served, new_page: NewPage) -> None:
+    _event(calendar, "Conference", "2027-03-11", "2027-03-14", all_day=True)
+    _event(calendar, "Review", f"{_WEEK}T09:00", f"{_WEEK}T10:00")
+    page = new_page(width=390, height=844, has_touch=True, is_mobile=True)
+    page.goto(f"{calendar.url}/calendar/week/{_WEEK}")
+    expect(_shown(page, "Review")).to_be_in_viewport()
+    assert _column(page) > 70
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert faults(page) == []
+    page.goto(f"{calendar.url}/calendar/month/{_WEEK}")
+    # Its name has the room of its three days.
+    name = _shown(page, "Conference").get_by_text("Conference", exact=True).bounding_box()
+    day = page.locator(f"[data-day='{_WEEK}']").bounding_box()
+    assert name is not None
+    assert day is not None
+    assert name["width"] > day["width"]
+    assert faults(page) == []

@@ -4,6 +4,8 @@ import styles from "./pageHead.module.css";
 
 type HeadProps = {
   title: ReactNode;
+  /** It may be so long that it is cut rather than stands above the rest. */
+  isLong?: boolean;
   /** Before the title, such as a way back. */
   lead?: ReactNode;
   /** What can be done with all of the page. */
@@ -11,13 +13,13 @@ type HeadProps = {
 };
 
 /** The head of a page: what it is called and what can be done with it; beside a list it is the second heading. */
-export function PageHead({ title, lead, children }: HeadProps) {
+export function PageHead({ title, isLong = false, lead, children }: HeadProps) {
   const Heading = usePanes()?.isBeside ? "h2" : "h1";
   return (
     <header className={styles.head}>
       <ListButton />
       {lead}
-      <Heading className="clip">{title}</Heading>
+      <Heading className={`clip ${isLong ? styles.long : ""}`}>{title}</Heading>
       {children && <div className={styles.actions}>{children}</div>}
     </header>
   );

@@ -2,7 +2,7 @@ import type { Shown } from "../../planner/shown";
 import { type Day, dateOf, dayOf, weekdayName } from "../../services/days";
 import styles from "./Calendar.module.css";
 import { EventButton } from "./EventButton";
-import { lanes } from "./layout";
+import { lanes, spanOf } from "./layout";
 import type { ViewProps } from "./views";
 
 type RowProps = Pick<ViewProps, "all" | "onOpen" | "onMore"> & {
@@ -10,13 +10,17 @@ type RowProps = Pick<ViewProps, "all" | "onOpen" | "onMore"> & {
   draft: Shown | null;
 };
 
+/** With more than these it scrolls away with the hours, which would have no room below it. */
+const STAYING_LANES = 5;
+
 /** The days' names, and below them what takes whole days. */
 export function AllDayRow({ days, all, draft, onOpen, onMore }: RowProps) {
   const bars = all.filter(({ isBar }) => isBar);
   const inLanes = lanes(bars, days);
+  const most = Math.max(...inLanes.map((each) => each.length));
   const today = dayOf(new Date());
   return (
-    <div className={styles.allDay} data-all-day>
+    <div className={styles.allDay} data-all-day={most > STAYING_LANES ? "many" : "few"}>
       {days.map((day, i) => {
         const at = dateOf(day);
         return (
@@ -37,6 +41,7 @@ export function AllDayRow({ days, all, draft, onOpen, onMore }: RowProps) {
                   className={`${one.first === day ? "" : styles.fromBefore} ${one.last === day ? "" : styles.goesOn}`}
                   isDraft={one === draft}
                   isContinued={inLanes[i - 1]?.[lane] === one}
+                  span={spanOf(one, lane, inLanes.slice(i + 1), Number.POSITIVE_INFINITY)}
                   onOpen={onOpen}
                 />
               ) : (

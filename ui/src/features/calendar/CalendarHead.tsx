@@ -64,8 +64,15 @@ export function CalendarHead({ view, day, days, onShow, onTurn, onNew }: HeadPro
       <Button onClick={() => onShow(view, dayOf(new Date()))}>{t("Today")}</Button>
       <IconButton icon={ChevronLeft} label={t("Earlier")} onClick={() => onTurn(-1)} />
       <IconButton icon={ChevronRight} label={t("Later")} onClick={() => onTurn(1)} />
-      <Segmented label={t("View")} value={view} options={views} onChange={(next) => onShow(next)} />
-      <Button icon={CalendarPlus} onClick={() => onNew(nextHour(day))}>
+      <div className={styles.views}>
+        <Segmented
+          label={t("View")}
+          value={view}
+          options={views}
+          onChange={(next) => onShow(next)}
+        />
+      </div>
+      <Button data-fold icon={CalendarPlus} onClick={() => onNew(nextHour(day))}>
         {t("New event")}
       </Button>
       <Link

@@ -30,7 +30,7 @@ export function useCursor(
   useEffect(() => {
     if (!isWalking.current) return;
     isWalking.current = false;
-    const place = grid.current?.querySelector<HTMLElement>(".slot-cursor");
+    const place = grid.current?.querySelector<HTMLElement>("[data-cursor]");
     place?.focus();
     place?.scrollIntoView({ block: "nearest" });
   }, [grid, day, minutes]);
@@ -58,6 +58,7 @@ export function Cursor({ days, cursor, onNew }: CursorProps) {
   return (
     <button
       type="button"
+      data-cursor
       className={styles.cursor}
       style={
         { "--column": column, top: `calc(var(--hour) * ${minutes / 60})` } as React.CSSProperties

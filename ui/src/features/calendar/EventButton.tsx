@@ -16,13 +16,25 @@ type EventProps = {
   /** Its name stands in an earlier day already. */
   isContinued?: boolean;
   tabIndex?: number;
+  /** Its name has room over so many days. */
+  span?: number;
   /** What stretches it, where it can be stretched. */
   edge?: boolean;
 };
 
 /** An event on the calendar: opened by Enter or a click, moved by dragging or with Alt and the arrows. */
 export function EventButton(props: EventProps) {
-  const { one, onOpen, className = "", style, isDraft, isContinued, tabIndex, edge } = props;
+  const {
+    one,
+    onOpen,
+    className = "",
+    style,
+    isDraft,
+    isContinued,
+    tabIndex,
+    edge,
+    span = 1,
+  } = props;
   const { event, begin, isBar } = one;
   const there = elsewhere(one);
   const look = [
@@ -30,6 +42,7 @@ export function EventButton(props: EventProps) {
     planner.kind,
     isBar && styles.bar,
     isDraft && styles.draft,
+    span > 1 && !isContinued && styles.spans,
     className,
   ].filter(Boolean);
   return (
@@ -39,7 +52,7 @@ export function EventButton(props: EventProps) {
       data-type={event.event_type}
       data-status={event.status}
       className={look.join(" ")}
-      style={style}
+      style={span > 1 ? ({ ...style, "--span": span } as CSSProperties) : style}
       tabIndex={isContinued ? -1 : tabIndex}
       aria-hidden={isContinued || undefined}
       aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown Alt+ArrowLeft Alt+ArrowRight Delete"

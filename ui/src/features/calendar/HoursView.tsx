@@ -16,7 +16,6 @@ import { daysShown, type ViewProps } from "./views";
 type Place = { day: Day; minutes: number };
 type Taken = { what: "move" | "stretch"; one: Shown; from: Place } | { what: "new"; from: Place };
 
-const HOUR_PX = 52;
 const OPENS_AT = 7;
 const hours = Array.from({ length: 24 }, (_, hour) => hour);
 
@@ -52,9 +51,16 @@ export function HoursView(props: ViewProps & { view: CalendarView }) {
   const { draft, setDraft, put, nudge } = useDraft(grid, changes.place);
   const cursor = useCursor(grid, day, onDay);
   const find = (id: string | undefined) => all.find(({ event }) => event.id === id);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: where it opens; then it is its reader's
   useEffect(() => {
-    const part = grid.current?.querySelector(".scroll");
-    if (part) part.scrollTop = (OPENS_AT - 0.25) * HOUR_PX;
+    const part = grid.current;
+    if (!part) return;
+    // Where seven days are wider than there is room, it opens at the one that is meant.
+    const shown = part.querySelector<HTMLElement>(`[data-hours][data-day="${day}"]`);
+    const names = part.querySelector<HTMLElement>("[data-names]");
+    if (!shown || !names) return;
+    part.scrollTop = ((OPENS_AT - 0.25) / 24) * names.offsetHeight;
+    part.scrollLeft = shown.offsetLeft - names.offsetWidth;
   }, []);
   const drag = useDrag<Taken>({
     take: ({ target, clientX, clientY }) => {
@@ -93,42 +99,40 @@ export function HoursView(props: ViewProps & { view: CalendarView }) {
     // biome-ignore lint/a11y/noStaticElementInteractions: hears the keys of what is inside
     <div
       ref={grid}
-      className={styles.hours}
-      style={{ "--days": days.length, "--hour": `${HOUR_PX}px` } as React.CSSProperties}
+      className={`${styles.hours} scroll`}
+      style={{ "--days": days.length } as React.CSSProperties}
       onKeyDown={press}
       {...drag}
     >
       <AllDayRow days={days} all={shown} draft={draft} onOpen={onOpen} onMore={props.onMore} />
-      <div className={`${styles.hoursScroll} scroll`}>
-        <div className={styles.hoursBody}>
-          <div className={styles.hourNames} aria-hidden>
-            {hours.slice(1).map((hour) => (
-              <span key={hour} style={{ top: hour * HOUR_PX }}>
-                {hour}:00
-              </span>
-            ))}
-          </div>
-          {days.map((each) => (
-            <HoursDay
-              key={each}
-              day={each}
-              all={shown}
-              draft={draft}
-              onOpen={onOpen}
-              onNew={(minutes) => {
-                const end = Math.min(minutes + 60, MINUTES_OF_DAY);
-                onNew(thought(dateOf(each, minutes), dateOf(each, end), false));
-              }}
-            />
+      <div className={styles.hoursBody}>
+        <div className={styles.hourNames} data-names aria-hidden>
+          {hours.slice(1).map((hour) => (
+            <span key={hour} style={{ top: `calc(var(--hour) * ${hour})` }}>
+              {hour}:00
+            </span>
           ))}
-          <Cursor
-            days={days}
-            cursor={cursor}
-            onNew={(at) =>
-              onNew(thought(dateOf(at.day, at.minutes), dateOf(at.day, at.minutes + 60), false))
-            }
-          />
         </div>
+        {days.map((each) => (
+          <HoursDay
+            key={each}
+            day={each}
+            all={shown}
+            draft={draft}
+            onOpen={onOpen}
+            onNew={(minutes) => {
+              const end = Math.min(minutes + 60, MINUTES_OF_DAY);
+              onNew(thought(dateOf(each, minutes), dateOf(each, end), false));
+            }}
+          />
+        ))}
+        <Cursor
+          days={days}
+          cursor={cursor}
+          onNew={(at) =>
+            onNew(thought(dateOf(at.day, at.minutes), dateOf(at.day, at.minutes + 60), false))
+          }
+        />
       </div>
     </div>
   );

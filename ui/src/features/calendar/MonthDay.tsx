@@ -3,6 +3,7 @@ import type { Shown } from "../../planner/shown";
 import { type Day, dateOf, dayOf, plainDay } from "../../services/days";
 import styles from "./Calendar.module.css";
 import { EventButton } from "./EventButton";
+import { spanOf, visibleOf } from "./layout";
 import { thought } from "./moves";
 
 type DayProps = {
@@ -12,6 +13,8 @@ type DayProps = {
   before: readonly (Shown | null)[] | undefined;
   /** How many lanes there is room for. */
   room: number;
+  /** Those of the days after it, in the same week. */
+  after: readonly (readonly (Shown | null)[])[];
   isCurrent: boolean;
   isOutside: boolean;
   isChosen: boolean;
@@ -23,12 +26,12 @@ type DayProps = {
 
 /** A day of the month: its events in lanes, as many as there is room for. */
 export function MonthDay(props: DayProps) {
-  const { day, lanes, before = [], room, isCurrent, isOutside, isChosen, draft } = props;
+  const { day, lanes, before = [], room, after, isCurrent, isOutside, isChosen, draft } = props;
   const at = dateOf(day);
   const isToday = dayOf(new Date()) === day;
   const events = lanes.filter((one) => one !== null);
   const fits = lanes.length <= room;
-  const visible = fits ? lanes : lanes.slice(0, Math.max(0, room - 1));
+  const visible = lanes.slice(0, visibleOf(lanes, room));
   const hidden = events.length - visible.filter((one) => one !== null).length;
   const many = events.length
     ? t("{count, plural, one {# event} other {# events}}", { count: events.length })
@@ -66,6 +69,7 @@ export function MonthDay(props: DayProps) {
             className={ends.join(" ")}
             isDraft={one === draft}
             isContinued={isContinued}
+            span={spanOf(one, lane, after, room)}
             tabIndex={isCurrent || one === draft ? 0 : -1}
             onOpen={props.onOpen}
           />

@@ -21,8 +21,9 @@ import type { ViewProps } from "./views";
 
 type Taken = { one: Shown; from: Day } | { one: null; from: Day };
 const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 };
-const LANE_PX = 26;
-const DATE_PX = 30;
+/** The height of a lane, and of the number above them; they grow with the words. */
+const LANE_REM = 1.625;
+const DATE_REM = 1.875;
 
 const dayUnder = (x: number, y: number): Day | undefined =>
   document.elementFromPoint(x, y)?.closest<HTMLElement>("[data-day]")?.dataset.day;
@@ -89,7 +90,8 @@ export function MonthView({ all, day, first, onDay, onOpen, onNew, onMore, chang
     }
   };
   const shown = withDraft(all, draft);
-  const room = Math.max(1, Math.floor((height - DATE_PX) / LANE_PX));
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const room = Math.max(1, Math.floor((height - DATE_REM * rem) / (LANE_REM * rem)));
   return (
     // biome-ignore lint/a11y/useSemanticElements: a table's cells do not take keys
     <div
@@ -122,6 +124,7 @@ export function MonthView({ all, day, first, onDay, onOpen, onNew, onMore, chang
                 before={inLanes[i - 1]}
                 lanes={inLanes[i] ?? []}
                 room={room}
+                after={inLanes.slice(i + 1)}
                 isCurrent={each === day}
                 isOutside={each.slice(0, 7) !== day.slice(0, 7)}
                 isChosen={chosen !== null && chosen[0] <= each && each <= chosen[1]}

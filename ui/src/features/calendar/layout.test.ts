@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isOn, type Shown, shownOf } from "../../planner/shown";
 import { dateOf } from "../../services/days";
-import { lanes, minutesAt, pieces } from "./layout";
+import { lanes, minutesAt, pieces, spanOf } from "./layout";
 import { moved, nudged, stretched, thought, withDraft } from "./moves";
 
 const DAY = "2027-03-10";
@@ -74,6 +74,30 @@ describe("over several days", () => {
   test("a day and more stands above the hours", () => {
     expect(event("x", at(DAY, 9), at(NEXT, 9)).isBar).toBe(true);
     expect(event("x", at(DAY, 9), at(NEXT, 8)).isBar).toBe(false);
+  });
+});
+
+describe("the name of an event over several days", () => {
+  const long = event("long", at(DAY, 0), at("2027-03-13", 0), true);
+  const short = timed("short", 9, 10);
+
+  test("has the room of the days on which the event shows", () => {
+    expect(spanOf(long, 0, [[long], [long], [null]], 3)).toBe(3);
+    expect(spanOf(long, 0, [[short], [long]], 3)).toBe(1);
+  });
+
+  test("ends where the event is one of those that are only counted", () => {
+    expect(
+      spanOf(
+        long,
+        1,
+        [
+          [short, long],
+          [short, long, short],
+        ],
+        2,
+      ),
+    ).toBe(2);
   });
 });
 

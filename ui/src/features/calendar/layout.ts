@@ -18,6 +18,21 @@ export function lanes(all: readonly Shown[], days: readonly Day[]): readonly (Sh
   return days.map((day) => byDay.get(day) ?? []);
 }
 
+/** How many of the first lanes show: the last one that there is room for says how many more there are. */
+export const visibleOf = (all: readonly unknown[], room: number): number =>
+  all.length <= room ? all.length : Math.max(0, room - 1);
+
+/** Over how many days an event shows from one on, in the lanes of the days after that one. */
+export function spanOf(
+  one: Shown,
+  lane: number,
+  after: readonly (readonly (Shown | null)[])[],
+  room: number,
+): number {
+  const ends = after.findIndex((each) => each[lane] !== one || lane >= visibleOf(each, room));
+  return 1 + (ends < 0 ? after.length : ends);
+}
+
 /** A part of an event within a day, in minutes of the clock, beside others that overlap it. */
 export type Piece = { one: Shown; from: number; to: number; column: number; columns: number };
 

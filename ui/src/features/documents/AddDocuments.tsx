@@ -33,7 +33,7 @@ export function AddDocuments({ collection, onFiles }: AddProps) {
   const hidden = { type: "file", hidden: true, multiple: true, tabIndex: -1, onChange: choose };
   return (
     <>
-      <Button look="primary" icon={Upload} onClick={() => files.current?.click()}>
+      <Button data-fold look="primary" icon={Upload} onClick={() => files.current?.click()}>
         {t("Add files")}
       </Button>
       <Menu

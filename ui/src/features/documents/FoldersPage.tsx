@@ -111,7 +111,7 @@ export function FoldersPage() {
     <Frame library={library} view="folders">
       <PageHead title={t("Watched folders")}>
         {mayAdd && (
-          <Button look="primary" icon={FolderPlus} onClick={() => setAdding(true)}>
+          <Button data-fold look="primary" icon={FolderPlus} onClick={() => setAdding(true)}>
             {t("Watch a folder")}
           </Button>
         )}

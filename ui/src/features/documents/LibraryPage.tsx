@@ -84,9 +84,10 @@ export function LibraryPage({ collection, query }: PageProps) {
   return (
     <Frame library={library} current={collection}>
       <div className={`page ${styles.library}`} {...handlers}>
-        <PageHead title={here?.name ?? t("All documents")}>
+        <PageHead title={here?.name ?? t("All documents")} isLong>
           {here && (
             <Button
+              data-fold
               icon={MessageSquareText}
               onClick={() => chat([{ kind: "collection", id: here.id, name: here.name }])}
             >

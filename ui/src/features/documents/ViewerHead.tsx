@@ -112,6 +112,7 @@ export function ViewerHead(props: HeadProps) {
   return (
     <PageHead
       title={<span title={name}>{name}</span>}
+      isLong
       lead={
         <Link
           to="/documents"

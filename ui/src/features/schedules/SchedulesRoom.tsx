@@ -33,10 +33,10 @@ export default function SchedulesRoom({ schedule }: { schedule: string | null })
   return (
     <div className="page">
       <PageHead title={t("Schedules")}>
-        <Button icon={Bell} onClick={() => setDelivery(true)}>
+        <Button data-fold icon={Bell} onClick={() => setDelivery(true)}>
           {t("Where you are told")}
         </Button>
-        <Button icon={Plus} onClick={() => setEdited("new")}>
+        <Button data-fold icon={Plus} onClick={() => setEdited("new")}>
           {t("New schedule")}
         </Button>
       </PageHead>

@@ -1,7 +1,7 @@
 // Schedules in words. Pure.
 import { Bell, Bot, Globe, type LucideIcon } from "lucide-react";
 import type { Schedule, ScheduleRun } from "../../api/schedules";
-import { t } from "../../i18n";
+import { locale, t } from "../../i18n";
 import { fullDate } from "../../services/words";
 
 export const actions: Record<Schedule["action"], { label: string; icon: LucideIcon }> = {
@@ -29,6 +29,7 @@ export const needsLook = (outcome: ScheduleRun["outcome"]): boolean =>
 export function nextWords({ paused, next_at, next_words, snoozed_until }: Schedule): string {
   if (paused) return t("Paused");
   if (!next_at) return t("Over");
-  const when = next_words || fullDate(Date.parse(next_at));
+  // The server's words are English.
+  const when = (!locale() && next_words) || fullDate(Date.parse(next_at));
   return snoozed_until ? t("Snoozed until {when}", { when }) : t("Next: {when}", { when });
 }

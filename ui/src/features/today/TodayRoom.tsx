@@ -31,7 +31,7 @@ export default function TodayRoom() {
   return (
     <div className="page">
       <PageHead title={value ? longDay(dateOf(value.date)) : t("Today")}>
-        <Button icon={Bell} onClick={() => setDelivery(true)}>
+        <Button data-fold icon={Bell} onClick={() => setDelivery(true)}>
           {t("Where you are told")}
         </Button>
       </PageHead>

@@ -8,6 +8,7 @@ import { vaultApi } from "../../api/vault";
 import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import { SelectField } from "../../kit/Select";
 import { useApp } from "../../services/context";
 import { useRead } from "../../services/useRead";
 import { AskModel } from "./AskModel";
@@ -123,20 +124,12 @@ function AddFilter({ onAdded }: { onAdded: () => Promise<void> }) {
     label: string,
     options: readonly { value: string; label: string }[],
   ) => (
-    <label className="field">
-      {label}
-      <select
-        className="input"
-        value={draft[name]}
-        onChange={(event) => set({ [name]: event.target.value })}
-      >
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.label}
-          </option>
-        ))}
-      </select>
-    </label>
+    <SelectField
+      label={label}
+      value={draft[name]}
+      options={options}
+      onChange={(value) => set({ [name]: value })}
+    />
   );
   return (
     <form

@@ -6,6 +6,7 @@ import type { VaultFilter, VaultPage, VaultSeen } from "../../api/types";
 import { vaultApi } from "../../api/vault";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import { SelectField } from "../../kit/Select";
 import { readers, THE_AGENT } from "./filterWords";
 
 type Place = { path: string; audience: string };
@@ -67,20 +68,12 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
             ))}
           </datalist>
         </label>
-        <label className="field">
-          {t("Seen by")}
-          <select
-            className="input"
-            value={audience}
-            onChange={(event) => setAudience(event.target.value)}
-          >
-            {readers().map(({ value, label }) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label={t("Seen by")}
+          value={audience}
+          options={readers()}
+          onChange={setAudience}
+        />
         <Button type="submit" disabled={!path.trim()}>
           {t("Show")}
         </Button>
