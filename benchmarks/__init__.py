@@ -118,6 +118,13 @@ async def _trust(settings: Settings, _: How) -> Rows:
     return await measure_trust(embeddings_of(settings))
 
 
+async def _life(settings: Settings, how: How) -> Rows:
+    from benchmarks.life import LIVES, measure_life
+    from bethink.embeddings.factory import embeddings_of
+
+    return await measure_life(settings, embeddings_of(settings), how.owners or LIVES)
+
+
 async def _tools(_: Settings, __: How) -> Rows:
     from benchmarks.tools import measure_tools
 
@@ -183,6 +190,7 @@ _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "start": _start,
     "llm": _llm,
     "trust": _trust,
+    "life": _life,
     "tools": _tools,
     "conversations": _conversations,
     "vault": _vault,

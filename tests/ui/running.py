@@ -92,7 +92,7 @@ def bethink(
 ) -> Generator[Served]:
     """`bethink serve` on a free port over this data directory, with or without a model.
 
-    `settings` are its environment's, such as BETHINK_USER_TOOLS.
+    `settings` are its environment's, such as BETHINK_USER_TOOLS; an empty one is not set.
     """
     model = {"BETHINK_MODEL": "openai:scripted", "OPENAI_BASE_URL": model_url or "", "OPENAI_API_KEY": "x"}
     own = {name: value for name, value in os.environ.items() if name not in model}
@@ -110,6 +110,7 @@ def bethink(
         **settings,
         "BETHINK_MODELS_DIR": os.environ.get("BETHINK_MODELS_DIR", str(ROOT / ".models")),
     }
+    environment = {name: value for name, value in environment.items() if value or name not in settings}
     # Its log goes where pytest shows it beside a failure.
     words = ("serve", "--data", str(data))
     process = start(command, *words, environment=environment)

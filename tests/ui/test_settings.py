@@ -49,7 +49,9 @@ def running(tmp_path_factory: pytest.TempPathFactory, browser: object) -> Genera
     del browser
     with (
         scripted_process(["--script", str(SCRIPT)]) as model,
-        bethink(tmp_path_factory.mktemp("data"), model.base_url, BETHINK_MAX_STEPS="7") as served,
+        bethink(
+            tmp_path_factory.mktemp("data"), model.base_url, BETHINK_MAX_STEPS="7", BETHINK_EXTRACTION=""
+        ) as served,
     ):
         yield served
 

@@ -25,7 +25,7 @@ COMMANDS = Commands()
         "names NAME*",
         "`recall PATH`: how many answers to the questions of a public data set are"
         " found; or, in a clone of the repository: agent, door, storage, search, memory,"
-        " embeddings, start, llm, trust, tools, conversations, vault, documents, planner, page;"
+        " embeddings, start, llm, trust, life, tools, conversations, vault, documents, planner, page;"
         " all by default",
     ),
     arg("--format locomo|beam|realtalk|longmemeval", "the format of PATH"),
@@ -35,7 +35,11 @@ COMMANDS = Commands()
         "with `search` and `memory`: how many facts, such as 1000,100000; with `vault`: how many"
         " pages; `search` among a million takes some ten minutes and 6 GB of memory",
     ),
-    arg("--owners N", "with `search`: how many owners of 1,000 facts each, 200 unless told", type=int),
+    arg(
+        "--owners N",
+        "with `search`: how many owners of 1,000 facts each, 200 unless told; with `life`: lives, 40",
+        type=int,
+    ),
     arg("--turns N,N", "with `conversations`: how long they are, 10,1000,10000 unless told"),
     arg(
         "--peer-python PYTHON",

@@ -186,7 +186,7 @@ _TOKEN: Final = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+|[^\W_\u3040-\u30ff\u3400-\u9fff][\w\u0900-\u0963\u0966-\u097f]*"
 )
 _SHORTEST: Final = 3
-_SAME_SHARE: Final = 0.6
+_SAME_SHARE: Final = 0.55
 """How much of the longer of two words is common at their beginning if they are forms of one."""
 
 
@@ -228,17 +228,16 @@ def share_said(content: str, said: str) -> float:
 
 def names_said(content: str, said: str) -> bool:
     """Whether a text has all names and numbers of a statement."""
-    there = _tokens(said)
-    rest = _marks("owner").sub(" ", content)
-    marked = [token for token in _TOKEN.findall(rest) if token[0].isdigit() or token[0].isupper()]
-    is_first_a_name = bool(_marks("owner").match(content.strip()))
-    first = next(iter(_TOKEN.findall(rest)), "")
-    return all(
-        _is_form(token.casefold(), there)
-        for token in marked
-        if not _marks("light").fullmatch(token)
-        and (token is not first or is_first_a_name or token[0].isdigit())
-    )
+    there, rest = _tokens(said), _marks("owner").sub(" ", content)
+    tokens = _TOKEN.findall(rest)
+    begins_with_owner = _marks("owner").match(content.strip()) is not None
+    # The first word has a capital letter whatever it is.
+    marked = [
+        token
+        for place, token in enumerate(tokens)
+        if token[0].isdigit() or (token[0].isupper() and (place or begins_with_owner))
+    ]
+    return all(_is_form(token.casefold(), there) for token in marked if not _marks("light").fullmatch(token))
 
 
 _OTHER_CLAUSE: Final = re.compile(

@@ -1,6 +1,7 @@
 // The part of a conversation's past that is held. Of a long one that is a stretch of pages: turns are
 // added at either end while somebody reads there, and let go of at the other.
 import type { StoredMessage, WaitingCall } from "../api/types";
+import type { Run } from "./reduce";
 import { restore, type Turn } from "./restore";
 import type { ShownTurn } from "./view";
 
@@ -66,8 +67,15 @@ export function recognised(
     const { id, end } = mine.run;
     const ended = end === "awaiting_approval" ? waits(id) : end !== null;
     const heard = id === turn.run.id && ended;
-    return { ...turn, key: mine.key, run: heard ? mine.run : turn.run };
+    return { ...turn, key: mine.key, run: heard ? withLearnt(mine.run, turn.run) : turn.run };
   });
+}
+
+/** What was heard of an answer, with what was learnt from its turn since. */
+function withLearnt(heard: Run, stored: Run): Run {
+  const known = new Set(heard.changed.flatMap(({ ids }) => ids));
+  const learnt = stored.changed.filter(({ ids }) => ids.some((id) => !known.has(id)));
+  return learnt.length ? { ...heard, changed: [...heard.changed, ...learnt] } : heard;
 }
 
 /** The turns as they were read where they are known, and behind them those that are not. */

@@ -18,6 +18,10 @@ import { fresh, type Queued, type Said, type SessionView, type ShownTurn } from 
 /** The model of a conversation (null: the usual one) and what it is told beside Bethink's own prompt. */
 export type Chosen = { model: string | null; system: string };
 
+/** How often something was looked for in a conversation that is worth remembering. */
+const learnings = (conversation: Conversation | null): number =>
+  conversation?.spent.find(({ job }) => job === "extraction")?.requests ?? 0;
+
 export type SessionStart = { temporary?: boolean; at?: number | undefined };
 
 export type SessionHooks = ReadingHooks & {
@@ -105,7 +109,9 @@ export class Session {
     if (status !== "ready" || running) return;
     const isSaid = now.message_count !== before?.message_count || now.branch !== before.branch;
     const isAnswering = now.active_run !== before?.active_run || now.needs_you !== before.needs_you;
-    if (isSaid || isAnswering) void this.look();
+    const isLearnt = learnings(now) !== learnings(before);
+    if (isLearnt) this.#hooks.onMemory();
+    if (isSaid || isAnswering || isLearnt) void this.look();
   };
 
   /** What waits, as it can be kept: with the files that are there. */

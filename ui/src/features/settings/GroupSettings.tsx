@@ -11,7 +11,14 @@ import { told } from "./words";
 /** What people look for first in places with many settings; elsewhere all are. */
 const first: Readonly<Record<string, readonly string[]>> = {
   model: ["model_fallbacks", "models_offered", "model_temperature", "model_reasoning_effort"],
-  memory: ["memory_enabled", "extraction", "titles", "summaries", "memory_consolidation"],
+  memory: [
+    "memory_enabled",
+    "extraction",
+    "extraction_model",
+    "titles",
+    "summaries",
+    "memory_consolidation",
+  ],
   recall: ["recall_limit", "recall_profile_limit", "recall_min_score", "recall_tokens"],
   tools: ["tools_enabled", "max_steps", "max_run_cost_usd", "approval_timeout_s"],
   web: ["web_enabled", "web_search_url", "web_search_engines", "web_safe_search"],

@@ -8,6 +8,8 @@ import { Button } from "../../../kit/Button";
 import { useApp } from "../../../services/context";
 import { useStore } from "../../../services/store";
 import { useRead } from "../../../services/useRead";
+import { Setting } from "../Setting";
+import { useSettings } from "../useSettings";
 import styles from "./Setup.module.css";
 import { sampleQuestions, toldBefore } from "./told";
 
@@ -18,6 +20,7 @@ export function ReadyStep() {
   const { router, sessions, health } = useApp();
   const { settings } = useStore(health.store);
   const { value } = useRead(ask, undefined, true);
+  const learning = useSettings().find("extraction");
   useEffect(() => void settingsApi.dismissSetup().catch(() => undefined), []);
   const begin = (text: string) => {
     sessions.of(null).draft.set(text);
@@ -27,6 +30,11 @@ export function ReadyStep() {
   return (
     <div className={styles.step}>
       {settings && !settings.model && <NoModel />}
+      {settings?.model && learning && (
+        <ul className={styles.learning} aria-label={t("Memory")}>
+          <Setting setting={learning} isFound={false} />
+        </ul>
+      )}
       <ul className={styles.samples} aria-label={t("Suggestions")}>
         {sampleQuestions(toldBefore(), hasHistory).map((text) => (
           <li key={text}>
