@@ -56,6 +56,15 @@ async def test_every_setting_has_a_place_words_and_a_schema(tmp_path: Path) -> N
         assert one["schema"], one
 
 
+async def test_a_page_begins_with_a_short_answer(tmp_path: Path) -> None:
+    async with desk(tmp_path, max_file_bytes=5_000) as (_, http):
+        whole = await http.get("/settings")
+        brief = await http.get("/settings", params={"brief": True})
+    assert len(brief.content) * 10 < len(whole.content)
+    assert brief.json() == whole.json() | {"settings": [], "groups": []}
+    assert brief.json()["bounds"]["max_file_bytes"] == 5_000
+
+
 async def test_a_change_holds_at_once_and_after_a_restart(tmp_path: Path) -> None:
     async with desk(tmp_path) as (house, http):
         changed = await http.patch("/settings", json={"recall_limit": 3, "vault.trust": "owner"})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, RootModel
 
 from bethink import __version__
@@ -20,9 +20,11 @@ from bethink.web.problems import documented
 
 router = APIRouter(tags=["settings"])
 
+Brief = Annotated[bool, Query(description="Without every setting and its schema, which are most of it.")]
+
 
 class Bounds(ResponseModel):
-    """What one run may spend at most; see the settings of the same names."""
+    """What one run may spend, and one message or file hold, at most; see the settings of the same names."""
 
     max_steps: int
     max_tool_calls: int
@@ -31,6 +33,7 @@ class Bounds(ResponseModel):
     max_seconds: float
     max_repeated_calls: int
     max_message_chars: int
+    max_file_bytes: int
     tool_timeout_s: float
 
 
@@ -105,9 +108,9 @@ class ChangesShown(BaseModel):
 
 
 @router.get("/settings")
-async def get_settings(app: Served, caller: Caller) -> SettingsShown:
+async def get_settings(app: Served, caller: Caller, *, brief: Brief = False) -> SettingsShown:
     """The settings in force, without keys. Where no model is set, one on this machine is looked for."""
-    return await _shown(app, caller)
+    return await _shown(app, caller, brief=brief)
 
 
 @router.patch("/settings", responses=documented(403))
@@ -123,11 +126,11 @@ async def list_setting_changes(app: Served, _: Caller) -> ChangesShown:
     return ChangesShown(changes=[ChangeShown.of(change) for change in app.configuration.changes])
 
 
-async def _shown(app: App, caller: Principal) -> SettingsShown:
+async def _shown(app: App, caller: Principal, *, brief: bool = False) -> SettingsShown:
     settings, models = app.settings, app.models
     found = None if models.usual else await models.probing.find()
     help_text = MODEL_HELP if found is None else f"{found.offer} {MODEL_HELP}"
-    states = app.configuration.states() if ADMIN in caller.rights else []
+    states = app.configuration.states() if ADMIN in caller.rights and not brief else []
     written = schemas() if states else {}
     return SettingsShown.of(
         settings,
@@ -140,7 +143,7 @@ async def _shown(app: App, caller: Principal) -> SettingsShown:
         version=__version__,
         bounds=Bounds.of(settings, max_seconds=settings.max_run_s),
         settings=[_setting(state, written[state.setting.name]) for state in states],
-        groups=[GroupShown.of(group) for group in GROUPS],
+        groups=[] if brief else [GroupShown.of(group) for group in GROUPS],
         pending_restart=[state.setting.name for state in states if state.is_pending],
     )
 

@@ -185,7 +185,7 @@ export const api = {
   addUser: (body: UserBody) => json<UserShown>("POST", "/users", body),
   changeUser: (user: string, patch: UserPatch) =>
     json<UserShown>("PATCH", `/users/${at(user)}`, patch),
-  settings: () => json<Settings>("GET", "/settings"),
+  settings: () => json<Settings>("GET", "/settings?brief=true"),
 
   conversations: (query: ListQuery) =>
     json<ConversationList>("GET", withQuery("/conversations", query)),

@@ -48,7 +48,7 @@ export type Body_transcribe_audio = { file: string; language?: string | null; pr
 
 export type Body_upload_file = { file: string };
 
-export type Bounds = { max_message_chars: number; max_repeated_calls: number; max_run_cost_usd: number; max_run_tokens: number; max_seconds: number; max_steps: number; max_tool_calls: number; tool_timeout_s: number };
+export type Bounds = { max_file_bytes: number; max_message_chars: number; max_repeated_calls: number; max_run_cost_usd: number; max_run_tokens: number; max_seconds: number; max_steps: number; max_tool_calls: number; tool_timeout_s: number };
 
 export type BranchBody = { message: string };
 

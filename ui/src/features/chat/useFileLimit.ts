@@ -10,8 +10,7 @@ import { bytes } from "../../services/words";
 export function useFileLimit(session: Session): void {
   const { health } = useApp();
   const { settings } = useStore(health.store);
-  const value = settings?.settings.find(({ name }) => name === "max_file_bytes")?.value;
-  const most = typeof value === "number" ? value : Number.POSITIVE_INFINITY;
+  const most = settings?.bounds.max_file_bytes ?? Number.POSITIVE_INFINITY;
   useEffect(() => {
     session.uploads.refusal = ({ size }) => {
       if (size > most) {
