@@ -12,6 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.trust_changes import change_cases
 from benchmarks.trust_facts import fact_cases
 from benchmarks.trust_learning import learning_cases
 from benchmarks.trust_likeness import likeness_cases
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 CLASSES = (
     "update",
+    "change",
+    "correction",
+    "repetition",
     "as-of",
     "cascade",
     "absence",
@@ -64,7 +68,7 @@ async def measure_trust(embeddings: Embeddings) -> list[dict[str, Any]]:
 
 def all_cases() -> list[Case]:
     """Every case of every class, in the order of `CLASSES`."""
-    cases = [*fact_cases(), *likeness_cases(), *run_cases(), *learning_cases()]
+    cases = [*fact_cases(), *change_cases(), *likeness_cases(), *run_cases(), *learning_cases()]
     return sorted(cases, key=lambda case: CLASSES.index(case.kind))
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bethink.embeddings import Embeddings
+    from bethink.llm import LlmRequest
     from bethink.llm.scripted import Answer
     from bethink.memory import Fact, FactChange
     from bethink.principal import Principal
@@ -76,7 +77,7 @@ class Case:
     kind: str
     name: str
     check: Callable[[Stage], Awaitable[str | None]] = field(repr=False)
-    script: Sequence[Answer] = ()
+    script: Sequence[Answer] | Callable[[LlmRequest], Answer] = ()
     tools: Sequence[Tool] = ()
     extraction: Literal["auto", "off"] = "off"
 

@@ -217,7 +217,7 @@ class ToolContext:
 
     `message` is the id of the owner's message that the run answers. `label`
     gives the short name under which the answer may cite a memory, by its id;
-    it is empty where nobody reads citations. `evidence` tells where what a call
+    it is empty where nobody reads citations. `named` gives back the id. `evidence` tells where what a call
     says may come from; None where the owner makes it themselves. `forgotten` is
     what a call must not keep any more. `keep` keeps a file in the conversation,
     `files` gives those that it has. `run_agent` has a model do a task for the call.
@@ -231,6 +231,7 @@ class ToolContext:
     call: str = ""
     emit: Callable[[Event], None] = lambda _event: None
     label: Callable[[str], str] = lambda _id: ""
+    named: Callable[[str], str | None] = lambda _label: None
     evidence: Callable[[], Evidence | None] = lambda: None
     forgotten: Forgotten | None = None
     keep: Callable[[NewFile], Awaitable[Attachment]] = _keep_nowhere

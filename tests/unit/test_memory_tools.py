@@ -62,7 +62,12 @@ async def test_store_memory_has_the_documented_schema() -> None:
             "category": {"type": "string", "default": "general"},
             "importance": {"type": "number", "minimum": 0, "maximum": 1, "default": 0.5},
             "topics": {"type": "array", "items": {"type": "string"}, "default": []},
-        },
+        }
+        | {
+            name: {"type": "array", "items": {"type": "string"}, "default": []}
+            for name in ("replaces", "corrects", "repeats", "depends_on")
+        }
+        | {name: {"type": "string", "default": ""} for name in ("valid_from", "about")},
         "required": ["content"],
         "additionalProperties": False,
     }

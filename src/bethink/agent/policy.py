@@ -511,6 +511,7 @@ def tool_context(request: RunRequest, files: Files) -> ToolContext:
         run=request.run,
         message=request.message,
         label=request.labels.of,
+        named=request.labels.named,
         evidence=partial(evidence_of, request),
         forgotten=request.forgotten,
         keep=partial(_keep, request, files),

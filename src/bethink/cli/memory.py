@@ -11,6 +11,7 @@ from bethink.cli.commands import YES, Commands, arg, at_most, repeated
 from bethink.cli.exits import Exit
 from bethink.cli.facts import FactLines
 from bethink.cli.terminal import counted, document_of, one_line, opened_file, read_stdin
+from bethink.clock import to_us
 from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ _PROPERTIES = (
     arg("--importance 0..1", "importance from 0 to 1 (0.5)", type=float),
     arg("--topic WORD", "a topic; may be repeated", action="append"),
     arg("--pin", "include it in every conversation", default=None),
+    arg("--about NAME", "whom it is about: owner, a name, or what they are to you, such as sister"),
 )
+_LINKS = ("depends_on", "repeats", "replaces", "corrects")
 
 
 # --- looking ----------------------------------------------------------------
@@ -127,6 +130,7 @@ def _hit_line(session: Session, hit: Hit) -> str:
     "list",
     arg("--category NAME", "only this category"),
     arg("--project NAME", "only this project"),
+    arg("--about NAME", "only about this person or thing; owner is you"),
     arg("--doubted", "only memories in doubt"),
     arg(f"--state {_STATES}", "active by default", default="active"),
     at_most(50),
@@ -138,6 +142,7 @@ def _list(session: Session, options: Namespace) -> None:
         "state": None if options.state == "all" else options.state,
         "category": options.category,
         "project": options.project,
+        "about": options.about,
         "doubted": 1 if options.doubted else None,
     }
     where = {name: value for name, value in named.items() if value is not None}
@@ -211,6 +216,10 @@ def _fact(session: Session, id: str) -> Fact:
         "--depends-on ID",
         "a memory that it depends on: if that changes, this one is doubted; may be repeated",
     ),
+    repeated("--repeats ID", "a memory that says the same in other words: they become one; may be repeated"),
+    repeated("--replaces ID", "a memory that was true and is past now; may be repeated"),
+    repeated("--corrects ID", "a memory that never was true; may be repeated"),
+    arg("--since TIME", "true since this time: 2026-05-01"),
     *_PROPERTIES,
 )
 def _add(session: Session, options: Namespace) -> None:
@@ -220,7 +229,10 @@ def _add(session: Session, options: Namespace) -> None:
     text = read_stdin() if options.content == ["-"] else " ".join(options.content)
     contents = [line for line in text.splitlines() if line.strip()] if options.lines else [text]
     properties = _properties(options)
-    facts = [NewFact(content, depends_on=tuple(options.depends_on), **properties) for content in contents]
+    links = {name: tuple(getattr(options, name)) for name in _LINKS}
+    since = session.moment(options.since)
+    begun = since and to_us(since)
+    facts = [NewFact(content, valid_from=begun, **links, **properties) for content in contents]
     for fact in facts:
         fact.checked()
     for start in range(0, len(facts), _BATCH):
@@ -231,12 +243,13 @@ def _add(session: Session, options: Namespace) -> None:
 @COMMANDS.add(
     "edit",
     _ID,
-    arg("content TEXT*", "the correction; without it, an editor opens"),
+    arg("content TEXT*", "the new text; without it, an editor opens"),
+    arg("--wrong", "the old one never was true; else it was true until now"),
     *_PROPERTIES,
     arg("--no-pin", "include it only if it is relevant", dest="pin", action="store_false"),
 )
 def _edit(session: Session, options: Namespace) -> None:
-    """Correct a memory; the old one is kept in its history."""
+    """Change a memory; the old one is kept in its history."""
     old = _fact(session, options.id)
     changes = _properties(options)
     if content := " ".join(options.content):
@@ -247,7 +260,8 @@ def _edit(session: Session, options: Namespace) -> None:
                 "Give the corrected text: `bethink memory edit ID TEXT`, or change its properties."
             )
         changes["content"] = session.screen.edit(old.content, ".txt")
-    changed = session.mine(session.app.memory.edit, old.id, replace(old.statement, **changes))
+    statement = replace(old.statement, **changes)
+    changed = session.mine(session.app.memory.edit, old.id, statement, wrong=options.wrong)
     FactLines(session).changed(changed, "Changed" if changed.fact.id == old.id else None)
 
 
@@ -258,6 +272,7 @@ def _properties(options: Namespace) -> dict[str, Any]:
         "importance": options.importance,
         "topics": None if options.topic is None else tuple(options.topic),
         "pinned": options.pin,
+        "about": options.about,
     }
     return {name: value for name, value in said.items() if value is not None}
 

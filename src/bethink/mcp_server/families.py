@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field
 
-from bethink.clock import to_datetime
+from bethink.clock import to_datetime, to_us
 from bethink.conversations import KIND as TURN
 from bethink.documents.service import Documents
 from bethink.errors import BadInput
@@ -46,6 +46,7 @@ class Memory(BaseModel):
     valid_from: datetime | None
     valid_until: datetime | None
     doubted: bool
+    about: str = Field(description="`owner`, a name, or what they are to the owner, such as `sister`")
 
 
 class FoundMemory(Memory):
@@ -73,6 +74,9 @@ class MemoryChange(BaseModel):
     memory: Memory
     undo: str | None
     others: list[Memory]
+    near: list[Memory] = Field(
+        description="Nearest to a new one: to name in repeats, replaces or corrects, storing it again"
+    )
 
 
 class Remembered(BaseModel):
@@ -121,6 +125,7 @@ class Talk(BaseModel):
 Query = Annotated[str, Field(min_length=1, max_length=2000, description="A question or words")]
 Count = Annotated[int, Field(ge=1, le=50, description="How many results at most")]
 MemoryId = Annotated[str, Field(max_length=100, description="A memory's id, as store or search gave it")]
+Ids = Annotated[list[MemoryId], Field(max_length=32)]
 When = AwareDatetime | None
 Kind = Literal["fact", "turn", "passage"]
 
@@ -138,15 +143,35 @@ def memory_tools(app: App) -> list[Tool]:
         ] = "general",
         importance: Annotated[float, Field(ge=0, le=1, description="0 to 1: how much it matters")] = 0.5,
         topics: Annotated[list[str], Field(max_length=32, description="Words to find it by")] = [],  # noqa: B006 - a default of the schema, copied by its validation
+        replaces: Annotated[Ids, Field(description="Memories that were true and are past now")] = [],  # noqa: B006 - see above
+        corrects: Annotated[Ids, Field(description="Memories that never were true")] = [],  # noqa: B006 - see above
+        repeats: Annotated[Ids, Field(description="Memories that say the same in other words")] = [],  # noqa: B006 - see above
+        depends_on: Annotated[Ids, Field(description="Memories without which it would not hold")] = [],  # noqa: B006 - see above
+        valid_from: Annotated[When, Field(description="Since when it is true")] = None,
+        about: Annotated[
+            str, Field(max_length=64, description="Whom it is about if not the user: a name, or `sister`")
+        ] = "",
     ) -> ToolOutput:
         """Remember a fact about the user for good, in Bethink's long-term memory.
 
-        What is known already is merged, what it corrects is superseded, what it
-        contradicts is kept beside it and both are doubted. Passwords, keys and
+        What is known already is merged, what it plainly supersedes is superseded,
+        what it contradicts is kept beside it and both are doubted. Passwords, keys and
         card numbers are refused. `undo` of the answer takes it back.
         """
         source = Source(kind="person", id=context.principal.audience)
-        new = NewFact(content, category, importance, tuple(topics), source)
+        new = NewFact(
+            content,
+            category,
+            importance,
+            tuple(topics),
+            source,
+            replaces=tuple(replaces),
+            corrects=tuple(corrects),
+            repeats=tuple(repeats),
+            depends_on=tuple(depends_on),
+            valid_from=valid_from and to_us(valid_from),
+            about=about or None,
+        )
         return _json(change_of(await app.memory.add(context.principal, new)))
 
     async def changed(context: ToolContext, change: FactChange) -> ToolOutput:
@@ -263,6 +288,7 @@ def change_of(changed: FactChange) -> MemoryChange:
         memory=memory_of(changed.fact),
         undo=changed.undo,
         others=[memory_of(other) for other in changed.others],
+        near=[memory_of(other) for other in changed.near],
     )
 
 
@@ -291,6 +317,7 @@ def _fields(fact: Fact) -> dict[str, Any]:
         "valid_from": None if fact.valid_from is None else to_datetime(fact.valid_from),
         "valid_until": None if fact.valid_until is None else to_datetime(fact.valid_until),
         "doubted": bool(fact.doubts),
+        "about": fact.about,
     }
 
 

@@ -361,6 +361,11 @@ class NewFact:
     about: str | None = None
 
     @property
+    def links(self) -> tuple[str, ...]:
+        """The facts to which it says how it stands."""
+        return *self.repeats, *self.displaced
+
+    @property
     def displaced(self) -> tuple[str, ...]:
         """The facts whose place it is to take."""
         return *self.replaces, *self.corrects
@@ -412,6 +417,7 @@ class FactChange:
 
     `others` are facts that the change superseded or put in doubt, as they are
     now. A change of many facts shows the first of them, and their `count`.
+    `near` are the facts in use that are nearest to a new one, the nearest first.
     """
 
     fact: Fact
@@ -419,10 +425,11 @@ class FactChange:
     undo: str | None = None
     others: tuple[Fact, ...] = ()
     count: int = 1
+    near: tuple[Fact, ...] = ()
 
 
 def _check_links(new: NewFact) -> None:
-    links = (*new.repeats, *new.displaced)
+    links = new.links
     if len(links) > MAX_NAMED:
         raise BadInput(f"A memory takes the place of at most {MAX_NAMED} others.")
     if twice := next((id for id in links if links.count(id) > 1 or id in new.depends_on), None):

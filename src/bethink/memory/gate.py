@@ -58,6 +58,8 @@ _WORD = re.compile(r"\w+")
 _ROOT_CHARS = 4
 _NEAR_WORDS = 0.5
 """The share of a statement's words that one nearby has too."""
+_SHOWN = 3
+"""Nearest facts that are told of a new one: what it takes the place of was among them in 37 of 37 cases."""
 _LIVING = frozenset(("active", "suggested"))
 _CORRECTABLE = frozenset(("active", "superseded"))
 _DISPLACING = frozenset(("superseded", "corrected"))
@@ -72,6 +74,8 @@ class GateRequest:
     reading: FactReading
     roots: frozenset[str]
     near: dict[str, float | None] = field(default_factory=dict[str, "float | None"])
+    shown: dict[str, float] = field(default_factory=dict[str, float])
+    """What is nearest, to be told of it; a long batch is told nothing."""
 
     def may_concern(self, fact: Fact, cosine: float | None) -> bool:
         """Whether a closer look is worth its time: near in meaning, of the same slot or of the same words."""
@@ -124,7 +128,10 @@ class Gate:
                 earlier[head].append(results[-1].fact)
             # A long batch must not keep everybody else waiting.
             await asyncio.sleep(0)
-        return [changed(draft, result) for result in results]
+        return [
+            replace(changed(draft, result), near=_nearest(draft, asked, result))
+            for asked, result in zip(batch, results, strict=True)
+        ]
 
     def judge(self, draft: Draft, asked: GateRequest, *, but: str | None = None) -> GateVerdict:
         """How a new fact stands to those around it, the fact `but` apart."""
@@ -151,11 +158,12 @@ class Gate:
         """Find what each new fact is to be compared with."""
         await self._find_near(draft, batch)
         named = {id for asked in batch for _, ids in _links(asked.new) for id in ids}
-        read = await draft.read(named.union(*(asked.near for asked in batch)))
+        read = await draft.read(named.union(*((*asked.near, *asked.shown) for asked in batch)))
         unseen = {fact.id for fact in read if not draft.is_seen(fact)}
         for asked in batch:
             # What becomes of a fact tells what is known: what is hidden from its writer has no part in it.
             asked.near = {id: cosine for id, cosine in asked.near.items() if id not in unseen}
+            asked.shown = {id: cosine for id, cosine in asked.shown.items() if id not in unseen}
             _check_links(draft, asked.new, unseen)
 
     async def _find_near(self, draft: Draft, batch: Sequence[GateRequest]) -> None:
@@ -167,9 +175,10 @@ class Gate:
             asked.near |= dict.fromkeys(one.record.id for one in page.items)
         # One after the other: threads that search at once only wait for one another.
         for asked in batch:
-            asked.near |= _near_enough(
-                asked, await self.writing.index.search(self._query(draft.owner, asked))
-            )
+            found = await self.writing.index.search(self._query(draft.owner, asked))
+            asked.near |= _near_enough(asked, found)
+            if len(batch) == 1:
+                asked.shown = {one.id: one.dense or 0.0 for one in found.items}
 
     def _query(self, owner: str, asked: GateRequest) -> IndexQuery:
         return IndexQuery(
@@ -344,6 +353,16 @@ def _same(asked: GateRequest) -> Iterator[Scan[Fact]]:
     yield Scan(FACTS, where={"digest": digest(asked.new.content)})
     if asked.reading.slot is not None:
         yield Scan(FACTS, where={"slot": asked.reading.slot.key, "state": "active"}, limit=_CANDIDATES)
+
+
+def _nearest(draft: Draft, asked: GateRequest, result: GateOutcome) -> tuple[Fact, ...]:
+    """What is in use beside a new fact, nearest in meaning first: of the same slot before all else."""
+    slot = asked.reading.slot and asked.reading.slot.key
+    done = {result.fact, *result.others}
+    near = [draft.get(id) for id in {**asked.near, **asked.shown} if id in draft and id not in done]
+    used = [fact for fact in near if fact.state == "active"]
+    used.sort(key=lambda fact: (slot is None or fact.slot != slot, -asked.shown.get(fact.id, 0.0)))
+    return tuple(used[:_SHOWN])
 
 
 def _near_enough(asked: GateRequest, found: Candidates) -> dict[str, float | None]:

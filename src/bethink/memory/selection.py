@@ -33,6 +33,7 @@ class FactSelection:
     state: State | None = "active"
     category: str | None = None
     project: str | None = None
+    about: str | None = None
     doubted: bool = False
     pinned: bool | None = None
     trust: Trust | None = None
@@ -50,6 +51,7 @@ class FactSelection:
             "state": state,
             "category": self.category,
             "project": self.project,
+            "about": self.about,
             "doubted": 1 if self.doubted else None,
         }
         return {name: value for name, value in named.items() if value is not None}
@@ -75,6 +77,7 @@ class FactSelection:
         return (
             self.category in {None, fact.category}
             and self.project in {None, fact.project}
+            and self.about in {None, fact.about}
             and (bool(fact.doubts) or not self.doubted)
             and (self.since is None or fact.created_at >= self.since)
             and (self.until is None or fact.created_at < self.until)

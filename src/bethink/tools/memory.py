@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
 
 import msgspec
 from pydantic import AliasChoices, Field
 
+from bethink.clock import to_us
 from bethink.conversations import ASSISTANT, OWNER
 from bethink.conversations import KIND as TURN
+from bethink.errors import BadInput
 from bethink.events import MemoryChanged
 from bethink.memory import KIND as FACT
 from bethink.memory import Memory, NewFact, Source
@@ -21,7 +25,7 @@ from bethink.tool import ToolContext, ToolOutput, tool
 from bethink.vault import KIND as PAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from bethink.feature import Surroundings
     from bethink.memory import Fact, FactChange
@@ -39,6 +43,12 @@ SEARCH = "search_memory"
 _ALIAS = "search_memories"
 _LISTED = re.compile(r"^ +Content: (.+?)(?: \[\w+\])?$", re.MULTILINE)
 _SHOWN = re.compile(r"\*\*(.+?):\*\* (.+?)(?= \| |$)", re.MULTILINE)
+_NEAR_LINE = re.compile(r"^- \[\w[\w.-]*\] (.+)$", re.MULTILINE)
+_NEAR_CHARS = 200
+_NEAR = (
+    "Stored before, near it. If one says the same, is past or was wrong, call again with this content and "
+    "its id in repeats, replaces or corrects:"
+)
 _NEAREST = 3
 """So many are shown if none answers."""
 NOTHING_FOUND = "No memories found matching: {query}"
@@ -86,6 +96,20 @@ def _store_memory_tool(memory: Memory) -> Tool:
         topics: Annotated[
             list[str], Field(description="Tags for classification (e.g., ['programming', 'languages'])")
         ] = [],  # noqa: B006 - a default of the schema, copied by its validation
+        replaces: Annotated[
+            list[str],
+            Field(description="Ids (m3) of memories that were true until now."),
+        ] = [],  # noqa: B006 - see above
+        corrects: Annotated[
+            list[str],
+            Field(description="Ids of memories that never were true."),
+        ] = [],  # noqa: B006 - see above
+        repeats: Annotated[list[str], Field(description="Ids of memories that say the same.")] = [],  # noqa: B006 - see above
+        depends_on: Annotated[list[str], Field(description="Ids of memories that it rests on.")] = [],  # noqa: B006 - see above
+        valid_from: Annotated[str, Field(description="Since when (YYYY-MM-DD).")] = "",
+        about: Annotated[
+            str, Field(description="Whom it is about, if not the user: a name, or 'sister'.")
+        ] = "",
     ) -> str | ToolOutput:
         """Store important information about the user in long-term memory.
 
@@ -100,24 +124,90 @@ def _store_memory_tool(memory: Memory) -> Tool:
             importance=importance,
             topics=tuple(topics),
             source=Source(kind="conversation", id=context.conversation, message=context.message),
+            replaces=_ids(context, replaces),
+            corrects=_ids(context, corrects),
+            repeats=_ids(context, repeats),
+            depends_on=_ids(context, depends_on),
+            valid_from=since_of(valid_from, context.principal.time_zone),
+            about=about or None,
         )
         evidence = context.evidence()
         origin = "owner" if evidence is None else origin_of(content, evidence)
-        if origin == "recalled":
+        if origin != "owner" and new.links and await _is_told_now(context, memory, new):
+            # It was theirs a call ago: only how it stands to others is new.
+            origin = "owner"
+        if origin == "recalled" and not new.links:
             return KNOWN.format(content=new.checked().content)
-        if origin == "nobody" and (known := await memory.search(context.principal, content, k=1)):
+        if (
+            origin == "nobody"
+            and not new.links
+            and (known := await memory.search(context.principal, content, k=1))
+        ):
             fact, score = known[0]
             if score >= _RESTATED:
                 return ToolOutput(KNOWN.format(content=fact.content), memories=(fact.id,))
         if origin == "untrusted":
             new = replace(new, source=msgspec.structs.replace(new.source, kind="tool"))
-        new = replace(new, suggested=origin == "nobody")
+        new = replace(new, suggested=origin in {"nobody", "recalled"})
         changed = await memory.add(context.principal, new, forgotten=context.forgotten)
         for event in _change_events(changed):
             context.emit(event)
-        return _reply(changed)
+        return _with_near(context, _reply(changed), changed)
 
     return store_memory
+
+
+async def _is_told_now(context: ToolContext, memory: Memory, new: NewFact) -> bool:
+    """Whether the answer to this message stored the very same before, as the owner's word."""
+    (same,) = await memory.said(context.principal, [new.checked().content])
+    return any(
+        fact.state == "active"
+        and fact.trust == "owner"
+        and any(source.message == context.message for source in fact.sources)
+        for fact in same
+    )
+
+
+def _ids(context: ToolContext, named: Sequence[str]) -> tuple[str, ...]:
+    """The ids of memories, from the short names that the model was given or as they are."""
+    given = [name.strip(" []") for name in named]
+    return tuple(dict.fromkeys(context.named(name) or name for name in given if name))
+
+
+def since_of(text: str, time_zone: str) -> int | None:
+    """The beginning of a day, month or year in the owner's zone, microseconds UTC; None of an empty text.
+
+    Raises:
+        BadInput: it is none.
+    """
+    if not text.strip():
+        return None
+    year, _, rest = text.strip().partition("-")
+    month, _, day = rest.partition("-")
+    try:
+        begun = datetime(int(year), int(month or 1), int((day or "1")[:2]), tzinfo=ZoneInfo(time_zone))
+        return to_us(begun)
+    except (ValueError, OverflowError) as error:
+        raise BadInput(
+            f"valid_from is {text[:40]!r}: give a date such as 2026-03-01. Nothing was stored."
+        ) from error
+
+
+def _with_near(context: ToolContext, reply: str | ToolOutput, changed: FactChange) -> str | ToolOutput:
+    """The reply with what is near, by the ids that one more call can name."""
+    output = reply if isinstance(reply, ToolOutput) else ToolOutput(reply, memories=(changed.fact.id,))
+    if output.error is not None or not changed.near:
+        return reply
+    lines = [
+        f"- [{context.label(fact.id) or fact.id}] {' '.join(fact.content.split())[:_NEAR_CHARS]}"
+        for fact in changed.near
+    ]
+    return replace(
+        output,
+        text="\n".join((output.text, _NEAR, *lines)),
+        memories=(*output.memories, *(fact.id for fact in changed.near)),
+        untrusted=any(fact.trust == "untrusted" for fact in changed.near),
+    )
 
 
 def _search_memory_tool(memory: Memory, recall: Recall, least_score: float) -> Tool:
@@ -208,7 +298,9 @@ def _told(entry: str) -> tuple[str, float]:
 
 
 def listed_memories(message: ToolMessage) -> list[str] | None:
-    """The memories that an answer of `search_memory` lists; None for another tool's answer."""
+    """The memories that an answer of `search_memory` or `store_memory` lists; None if it lists none."""
+    if message.name == STORE:
+        return _NEAR_LINE.findall(message.content) or None
     return _LISTED.findall(message.content) if message.name in (SEARCH, _ALIAS) else None
 
 
@@ -219,8 +311,8 @@ def _change_events(changed: FactChange) -> Iterator[MemoryChanged]:
             change=changed.change, ids=(changed.fact.id,), text=changed.fact.content, undo=changed.undo
         )
     for other in changed.others:
-        if other.state == "superseded":
-            yield MemoryChanged(change="superseded", ids=(other.id,), text=other.content, undo=changed.undo)
+        if other.state in ("superseded", "corrected", "merged"):
+            yield MemoryChanged(change=other.state, ids=(other.id,), text=other.content, undo=changed.undo)
 
 
 def _reply(changed: FactChange) -> str | ToolOutput:
@@ -232,13 +324,32 @@ def _reply(changed: FactChange) -> str | ToolOutput:
             return ToolOutput(REJECTED.format(content=fact.content), error="rejected_before")
         case "merged":
             known = "it waits for review" if fact.state == "suggested" else "it was known already"
-            return ToolOutput(f"Memory stored: {fact.content} ({known})", memories=(fact.id,))
+            notes = [known, *_notes(changed)]
+            return ToolOutput(f"Memory stored: {fact.content} ({'; '.join(notes)})", memories=(fact.id,))
         case _:
-            replaced = [f'"{other.content}"' for other in changed.others if other.state == "superseded"]
-            kept = [f'"{other.content}"' for other in changed.others if other.state == "active"]
-            notes = [f"replaces {' and '.join(replaced)}"] if replaced else []
-            notes += [f"contradicts {' and '.join(kept)}: both are kept"] if kept else []
+            notes = _notes(changed)
             return f"Memory stored: {fact.content}" + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _notes(changed: FactChange) -> list[str]:
+    """What became of others, in words."""
+    notes: list[str] = []
+    for state, verb, behind in _BESIDE:
+        told = [f'"{other.content}"' for other in changed.others if other.state == state]
+        ahead = [other.valid_until for other in changed.others if other.state == "active" == state]
+        if told and state == "active" and all(ahead) and changed.fact.valid_from in ahead:
+            notes.append(f"until then {' and '.join(told)} holds")
+        elif told:
+            notes.append(f"{verb} {' and '.join(told)}{behind}")
+    return notes
+
+
+_BESIDE = (
+    ("superseded", "replaces", ""),
+    ("corrected", "corrects", ""),
+    ("merged", "takes in", ""),
+    ("active", "contradicts", ": both are kept"),
+)
 
 
 def _entry(position: int, hit: Hit, fact: Fact | None, *, label: str) -> str:

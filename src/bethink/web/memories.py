@@ -131,6 +131,9 @@ class MemoryChange(ResponseModel):
     change: ChangeKind
     undo: str | None
     others: list[Memory]
+    near: list[Memory] = Field(
+        description="In use and nearest to a new one: to name in `repeats`, `replaces` or `corrects`."
+    )
     count: int = Field(description="How many memories were changed: `memory` is the first of them.")
 
 
@@ -150,8 +153,15 @@ class MemoryHistory(BaseModel):
     events: list[MemoryEvent]
 
 
+Ids = Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=32)]
+About = Annotated[
+    str,
+    Field(max_length=64, description="Whom or what it is about; empty: what its words tell. See `Memory`."),
+]
+
+
 class MemoryDraft(Body):
-    """A memory to keep."""
+    """A memory to keep, and how it stands to others, by their ids."""
 
     content: Content
     category: Label = "general"
@@ -162,13 +172,31 @@ class MemoryDraft(Body):
     valid_from: Moment = None
     valid_until: Moment = None
     depends_on: Annotated[
-        list[str],
-        Field(max_length=32, description="Memories that it rests on: it is doubted when they change."),
+        Ids, Field(description="Memories that it rests on: it is doubted when they change.")
     ] = Field(default_factory=list)
+    repeats: Annotated[Ids, Field(description="Memories that say the same: they become one.")] = Field(
+        default_factory=list
+    )
+    replaces: Annotated[Ids, Field(description="Memories that were true and are past now.")] = Field(
+        default_factory=list
+    )
+    corrects: Annotated[Ids, Field(description="Memories that never were true.")] = Field(
+        default_factory=list
+    )
+    about: About = ""
 
 
 class MemoryPatch(Body):
-    """What to correct; what is left out stays."""
+    """What to change; what is left out stays.
+
+    Other words say that it has changed: the memory was true until then. With `wrong` it never was.
+    """
+
+    wrong: bool = False
+    valid_from: Moment = None
+    valid_until: Moment = None
+    depends_on: Ids | None = None
+    about: About | None = None
 
     content: Content | None = None
     category: Label | None = None
@@ -337,6 +365,9 @@ def _selection(
     doubted: Annotated[bool, Query(description="Only those in doubt.")] = False,
     pinned: Annotated[bool | None, Query(description="Only those that are pinned, or that are not.")] = None,
     trust: Annotated[Trust | None, Query(description="Whose word they are.")] = None,
+    about: Annotated[
+        Label | None, Query(description="Whom they are about: `owner`, or as `about` says.")
+    ] = None,
     source: Annotated[Label | None, Query(description="Kind of a source, such as `conversation`.")] = None,
     state: State | Literal["all"] = "active",
     since: Annotated[Moment, Query(description="Learnt at or after this time.")] = None,
@@ -357,6 +388,7 @@ def _selection(
         doubted=doubted,
         pinned=pinned,
         trust=trust,
+        about=about,
         source=source,
         since=since and to_us(since),
         until=until and to_us(until),
@@ -395,16 +427,25 @@ async def list_memories(
 async def add_memory(
     body: MemoryDraft, app: Served, caller: Caller, reader_filter: CallerFilter
 ) -> MemoryChange:
-    """Keep a memory: what is known is merged, what it corrects is superseded.
+    """Keep a memory: what is known is merged, what it plainly supersedes is superseded.
 
-    What it contradicts is put in doubt together with it.
+    What it contradicts is put in doubt together with it. What it `repeats`, `replaces` or `corrects` is put
+    away so; ids that are not there change nothing.
     """
     fact = NewFact(
-        **body.model_dump(exclude={"topics", "valid_from", "valid_until", "depends_on"}),
+        content=body.content,
+        category=body.category,
+        importance=body.importance,
+        pinned=body.pinned,
+        suggested=body.suggested,
         topics=tuple(body.topics),
         valid_from=body.valid_from and to_us(body.valid_from),
         valid_until=body.valid_until and to_us(body.valid_until),
         depends_on=tuple(body.depends_on),
+        repeats=tuple(body.repeats),
+        replaces=tuple(body.replaces),
+        corrects=tuple(body.corrects),
+        about=body.about or None,
     )
     return change_of(await app.memory.add(caller, fact), reader_filter)
 
@@ -492,13 +533,17 @@ async def get_memory(memory: str, app: Served, caller: Caller, reader_filter: Ca
 async def edit_memory(
     memory: str, body: MemoryPatch, app: Served, caller: Caller, reader_filter: CallerFilter
 ) -> MemoryChange:
-    """Correct a memory: new content supersedes it, the old one keeps its time."""
+    """Change a memory: new content takes its place, and it keeps its time, or with `wrong` was never true."""
     old = await fact_of(app, caller, memory)
-    changes = body.model_dump(exclude_none=True)
-    if body.topics is not None:
-        changes["topics"] = tuple(body.topics)
+    changes = body.model_dump(exclude_none=True, exclude={"wrong"})
+    for name in ("topics", "depends_on"):
+        if name in changes:
+            changes[name] = tuple(changes[name])
+    for name in ("valid_from", "valid_until"):
+        if name in changes:
+            changes[name] = to_us(changes[name])
     new = replace(old.statement, **changes)
-    return change_of(await app.memory.edit(caller, memory, new), reader_filter)
+    return change_of(await app.memory.edit(caller, memory, new, wrong=body.wrong), reader_filter)
 
 
 @router.post("/{memory}/accept", responses=documented(404, 409))
@@ -559,4 +604,5 @@ def change_of(changed: FactChange, reader_filter: ReaderFilter | None = None) ->
         changed,
         memory=Memory.of(fact or msgspec.structs.replace(changed.fact, content=HIDDEN, topics=())),
         others=visible(changed.others, reader_filter),
+        near=visible(changed.near, reader_filter),
     )
