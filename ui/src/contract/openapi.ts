@@ -318,13 +318,13 @@ export type McpTrialShown = { ok: boolean; problem?: string | null; protocol?: s
 
 export type Memory = { about: string; category: string; content: string; corrects: readonly string[]; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "corrected" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
-export type MemoryChange = { change: "added" | "merged" | "superseded" | "corrected" | "suggested" | "retracted" | "restored" | "forgotten"; count: number; memory: Memory; others: readonly Memory[]; undo: string | null };
+export type MemoryChange = { change: "added" | "merged" | "superseded" | "corrected" | "suggested" | "retracted" | "restored" | "forgotten"; count: number; memory: Memory; near: readonly Memory[]; others: readonly Memory[]; undo: string | null };
 
 export type MemoryChanged = { change: "added" | "corrected" | "forgotten" | "merged" | "restored" | "retracted" | "suggested" | "superseded"; ids: readonly string[]; kind: "memory_changed"; text: string; undo?: string | null };
 
 export type MemoryDoubt = { at: string | null; kind: "contradicts" | "depends" | "unclear"; memory: string | null };
 
-export type MemoryDraft = { category?: string; content: string; depends_on?: readonly string[]; importance?: number; pinned?: boolean; suggested?: boolean; topics?: readonly string[]; valid_from?: string | null; valid_until?: string | null };
+export type MemoryDraft = { about?: string; category?: string; content: string; corrects?: readonly string[]; depends_on?: readonly string[]; importance?: number; pinned?: boolean; repeats?: readonly string[]; replaces?: readonly string[]; suggested?: boolean; topics?: readonly string[]; valid_from?: string | null; valid_until?: string | null };
 
 export type MemoryEvent = { at: string; change: "added" | "merged" | "superseded" | "corrected" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "expired" | "undone"; memory: string; undo: string | null };
 
@@ -344,7 +344,7 @@ export type MemoryNumbers = { bytes_on_disk: number; categories: Record<string, 
 
 export type MemoryPage = { answering?: number | null; cursor: string | null; items: readonly (FoundMemory | Memory)[]; total: number };
 
-export type MemoryPatch = { category?: string | null; content?: string | null; importance?: number | null; pinned?: boolean | null; topics?: readonly string[] | null };
+export type MemoryPatch = { about?: string | null; category?: string | null; content?: string | null; depends_on?: readonly string[] | null; importance?: number | null; pinned?: boolean | null; topics?: readonly string[] | null; valid_from?: string | null; valid_until?: string | null; wrong?: boolean };
 
 export type MemoryRecalled = { items: readonly Recalled[]; kind: "memory_recalled" };
 
