@@ -130,9 +130,7 @@ When = AwareDatetime | None
 Kind = Literal["fact", "turn", "passage"]
 
 
-def memory_tools(app: App) -> list[Tool]:
-    """`store_memory`, `search_memory`, `get_memory_history`, `retract_memory` and `undo_memory_change`."""
-
+def _store_memory(app: App) -> Tool:
     @tool(effect="write", label="Remember: {content}", output=MemoryChange, echoes_arguments=True)
     async def store_memory(
         context: ToolContext,
@@ -174,6 +172,12 @@ def memory_tools(app: App) -> list[Tool]:
         )
         return _json(change_of(await app.memory.add(context.principal, new)))
 
+    return store_memory
+
+
+def memory_tools(app: App) -> list[Tool]:
+    """`store_memory`, `search_memory`, `get_memory_history`, `retract_memory` and `undo_memory_change`."""
+
     async def changed(context: ToolContext, change: FactChange) -> ToolOutput:
         # Whose words they are is known behind this, when the answer is looked through.
         await app.visibility.reader_filters.facts(context.principal, [change.fact, *change.others])
@@ -209,7 +213,7 @@ def memory_tools(app: App) -> list[Tool]:
         """Take back a change of memory by its undo token."""
         return await changed(context, await app.memory.undo(context.principal, token))
 
-    return [store_memory, search_memory, get_memory_history, retract_memory, undo_memory_change]
+    return [_store_memory(app), search_memory, get_memory_history, retract_memory, undo_memory_change]
 
 
 def conversation_tools(app: App) -> list[Tool]:

@@ -72,44 +72,46 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
     return [_store_memory_tool(memory), _search_memory_tool(memory, recall, least_score)]
 
 
+_Content = Annotated[
+    str, Field(description="The memory content to store. Should be a clear, concise fact.", min_length=1)
+]
+_Category = Annotated[
+    str,
+    Field(
+        description="Category: 'preferences', 'personal_info', 'goals', 'plans', 'context'"
+        " (or 'general' when none fits)."
+    ),
+]
+_Importance = Annotated[
+    float, Field(ge=0, le=1, description="Priority 0-1. Higher = more likely to be recalled and kept.")
+]
+_Topics = Annotated[
+    list[str], Field(description="Tags for classification (e.g., ['programming', 'languages'])")
+]
+_Replaces = Annotated[list[str], Field(description="Ids (m3) of memories that were true until now.")]
+_Corrects = Annotated[list[str], Field(description="Ids of memories that never were true.")]
+_Repeats = Annotated[list[str], Field(description="Ids of memories that say the same.")]
+_DependsOn = Annotated[list[str], Field(description="Ids of memories that it rests on.")]
+_ValidFrom = Annotated[str, Field(description="Since when (YYYY-MM-DD).")]
+_About = Annotated[str, Field(description="Whom it is about, if not the user: a name, or 'sister'.")]
+
+
 def _store_memory_tool(memory: Memory) -> Tool:
     @tool(
         effect="write", label="Remember: {content}", family="memory", needs_memory=True, echoes_arguments=True
     )
     async def store_memory(
         context: ToolContext,
-        content: Annotated[
-            str,
-            Field(description="The memory content to store. Should be a clear, concise fact.", min_length=1),
-        ],
-        category: Annotated[
-            str,
-            Field(
-                description="Category: 'preferences', 'personal_info', 'goals', 'plans', 'context'"
-                " (or 'general' when none fits)."
-            ),
-        ] = "general",
-        importance: Annotated[
-            float,
-            Field(ge=0, le=1, description="Priority 0-1. Higher = more likely to be recalled and kept."),
-        ] = 0.5,
-        topics: Annotated[
-            list[str], Field(description="Tags for classification (e.g., ['programming', 'languages'])")
-        ] = [],  # noqa: B006 - a default of the schema, copied by its validation
-        replaces: Annotated[
-            list[str],
-            Field(description="Ids (m3) of memories that were true until now."),
-        ] = [],  # noqa: B006 - see above
-        corrects: Annotated[
-            list[str],
-            Field(description="Ids of memories that never were true."),
-        ] = [],  # noqa: B006 - see above
-        repeats: Annotated[list[str], Field(description="Ids of memories that say the same.")] = [],  # noqa: B006 - see above
-        depends_on: Annotated[list[str], Field(description="Ids of memories that it rests on.")] = [],  # noqa: B006 - see above
-        valid_from: Annotated[str, Field(description="Since when (YYYY-MM-DD).")] = "",
-        about: Annotated[
-            str, Field(description="Whom it is about, if not the user: a name, or 'sister'.")
-        ] = "",
+        content: _Content,
+        category: _Category = "general",
+        importance: _Importance = 0.5,
+        topics: _Topics = [],  # noqa: B006 - a default of the schema, copied by its validation
+        replaces: _Replaces = [],  # noqa: B006 - see above
+        corrects: _Corrects = [],  # noqa: B006 - see above
+        repeats: _Repeats = [],  # noqa: B006 - see above
+        depends_on: _DependsOn = [],  # noqa: B006 - see above
+        valid_from: _ValidFrom = "",
+        about: _About = "",
     ) -> str | ToolOutput:
         """Store important information about the user in long-term memory.
 
@@ -131,30 +133,32 @@ def _store_memory_tool(memory: Memory) -> Tool:
             valid_from=since_of(valid_from, context.principal.time_zone),
             about=about or None,
         )
-        evidence = context.evidence()
-        origin = "owner" if evidence is None else origin_of(content, evidence)
-        if origin != "owner" and new.links and await _is_told_now(context, memory, new):
-            # It was theirs a call ago: only how it stands to others is new.
-            origin = "owner"
-        if origin == "recalled" and not new.links:
-            return KNOWN.format(content=new.checked().content)
-        if (
-            origin == "nobody"
-            and not new.links
-            and (known := await memory.search(context.principal, content, k=1))
-        ):
-            fact, score = known[0]
-            if score >= _RESTATED:
-                return ToolOutput(KNOWN.format(content=fact.content), memories=(fact.id,))
-        if origin == "untrusted":
-            new = replace(new, source=msgspec.structs.replace(new.source, kind="tool"))
-        new = replace(new, suggested=origin in {"nobody", "recalled"})
-        changed = await memory.add(context.principal, new, forgotten=context.forgotten)
-        for event in _change_events(changed):
-            context.emit(event)
-        return _with_near(context, _reply(changed), changed)
+        return await _stored(context, memory, new)
 
     return store_memory
+
+
+async def _stored(context: ToolContext, memory: Memory, new: NewFact) -> str | ToolOutput:
+    """Let a fact into the memory as the word of whoever said it, and tell what became of it."""
+    evidence = context.evidence()
+    origin = "owner" if evidence is None else origin_of(new.content, evidence)
+    if origin != "owner" and new.links and await _is_told_now(context, memory, new):
+        # It was theirs a call ago: only how it stands to others is new.
+        origin = "owner"
+    if not new.links:
+        if origin == "recalled":
+            return KNOWN.format(content=new.checked().content)
+        known = await memory.search(context.principal, new.content, k=1) if origin == "nobody" else []
+        for fact, score in known:
+            if score >= _RESTATED:
+                return ToolOutput(KNOWN.format(content=fact.content), memories=(fact.id,))
+    if origin == "untrusted":
+        new = replace(new, source=msgspec.structs.replace(new.source, kind="tool"))
+    new = replace(new, suggested=origin in {"nobody", "recalled"})
+    changed = await memory.add(context.principal, new, forgotten=context.forgotten)
+    for event in _change_events(changed):
+        context.emit(event)
+    return _with_near(context, _reply(changed), changed)
 
 
 async def _is_told_now(context: ToolContext, memory: Memory, new: NewFact) -> bool:
