@@ -7,6 +7,7 @@ import { messageOf } from "../../run/past";
 import type { Session } from "../../run/session";
 import type { ShownTurn } from "../../run/view";
 import { endOf } from "../../services/words";
+import styles from "./Ending.module.css";
 
 /** Ends after which the same answer can go on. */
 const GOES_ON: ReadonlySet<string> = new Set([
@@ -31,11 +32,9 @@ export function Ending({
 }) {
   const { run } = turn;
   const again = messageOf(turn) && (
-    <span>
-      <Button disabled={busy} onClick={() => void session.regenerate(turn)}>
-        {t("Ask again")}
-      </Button>
-    </span>
+    <Button disabled={busy} onClick={() => void session.regenerate(turn)}>
+      {t("Ask again")}
+    </Button>
   );
   if (run.failure?.code === "no_model") return <NoModel message={run.failure.message} />;
   if (run.failure) {
@@ -43,7 +42,7 @@ export function Ending({
       <Notice tone="fault">
         <strong>{t("The answer could not be finished")}</strong>
         <span>{run.failure.message}</span>
-        {again}
+        <span className={styles.deeds}>{again}</span>
       </Notice>
     );
   }
@@ -53,9 +52,8 @@ export function Ending({
   return (
     <Notice tone={tone}>
       <span>{words}</span>
-      {run.end !== "cancelled" && again}
-      {last && GOES_ON.has(run.end ?? "") && (
-        <span>
+      <span className={styles.deeds}>
+        {last && GOES_ON.has(run.end ?? "") && (
           <Button
             icon={StepForward}
             disabled={busy}
@@ -63,8 +61,9 @@ export function Ending({
           >
             {t("Continue")}
           </Button>
-        </span>
-      )}
+        )}
+        {run.end !== "cancelled" && again}
+      </span>
     </Notice>
   );
 }
