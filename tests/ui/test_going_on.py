@@ -124,6 +124,11 @@ def test_what_is_said_next_goes_on_from_an_earlier_answer(served: Served, page: 
     first = page.get_by_role("article", name="Bethink").first
     go_on = first.get_by_role("button", name="Continue from here")
     expect(go_on).to_have_count(1)
+    acts = go_on.locator("..")
+    page.get_by_role("article", name="You").first.hover()
+    expect(acts).to_have_css("opacity", "0")
+    first.hover()
+    expect(acts).to_have_css("opacity", "1")
     go_on.click()
     expect(composer(page)).to_be_focused()
     note = page.get_by_text("Your next message continues from")

@@ -33,45 +33,46 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
       {answers && <BranchSwitch of="answer" siblings={answers} session={session} busy={busy} />}
       <UsedChip run={run} />
       <ChangedChip changes={run.changed} undone={undone} session={session} />
-      <span className="gap" />
-      {took !== null && run.endedAt && (
-        <span className="took" title={fullDate(run.endedAt)}>
-          {duration(took)}
-        </span>
-      )}
-      {!last && endingOf(turn) && (
-        <IconButton
-          icon={CornerDownRight}
-          size={15}
-          label={t("Continue from here")}
-          disabled={busy}
-          onClick={() => {
-            session.goOn(turn);
-            keys.run("focus-composer");
-          }}
-        />
-      )}
-      {messageOf(turn) && (
-        <IconButton
-          icon={RefreshCw}
-          size={15}
-          label={t("Regenerate answer")}
-          disabled={busy}
-          onClick={() => {
-            void session.regenerate(turn);
-            if (matchMedia("(pointer: fine)").matches) keys.run("focus-composer");
-          }}
-        />
-      )}
-      {text && <ReadAloud of={turn.key} text={text} />}
-      {text && (
-        <IconButton
-          icon={Copy}
-          size={15}
-          label={t("Copy answer")}
-          onClick={() => copy(text, t("Answer copied"))}
-        />
-      )}
+      <span className="acts">
+        {took !== null && run.endedAt && (
+          <span className="took" title={fullDate(run.endedAt)}>
+            {duration(took)}
+          </span>
+        )}
+        {!last && endingOf(turn) && (
+          <IconButton
+            icon={CornerDownRight}
+            size={15}
+            label={t("Continue from here")}
+            disabled={busy}
+            onClick={() => {
+              session.goOn(turn);
+              keys.run("focus-composer");
+            }}
+          />
+        )}
+        {messageOf(turn) && (
+          <IconButton
+            icon={RefreshCw}
+            size={15}
+            label={t("Regenerate answer")}
+            disabled={busy}
+            onClick={() => {
+              void session.regenerate(turn);
+              if (matchMedia("(pointer: fine)").matches) keys.run("focus-composer");
+            }}
+          />
+        )}
+        {text && <ReadAloud of={turn.key} text={text} />}
+        {text && (
+          <IconButton
+            icon={Copy}
+            size={15}
+            label={t("Copy answer")}
+            onClick={() => copy(text, t("Answer copied"))}
+          />
+        )}
+      </span>
     </footer>
   );
 }
