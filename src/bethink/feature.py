@@ -68,7 +68,7 @@ class Recallable:
     `position` is a message's place in its conversation, `superseded_by` the id
     of the fact that took its place. What is `untrusted` came from outside. What
     `is_part` says less than what the index holds; what is searched stands `below` its headings.
-    `said_by` are a fact's sources.
+    `said_by` are a fact's sources, `about` is whom it is about, if that is known.
     """
 
     text: str
@@ -87,6 +87,7 @@ class Recallable:
     is_part: bool = False
     below: str = ""
     said_by: tuple[Source, ...] = ()
+    about: str | None = None
 
     @property
     def searched(self) -> str:

@@ -626,6 +626,7 @@ def recallable_of(fact: Fact) -> Recallable | None:
         superseded_by=fact.superseded_by,
         untrusted=fact.trust == "untrusted",
         said_by=fact.sources,
+        about=fact.about,
     )
 
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from bethink.clock import to_us
 from bethink.feature import ASSISTANT, OWNER
 from bethink.search.analysis import STOP_WORDS
+from bethink.subjects import OWNER as SELF
+from bethink.subjects import asked_subject
 from bethink.when import find
 
 if TYPE_CHECKING:
@@ -145,6 +147,7 @@ class ParsedQuestion:
     before: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
     codes: frozenset[str] = frozenset()
+    text: str = ""
 
     @property
     def has_range(self) -> bool:
@@ -205,6 +208,7 @@ def read_question(text: str, now: datetime) -> ParsedQuestion:
         before=before,
         after=after,
         codes=frozenset(code.casefold() for code in CODE.findall(text)),
+        text=text,
     )
 
 
@@ -335,6 +339,10 @@ _CODE = 3.0
 _IMPORTANCE = 0.3
 _IN_TIME = 1.0
 _PAST = 1.0
+_STRANGE = -2.0
+_UNSURE = 0.6
+_HALF = 0.5
+"""What is about somebody else is no answer, however near its words are."""
 _LATEST = 1.0
 
 _SAME_WORDS = 0.7
@@ -438,6 +446,7 @@ def ranked(
         if recallable.position is not None
     }
     logits: list[float] = []
+    strange = _of_others(pairs, asked)
     for item, recallable in best:
         logit = item.logit + _of_text(recallable.text, asked) + _IMPORTANCE * recallable.importance
         if recallable.position is not None:
@@ -454,6 +463,7 @@ def ranked(
                 for step in _STEPS
                 if (beside := places.get((recallable.conversation, recallable.position + step)))
             )
+        logit += _STRANGE * strange.get(item.candidate.id, 0.0)
         logits.append(logit + _of_time(recallable, asked, newest))
     _order_in_time(logits, pairs, asked, anchor=anchor)
     repeated = [asks_the_same(item, recallable, asked) for item, recallable in best]
@@ -468,9 +478,24 @@ def ranked(
     for i in reversed(order):
         item, recallable = best[i]
         if not repeated[i]:
-            least = max(least, confidence(item.candidate))
+            doubt = 1 - _UNSURE * strange.get(item.candidate.id, 0.0)
+            least = max(least, doubt * confidence(item.candidate))
         answers.append(RankedCandidate(item.candidate, recallable, round(least, 4)))
     return answers[::-1]
+
+
+def _of_others(best: Sequence[tuple[Candidate, Recallable]], asked: ParsedQuestion) -> dict[str, float]:
+    """How surely facts are about somebody else than the question asks about, 0..1, by their ids.
+
+    What is said of the owner may answer for a relative, too.
+    """
+    known = {one.about for _, one in best if one.about is not None}
+    whom = asked_subject(asked.text, known)
+    return {
+        candidate.id: _HALF if one.about == SELF else 1.0
+        for candidate, one in best
+        if one.about is not None and whom.fits(one.about, one.text) is False
+    }
 
 
 def _confidence(

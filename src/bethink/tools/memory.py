@@ -148,8 +148,8 @@ async def _stored(context: ToolContext, memory: Memory, new: NewFact) -> str | T
     if not new.links:
         if origin == "recalled":
             return KNOWN.format(content=new.checked().content)
-        known = await memory.search(context.principal, new.content, k=1) if origin == "nobody" else []
-        for fact, score in known:
+        if origin == "nobody" and (known := await memory.search(context.principal, new.content, k=1)):
+            fact, score = known[0]
             if score >= _RESTATED:
                 return ToolOutput(KNOWN.format(content=fact.content), memories=(fact.id,))
     if origin == "untrusted":

@@ -1,16 +1,16 @@
 import { type FormEvent, useState } from "react";
-import type { Memory, MemoryDraft } from "../../api/types";
+import type { Memory, MemoryDraft, MemoryPatch } from "../../api/types";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Combobox } from "../../kit/Combobox";
 import { Field } from "../../kit/Field";
 import { Segmented } from "../../kit/pieces";
 import styles from "./memory.module.css";
-import { categoryName, taught } from "./words";
+import { categoryName, personName, taught } from "./words";
 
 type MemoryFormProps = {
   memory?: Memory;
-  onSave: (draft: MemoryDraft) => Promise<boolean>;
+  onSave: (draft: MemoryDraft & Pick<MemoryPatch, "wrong">) => Promise<boolean>;
   onClose: () => void;
 };
 
@@ -38,12 +38,18 @@ export function MemoryForm({ memory, onSave, onClose }: MemoryFormProps) {
   const [content, setContent] = useState(memory?.content ?? "");
   const [category, setCategory] = useState(memory ? categoryName(memory.category) : "");
   const [importance, setImportance] = useState(memory?.importance ?? USUAL_IMPORTANCE);
+  const [about, setAbout] = useState(memory ? personName(memory.about) : "");
+  const [reason, setReason] = useState("wrong");
   const [saving, setSaving] = useState(false);
   const save = async (event?: FormEvent) => {
     event?.preventDefault();
     if (!content.trim() || saving) return;
     setSaving(true);
-    const draft: MemoryDraft = { content: content.trim(), importance };
+    const draft: MemoryDraft & Pick<MemoryPatch, "wrong"> = { content: content.trim(), importance };
+    if (about.trim() && (!memory || about !== personName(memory.about))) {
+      draft.about = about.trim() === personName("owner") ? "owner" : about.trim();
+    }
+    if (memory && draft.content !== memory.content) draft.wrong = reason === "wrong";
     const chosen =
       memory && category === categoryName(memory.category) ? memory.category : categoryOf(category);
     if (chosen) draft.category = chosen;
@@ -71,6 +77,29 @@ export function MemoryForm({ memory, onSave, onClose }: MemoryFormProps) {
             maxLength={8000}
             value={content}
             onChange={(event) => setContent(event.target.value)}
+          />
+        )}
+      </Field>
+      {memory && content.trim() !== memory.content && (
+        <Segmented
+          label={t("Why it is rewritten")}
+          value={reason}
+          options={[
+            { value: "wrong", label: t("It was wrong") },
+            { value: "changed", label: t("It has changed") },
+          ]}
+          onChange={setReason}
+        />
+      )}
+      <Field label={t("Who or what it is about")}>
+        {(control) => (
+          <input
+            {...control}
+            className="input"
+            maxLength={64}
+            value={about}
+            placeholder={t("Read from the text")}
+            onChange={(event) => setAbout(event.target.value)}
           />
         )}
       </Field>

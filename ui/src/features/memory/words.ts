@@ -19,6 +19,32 @@ export function categoryName(category: string): string {
   return known[category] ?? words.charAt(0).toLocaleUpperCase() + words.slice(1);
 }
 
+/** Whom a memory is about; relatives and pets are named by one word each, others as they are called. */
+export function personName(about: string): string {
+  const known: Record<string, string> = {
+    owner: t("You"),
+    sister: t("Sister"),
+    brother: t("Brother"),
+    mother: t("Mother"),
+    father: t("Father"),
+    parents: t("Parents"),
+    wife: t("Wife"),
+    husband: t("Husband"),
+    partner: t("Partner"),
+    daughter: t("Daughter"),
+    son: t("Son"),
+    child: t("Child"),
+    friend: t("Friend"),
+    colleague: t("Colleague"),
+    boss: t("Boss"),
+    dog: t("Dog"),
+    cat: t("Cat"),
+    pet: t("Pet"),
+    project: t("Project"),
+  };
+  return known[about] ?? about;
+}
+
 export const states = () =>
   [
     { value: "active", label: t("Current") },
