@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from playwright.sync_api import Locator, Page, Route
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.ui.running import AXE
 
@@ -20,6 +20,16 @@ def say(page: Page, text: str) -> None:
     """Write a message and send it."""
     composer(page).fill(text)
     page.keyboard.press("Enter")
+
+
+def go(page: Page, path: str) -> None:
+    """Go to another address as a link does: what is loaded stays, and the heading is another one."""
+    heading = page.get_by_role("heading", level=1)
+    before = heading.inner_text()
+    page.evaluate(
+        "path => { history.pushState(null, '', path); dispatchEvent(new PopStateEvent('popstate')) }", path
+    )
+    expect(heading).not_to_have_text(before)
 
 
 def kept(page: Page, held: Sequence[Route], number: int = 0) -> Route:

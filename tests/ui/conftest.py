@@ -16,8 +16,16 @@ from tests.ui.running import FLAGS, SCRIPT, Served, bethink, chromium
 from tests.ui.vaulted import Vaulted
 
 NewPage = Callable[..., Page]
-_OWNER: dict[str, Any] = {"locale": "en-GB", "timezone_id": "Europe/Paris", "service_workers": "block"}
-"""What a worker asks for cannot be held or answered by a test: those that are about it allow it."""
+_OWNER: dict[str, Any] = {
+    "locale": "en-GB",
+    "timezone_id": "Europe/Paris",
+    "service_workers": "block",
+    "reduced_motion": "reduce",
+}
+"""What a worker asks for cannot be held or answered by a test: those that are about it allow it.
+
+What moves is drawn sixty times a second, by the processor; tests that are about it have it move.
+"""
 _PATIENCE_MS = 60_000
 """How long a page may take to show what a test waits for, on a machine that does much else."""
 

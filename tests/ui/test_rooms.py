@@ -176,7 +176,8 @@ def test_a_chosen_theme_stays(served: Served, page: Page) -> None:
 
 def test_every_page_is_accessible(served: Served, new_page: NewPage) -> None:
     served.post("/memories", {"content": "Has a red bicycle"})
-    page = new_page()
+    # With all that moves, as most people have it.
+    page = new_page(reduced_motion="no-preference")
     for path in ("/", "/memory", "/vault", "/settings", "/nowhere"):
         page.goto(served.url + path)
         expect(page.get_by_role("heading", level=1)).to_have_count(1)

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.stand_ins.scripted_process import scripted_process
-from tests.ui.acts import faults
+from tests.ui.acts import faults, go
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, ROOT, SCRIPT, Served, bethink
 
@@ -252,9 +252,11 @@ def test_what_a_person_prefers_is_kept(served: Served, page: Page) -> None:
 def test_each_place_is_accessible_on_a_desk_and_on_a_phone(served: Served, new_page: NewPage) -> None:
     page = new_page()
     phone = new_page(width=390, height=844, has_touch=True, is_mobile=True, color_scheme="dark")
+    for view in (page, phone):
+        view.goto(f"{served.url}/settings/about")
     for place in _PLACES:
         for view in (page, phone):
-            view.goto(f"{served.url}/settings/{place}")
+            go(view, f"/settings/{place}")
             expect(view.get_by_role("heading", level=1)).to_have_count(1)
             expect(view.locator(".skeleton")).to_have_count(0)
             assert (place, faults(view)) == (place, [])
@@ -286,8 +288,9 @@ def test_settings_speak_german(served: Served, new_page: NewPage) -> None:
     page = new_page(own=True)
     page.add_init_script("localStorage.setItem('bethink.language', JSON.stringify({language: 'de'}))")
     # What tools say of themselves is the model's matter.
+    page.goto(f"{served.url}/settings/about")
     for place in (place for place in _PLACES if place != "tools"):
-        page.goto(f"{served.url}/settings/{place}")
+        go(page, f"/settings/{place}")
         expect(page.get_by_role("heading", level=1)).to_have_count(1)
         expect(page.locator(".skeleton")).to_have_count(0)
         english = re.findall(
