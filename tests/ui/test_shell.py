@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.ui.acts import faults
 from tests.ui.conftest import NewPage
-from tests.ui.running import Served, imported
+from tests.ui.running import Served, bethink, imported
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -102,3 +103,29 @@ def test_the_shell_speaks_german(served: Served, new_page: NewPage) -> None:
     page.keyboard.press("Control+k")
     expect(page.get_by_role("dialog", name="Alles finden")).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", "de")
+
+
+def test_a_room_that_the_server_has_switched_off_is_shown_nowhere(page: Page, tmp_path: Path) -> None:
+    with bethink(tmp_path, None, BETHINK_VAULT='{"enabled": false}') as served:
+        page.goto(f"{served.url}/tasks")
+        rail = page.get_by_role("navigation", name="Rooms")
+        expect(rail.get_by_role("link", name="Vault")).to_have_count(0)
+        expect(rail.get_by_role("link", name="Memory")).to_be_visible()
+        # What the server said last counts until it answers again.
+        page.route("**/health", lambda route: None)
+        page.reload()
+        expect(rail.get_by_role("link", name="Memory")).to_be_visible()
+        expect(rail.get_by_role("link", name="Vault")).to_have_count(0)
+        page.keyboard.press("g")
+        page.keyboard.press("v")
+        expect(page).to_have_url(f"{served.url}/tasks")
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox").fill("vault")
+        options = page.get_by_role("listbox").get_by_role("option")
+        expect(options.filter(has_text="Settings: Vault")).to_be_visible()
+        expect(options.filter(has_text=re.compile("^Vault"))).to_have_count(0)
+        page.keyboard.press("Escape")
+        page.keyboard.press("?")
+        dialog = page.get_by_role("dialog", name="Shortcuts")
+        expect(dialog.get_by_text("Go to Memory", exact=True)).to_be_visible()
+        expect(dialog.get_by_text("Go to Vault", exact=True)).to_have_count(0)

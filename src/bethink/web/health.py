@@ -86,6 +86,7 @@ class RedisPart(PartHealth):
 class VaultPart(PartHealth):
     """The caller's vault: its pages, what cannot be read, and whether changes of files are seen at once."""
 
+    is_enabled: bool = Field(default=True, description="Whether the settings say that there may be one.")
     pages: int = 0
     bytes: int = 0
     unread: int = Field(default=0, description="Files and folders that are listed and not read.")
@@ -383,7 +384,7 @@ def _memory_agent(app: App) -> PartHealth:
 async def _vault(app: App, caller: Principal) -> VaultPart:
     """No vault yet is no fault, nor is a file that cannot be read; not to hear of changes is one."""
     if not app.vault.settings.enabled:
-        return VaultPart(status="off", message=OFF)
+        return VaultPart(status="off", message=OFF, is_enabled=False)
     if await app.vault.is_lost(caller.owner):
         return VaultPart.by(GONE)
     if not await app.vault.exists(caller.owner):

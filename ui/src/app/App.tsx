@@ -8,7 +8,7 @@ import { Tips } from "../kit/Tips";
 import { ToastList } from "../kit/ToastList";
 import { useApp } from "../services/context";
 import { useFirstRun } from "../services/firstRun";
-import { rooms } from "../services/rooms";
+import { rooms, useRooms } from "../services/rooms";
 import { parameterOf, type Route, routeOf } from "../services/router";
 import { useStore } from "../services/store";
 import { titleOf } from "../services/title";
@@ -91,11 +91,12 @@ function Shown({ route }: { route: Route }) {
 
 function RoomKeys() {
   const { router, toasts } = useApp();
+  const here = useRooms();
   const [first, ...others] = rooms;
   useKey("go-chat", () => router.go(first?.path ?? "/"));
   for (const room of others) {
     // biome-ignore lint/correctness/useHookAtTopLevel: the rooms never change in number or order
-    useKey(room.key, () => router.go(room.path));
+    useKey(room.key, () => here.includes(room) && router.go(room.path));
   }
   useKey("undo", toasts.takeBack);
   return null;

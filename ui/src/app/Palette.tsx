@@ -20,7 +20,7 @@ import type { KeyId } from "../keys/bindings";
 import { Dialog } from "../kit/Dialog";
 import { Keys, KeysOf } from "../kit/pieces";
 import { type Services, useApp } from "../services/context";
-import { rooms } from "../services/rooms";
+import { type Room, useRooms } from "../services/rooms";
 import { addressOfChat, routeOf } from "../services/router";
 import { settingsPlaces, setupPlace } from "../services/settingsPlaces";
 import { useStore } from "../services/store";
@@ -35,7 +35,7 @@ const RECENT = 5;
 
 type Going = Found & { name: string };
 
-function places(app: Services, onShortcuts: () => void): Going[] {
+function places(app: Services, here: readonly Room[], onShortcuts: () => void): Going[] {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const theme = app.look.store.get().theme;
   const isDark = theme === "dark" || (theme === "system" && dark);
@@ -43,19 +43,18 @@ function places(app: Services, onShortcuts: () => void): Going[] {
     return { ...place, group: t("Go to"), text: place.name };
   };
   const to = (path: string) => () => app.router.go(path);
+  const today = { icon: NotebookPen, name: t("Today’s note"), run: to("/vault/today") };
+  const note = here.some(({ id }) => id === "vault")
+    ? [entry({ key: "today-note", ...today })]
+    : [];
   const bound = (binding: KeyId) => ({ key: binding, binding });
   return [
     entry({ ...bound("new"), icon: Plus, name: t("New chat"), run: to("/") }),
     entry({ ...bound("temporary"), icon: Ghost, name: t("Temporary chat"), run: to("/temporary") }),
-    ...rooms
+    ...here
       .slice(1)
       .map(({ key, icon, name, path }) => entry({ ...bound(key), icon, name, run: to(path) })),
-    entry({
-      key: "today-note",
-      icon: NotebookPen,
-      name: t("Today’s note"),
-      run: to("/vault/today"),
-    }),
+    ...note,
     ...[...settingsPlaces(), setupPlace()].map(({ path, icon, name }) =>
       entry({ key: path, icon, name: t("Settings: {name}", { name }), run: to(path) }),
     ),
@@ -83,6 +82,7 @@ function useFound(query: string, onShortcuts: () => void) {
   const app = useApp();
   const { items } = useStore(app.conversations.store);
   const things = useThings(query, app);
+  const here = useRooms();
   const messages = useMessages(query);
   const { open } = useConversationActions();
   const found = useMemo(() => {
@@ -121,11 +121,11 @@ function useFound(query: string, onShortcuts: () => void) {
       run: messages.more,
       stays: true,
     };
-    const going = places(app, onShortcuts).filter((each) => has(each.name));
+    const going = places(app, here, onShortcuts).filter((each) => has(each.name));
     // What is at hand comes first: what is found later moves none of it from under the Enter key.
     const atHand = query ? [...going, ...chats] : [...chats, ...going];
     return [...atHand, ...said, ...(messages.cursor ? [more] : []), ...things];
-  }, [query, items, things, messages, app, open, onShortcuts]);
+  }, [query, items, things, messages, app, here, open, onShortcuts]);
   return { found, problem: messages.problem };
 }
 

@@ -4,7 +4,7 @@ import { t } from "../i18n";
 import { Dialog } from "../kit/Dialog";
 import { Link, PHONE, useMedia } from "../kit/pieces";
 import { useApp } from "../services/context";
-import { type Room, rooms } from "../services/rooms";
+import { type Room, useRooms } from "../services/rooms";
 import { useStore } from "../services/store";
 
 /** Rooms that stay on a phone's rail; the others are one touch further. */
@@ -97,6 +97,7 @@ function RoomLink({
 export function Rail({ current }: { current: string }) {
   const phone = useMedia(PHONE);
   const [more, setMore] = useState(false);
+  const rooms = useRooms();
   const shown = phone ? rooms.filter((room) => FIRST_ON_PHONE.includes(room.id)) : rooms;
   const rest = rooms.filter((room) => !shown.includes(room));
   return (

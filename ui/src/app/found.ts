@@ -185,7 +185,8 @@ export function useThings(query: string, app: Services): readonly Found[] {
       if (!abort.signal.aborted) setFound((now) => ({ ...now, [id]: items }));
     };
     const timer = setTimeout(() => {
-      for (const source of sources) void read(source);
+      const { off } = app.health.store.get();
+      for (const source of sources) if (!off.includes(source.id)) void read(source);
     }, TYPING_PAUSE_MS);
     return () => {
       clearTimeout(timer);

@@ -708,7 +708,7 @@ export type VaultNotes = { daily_folder: string; daily_name: string; templates: 
 
 export type VaultPage = { changed_at: string; path: string; problems: readonly string[]; size: number; text: string; version: string };
 
-export type VaultPart = { bytes?: number; message?: string | null; pages?: number; status: "ok" | "off" | "loading" | "degraded"; unread?: number; watched?: boolean };
+export type VaultPart = { bytes?: number; is_enabled?: boolean; message?: string | null; pages?: number; status: "ok" | "off" | "loading" | "degraded"; unread?: number; watched?: boolean };
 
 export type VaultPlan = { id: string; steps: readonly VaultStep[] };
 

@@ -14,6 +14,7 @@ import {
 import { pressed } from "../keys/keys";
 import { SEQUENCE_MS } from "../keys/match";
 import { useApp } from "../services/context";
+import { rooms, useRooms } from "../services/rooms";
 import { useStore } from "../services/store";
 import { Button, IconButton } from "./Button";
 import { Switch } from "./Field";
@@ -32,6 +33,8 @@ const always = () => [
 export function ShortcutList() {
   const { keys } = useApp();
   const { on, own } = useStore(keys.store);
+  const here = useRooms();
+  const gone = rooms.filter((room) => !here.includes(room)).map(({ key }) => key);
   const [changing, setChanging] = useState<KeyId | null>(null);
   return (
     <>
@@ -42,7 +45,7 @@ export function ShortcutList() {
             <h3>{groupName(group)}</h3>
             <ul>
               {bindings
-                .filter((each) => each.group === group)
+                .filter((each) => each.group === group && !gone.includes(each.id))
                 .map((binding) => (
                   <Row
                     key={binding.id}

@@ -1,7 +1,7 @@
 // Whether the server answers, and which of its parts work less well than they should.
 import { api, asProblem, CONNECTION_BACK, CONNECTION_LOST } from "../api/client";
 import type { Health, Settings } from "../api/types";
-import { Store } from "./store";
+import { remember, remembered, Store } from "./store";
 
 export type Vitals = {
   /** False once a request to the server itself failed, until one succeeds. */
@@ -9,10 +9,13 @@ export type Vitals = {
   health: Health | null;
   settings: Settings | null;
   since: number | null;
+  /** Rooms whose feature the server has switched off, as it said last. */
+  off: readonly string[];
   /** It was away, and answers again since a moment. */
   isBack: boolean;
 };
 
+const KEY = "bethink.rooms";
 const EVERY_MS = 30_000;
 const WHEN_LOST_MS = 2000;
 const BACK_MS = 4000;
@@ -23,6 +26,7 @@ export class HealthService {
     health: null,
     settings: null,
     since: null,
+    off: remembered(KEY, { off: [] as readonly string[] }).off,
     isBack: false,
   });
   /** Only the answer to the last question counts. */
@@ -53,6 +57,7 @@ export class HealthService {
       if (mine === this.#asked) {
         const isBack = !this.store.get().reachable;
         this.store.change({ reachable: true, health, settings, since: null });
+        this.#learnOff(health);
         if (isBack) this.#tellBack();
         if (isBack) dispatchEvent(new Event(CONNECTION_BACK));
       }
@@ -62,6 +67,15 @@ export class HealthService {
     if (mine !== this.#asked) return;
     if (document.visibilityState === "visible") this.#later();
   };
+
+  /** Kept on this device, so that no room is shown for a moment and goes again. */
+  #learnOff({ parts }: Health): void {
+    if (!parts) return;
+    const off = parts.vault.is_enabled === false ? ["vault"] : [];
+    if (off.join() === this.store.get().off.join()) return;
+    remember(KEY, { off });
+    this.store.change({ off });
+  }
 
   /** For some seconds, the page says that the server is there again. */
   #tellBack(): void {

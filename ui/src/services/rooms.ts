@@ -10,9 +10,12 @@ import {
   Settings,
   Sun,
 } from "lucide-react";
+import { useMemo } from "react";
 import { t } from "../i18n";
 import type { KeyId } from "../keys/bindings";
+import { useApp } from "./context";
 import type { Route } from "./router";
+import { useStore } from "./store";
 
 export type Room = {
   id: Exclude<Route["room"], "lost" | "setup">;
@@ -22,7 +25,13 @@ export type Room = {
   key: KeyId;
 };
 
-/** The rooms, in the order of the rail. */
+/** The rooms that there are here: without those whose feature the server has switched off. */
+export function useRooms(): readonly Room[] {
+  const { off } = useStore(useApp().health.store);
+  return useMemo(() => rooms.filter(({ id }) => !off.includes(id)), [off]);
+}
+
+/** All rooms, in the order of the rail. */
 export const rooms: readonly Room[] = [
   {
     id: "chat",
