@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from benchmarks.trust_stage import DAY_S, Case, Stage
 from bethink.errors import BethinkError
 from bethink.memory import NewFact
+from bethink.recall.answerable import answering
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -244,21 +245,19 @@ async def _cascaded(
 
 
 async def _known(stage: Stage, *, content: str, question: str) -> str | None:
-    """What is known is found first, above the threshold of the context."""
+    """What is known is found first, and counts as an answer."""
     await _person(stage)
     hits = await stage.ask(question)
-    least = stage.app.settings.recall_min_score
     if not hits or hits[0].text != content:
         return f"answered {_texts(hits)}"
-    return None if hits[0].score >= least else f"scores {hits[0].score}, below {least}"
+    return None if answering([hits[0].score]) else f"scores {hits[0].score}, which is no answer"
 
 
 async def _unknown(stage: Stage, *, question: str) -> str | None:
-    """What is not known scores below the threshold of the context."""
+    """Nothing that is found counts as an answer to what is not known."""
     await _person(stage)
     hits = await stage.ask(question)
-    least = stage.app.settings.recall_min_score
-    return f"{hits[0].text} scores {hits[0].score}" if hits and hits[0].score >= least else None
+    return f"{hits[0].text} scores {hits[0].score}" if answering([hit.score for hit in hits]) else None
 
 
 async def _person(stage: Stage) -> None:

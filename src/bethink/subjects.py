@@ -64,7 +64,9 @@ def _relations() -> dict[str, str]:
     found: dict[str, str] = {}
     for line in _RELATIONS_TABLE.strip().splitlines():
         relation, _, words = line.partition(":")
-        found |= {word.strip(): relation.strip() for word in words.split(",")}
+        for word in map(str.strip, words.split(",")):
+            # In the Swiss spelling, too ("Grossmutter"): it is what a word is compared by.
+            found |= {word: relation.strip(), word.casefold(): relation.strip()}
     return found
 
 

@@ -24,6 +24,8 @@ from tests.house import open_house
         ("User's dog's name is Rex", "Rex"),
         ("My project Atlas is due in May", "Atlas"),
         ("Meine Schwester wohnt in Oslo", "sister"),
+        ("Meine Großmutter wohnt in Bern", "grandmother"),
+        ("Meine Grossmutter wohnt in Bern", "grandmother"),
         ("Die Schwester des Nutzers wohnt in Oslo", "sister"),
         ("Moja siostra Anna mieszka w Oslo", "Anna"),
         ("Mon frère habite à Lyon", "brother"),
