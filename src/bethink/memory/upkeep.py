@@ -136,7 +136,7 @@ class FactUpkeep:
         use the categories, projects and trusts, the most frequent first, and the months in which they were
         learnt (UTC).
         """
-        states, categories, sources, months, projects, trusts = (Counter[str]() for _ in range(6))
+        states, categories, sources, months, projects, trusts, abouts = (Counter[str]() for _ in range(7))
         pinned = doubted = 0
         first_at: int | None = None
         async for page in self._pages(principal):
@@ -146,6 +146,7 @@ class FactUpkeep:
             categories.update(fact.category for fact in in_use)
             projects.update(fact.project for fact in in_use if fact.project is not None)
             trusts.update(fact.trust for fact in in_use)
+            abouts.update(fact.about for fact in in_use)
             months.update(f"{to_datetime(fact.created_at):%Y-%m}" for fact in in_use)
             if first_at is None and page:
                 first_at = page[0].created_at
@@ -161,6 +162,7 @@ class FactUpkeep:
             "sources": dict(sources.most_common()),
             "projects": dict(projects.most_common()),
             "trusts": dict(trusts.most_common()),
+            "abouts": dict(abouts.most_common()),
             "months": dict(sorted(months.items())),
         }
 

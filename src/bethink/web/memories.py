@@ -242,6 +242,7 @@ class MemoryNumbers(ResponseModel):
     sources: dict[str, int]
     projects: dict[str, int] = Field(description="Of those in use.")
     trusts: dict[str, int] = Field(description="Of those in use, by whose word they are.")
+    abouts: dict[str, int] = Field(description="Of those in use, whom or what they are about.")
     months: dict[str, int] = Field(description="When those in use were learnt, as `2026-11`, in UTC.")
     bytes_on_disk: int = Field(description="The whole database.")
     warning: str | None = Field(description="Why recall works less well than it should.")

@@ -26,6 +26,7 @@ export type MemoryQuery = {
   project?: string;
   source?: string;
   trust?: string;
+  about?: string;
   pinned?: boolean;
   doubted?: boolean;
   since?: string;

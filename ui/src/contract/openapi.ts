@@ -340,7 +340,7 @@ export type MemoryLog = { cursor: string | null; items: readonly MemoryStep[] };
 
 export type MemoryMerge = { gone: readonly Memory[]; kept: Memory };
 
-export type MemoryNumbers = { bytes_on_disk: number; categories: Record<string, number>; doubted: number; facts: number; first_at: string | null; months: Record<string, number>; pinned: number; projects: Record<string, number>; sources: Record<string, number>; states: Record<string, number>; trusts: Record<string, number>; warning: string | null };
+export type MemoryNumbers = { abouts: Record<string, number>; bytes_on_disk: number; categories: Record<string, number>; doubted: number; facts: number; first_at: string | null; months: Record<string, number>; pinned: number; projects: Record<string, number>; sources: Record<string, number>; states: Record<string, number>; trusts: Record<string, number>; warning: string | null };
 
 export type MemoryPage = { answering?: number | null; cursor: string | null; items: readonly (FoundMemory | Memory)[]; total: number };
 

@@ -20,7 +20,15 @@ import styles from "./memory.module.css";
 import { Part } from "./Part";
 import { Story } from "./Story";
 import { type MemoryActions, useMemoryActions } from "./useMemoryActions";
-import { categoryName, isFormatted, sourceName, stateName, talkOf, validity } from "./words";
+import {
+  categoryName,
+  isFormatted,
+  personName,
+  sourceName,
+  stateName,
+  talkOf,
+  validity,
+} from "./words";
 
 /** A new memory, written beside the list. */
 export function AddPage({ onClose }: { onClose: () => void }) {
@@ -145,6 +153,7 @@ function Known({ memory }: { memory: Memory }) {
       t("State"),
       [stateName(memory.state), memory.pinned && t("pinned")].filter(Boolean).join(", "),
     ],
+    [t("About whom"), personName(memory.about)],
     [t("Learnt"), fullDate(created)],
     ...(when ? [[t("True"), when] as [string, string]] : []),
     [t("Importance"), t("{percent} of 100", { percent: Math.round(memory.importance * 100) })],

@@ -7,13 +7,14 @@ import { Segmented } from "../../kit/pieces";
 import { SelectField } from "../../kit/Select";
 import styles from "./memory.module.css";
 import { everything, type Filter } from "./useMemories";
-import { categoryName, sourceName, states } from "./words";
+import { categoryName, personName, sourceName, states } from "./words";
 
 const narrowing = [
   "category",
   "state",
   "source",
   "trust",
+  "about",
   "project",
   "pinned",
   "doubted",
@@ -37,7 +38,7 @@ export function MemoryFilters({ filter, onFilter, numbers }: FiltersProps) {
     trust === "owner" ? t("Your own words") : t("From elsewhere");
   const choice = (
     label: string,
-    name: "category" | "source" | "trust" | "project",
+    name: "category" | "source" | "trust" | "about" | "project",
     counts: Record<string, number>,
     nameOf: (value: string) => string,
   ) => {
@@ -82,6 +83,7 @@ export function MemoryFilters({ filter, onFilter, numbers }: FiltersProps) {
       )}
       {choice(t("Source"), "source", numbers?.sources ?? {}, sourceName)}
       {choice(t("Whose words"), "trust", numbers?.trusts ?? {}, trustName)}
+      {choice(t("About whom"), "about", numbers?.abouts ?? {}, personName)}
       {Object.keys(numbers?.projects ?? {}).length > 0 &&
         choice(t("Project"), "project", numbers?.projects ?? {}, (name) => name)}
       <div className={styles.days}>

@@ -13,6 +13,7 @@ export type Filter = {
   state: string;
   source: string;
   trust: string;
+  about: string;
   project: string;
   pinned: boolean;
   doubted: boolean;
@@ -28,6 +29,7 @@ export const everything: Filter = {
   state: "active",
   source: "",
   trust: "",
+  about: "",
   project: "",
   pinned: false,
   doubted: false,
@@ -73,8 +75,8 @@ export function momentOf(day: string, isEnd = false): string | undefined {
 
 export function queryOf(filter: Filter): MemoryQuery {
   const words = filter.query.trim();
-  const { category, source, trust, project, pinned, doubted, order, state } = filter;
-  const wanted: MemoryQuery = { category, source, trust, project };
+  const { category, source, trust, about, project, pinned, doubted, order, state } = filter;
+  const wanted: MemoryQuery = { category, source, trust, about, project };
   if (pinned) wanted.pinned = true;
   if (doubted) wanted.doubted = true;
   const times = {
