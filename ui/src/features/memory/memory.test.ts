@@ -108,6 +108,7 @@ test("a filter asks the server for what it means, and a search leaves the state 
     category: "",
     source: "",
     trust: "",
+    about: "",
     project: "",
     pinned: true,
     query: "tea",
