@@ -8,12 +8,14 @@ import styles from "./Room.module.css";
 
 /** What this browser tells somebody who looks elsewhere. */
 export function NotificationSettings() {
+  const state = useStore(useApp().notifications.store);
+  const isRefused = state === "refused" || state === "impossible";
   return (
     <section className={styles.part} aria-labelledby="notifications">
       <h2 id="notifications">{t("Browser notifications")}</h2>
       <p className={styles.note}>{t("Kept in this browser, for this device.")}</p>
       <WhileOpen />
-      <PushSwitch />
+      {!isRefused && <PushSwitch />}
     </section>
   );
 }
