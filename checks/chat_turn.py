@@ -42,7 +42,9 @@ async def _app() -> AsyncGenerator[App]:
         folder = Path(home)
         async with open_database(folder) as database, open_bus(folder) as bus:
             ports = Ports(database.store, database.index, bus, HashingEmbeddings(), llm)
-            async with open_app(Settings(data_dir=folder), ports) as app:
+            # What is learnt from a turn is learnt behind it, and would take the script's next answer.
+            settings = Settings(data_dir=folder, extraction="off")
+            async with open_app(settings, ports) as app:
                 yield app
 
 
