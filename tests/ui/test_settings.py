@@ -86,12 +86,12 @@ def test_a_setting_is_found_by_its_words_changed_taken_back_and_reset(served: Se
     expect(row.get_by_role("status")).to_have_text("Saved")
     assert _value(served, "recall_limit") == 9
     row.get_by_role("button", name=re.compile("Undo")).click()
-    expect(field).to_have_value("5")
+    expect(field).to_have_value("12")
     assert _value(served, "recall_limit") == 12
     field.fill("3")
     page.keyboard.press("Tab")
-    row.get_by_role("button", name=re.compile("Reset to 5")).click()
-    expect(field).to_have_value("5")
+    row.get_by_role("button", name=re.compile("Reset to 12")).click()
+    expect(field).to_have_value("12")
     assert _value(served, "recall_limit") == 12
 
 
@@ -120,7 +120,7 @@ def test_what_the_environment_sets_says_so_and_cannot_be_changed(served: Served,
 
 def test_switches_choices_lists_and_secrets_are_kept_at_once(served: Served, page: Page) -> None:
     page.goto(f"{served.url}/settings/memory")
-    page.get_by_role("combobox", name="Remember from conversations").click()
+    page.get_by_role("combobox", name="Learn from conversations").click()
     page.get_by_role("option", name="Suggest").click()
     expect(_row(page, "extraction").get_by_role("status")).to_have_text("Saved")
     page.goto(f"{served.url}/settings/code")
@@ -147,7 +147,7 @@ def test_switches_choices_lists_and_secrets_are_kept_at_once(served: Served, pag
     assert "sk-secret" not in str(served.get("/settings"))
     page.goto(f"{served.url}/settings/about")
     expect(page.get_by_role("region", name="Changes")).to_contain_text(
-        "Remember from conversations: Off → Suggest"
+        "Learn from conversations: Automatic → Suggest"
     )
     assert "sk-secret" not in page.content()
 
