@@ -339,7 +339,7 @@ _CODE = 3.0
 _IMPORTANCE = 0.3
 _IN_TIME = 1.0
 _PAST = 1.0
-_STRANGE = -2.0
+_STRANGE = -1.0
 _UNSURE = 0.6
 _HALF = 0.5
 """What is about somebody else is no answer, however near its words are."""
