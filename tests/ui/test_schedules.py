@@ -84,8 +84,8 @@ def test_what_is_run_now_is_told_and_stands_in_its_history(quiet: Served, page: 
 
 def test_the_owner_says_where_to_be_told(quiet: Served, page: Page) -> None:
     page.goto(f"{quiet.url}/schedules")
-    page.get_by_role("button", name="Where you are told").click()
-    dialog = page.get_by_role("dialog", name="Where you are told")
+    page.get_by_role("button", name="Notifications").click()
+    dialog = page.get_by_role("dialog", name="Notifications")
     dialog.get_by_label("Quiet hours").fill("half past")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog.get_by_role("alert")).to_be_visible()

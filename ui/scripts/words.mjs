@@ -46,7 +46,11 @@ const EXCEPTIONS = {
     ...["\n\nAbout: ", "{}\n\nAbout: {}"],
   ],
   // Typed as it stands.
-  "features/login/LoginPage.tsx": ["bethink users key add NAME", "bethink users password NAME"],
+  "features/login/LoginPage.tsx": [
+    "bethink users key add NAME",
+    "bethink users list",
+    "bethink users password NAME",
+  ],
   "features/settings/PersonForm.tsx": ["bethink users key add NAME"],
   "features/settings/ServerFields.tsx": ["Authorization: Bearer …", "uvx mcp-server-time"],
   // Names of groups, which `groupName` translates.

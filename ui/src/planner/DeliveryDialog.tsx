@@ -13,7 +13,7 @@ import { PushSwitch } from "./PushSwitch";
 export function DeliveryDialog({ onClose }: { onClose: () => void }) {
   const { value, problem, read } = useRead(deliveryApi.read, undefined, true);
   return (
-    <Dialog title={t("Where you are told")} className="wide" onClose={onClose}>
+    <Dialog title={t("Notifications")} className="wide" onClose={onClose}>
       <div className="body scroll">
         <p>{t("Notices always show on this page. They can reach you elsewhere, too.")}</p>
         <PushSwitch />

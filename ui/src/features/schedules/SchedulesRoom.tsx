@@ -34,7 +34,7 @@ export default function SchedulesRoom({ schedule }: { schedule: string | null })
     <div className="page">
       <PageHead title={t("Schedules")}>
         <Button data-fold icon={Bell} onClick={() => setDelivery(true)}>
-          {t("Where you are told")}
+          {t("Notifications")}
         </Button>
         <Button data-fold icon={Plus} onClick={() => setEdited("new")}>
           {t("New schedule")}

@@ -32,7 +32,7 @@ export default function TodayRoom() {
     <div className="page">
       <PageHead title={value ? longDay(dateOf(value.date)) : t("Today")}>
         <Button data-fold icon={Bell} onClick={() => setDelivery(true)}>
-          {t("Where you are told")}
+          {t("Notifications")}
         </Button>
       </PageHead>
       <div className="page scroll">
