@@ -27,6 +27,7 @@ _RELATIONS_TABLE: Final = """
     mother: mother, mom, mum, mama, mutter, mère, maman, madre, mamma, mãe, matka, matki, mamy, 妈妈, 媽媽
     mother: 母亲
     father: father, dad, papa, vater, père, padre, papà, pai, ojciec, ojca, tata, taty, 爸爸, 父亲, 父親
+    sibling: sibling, siblings, geschwister, rodzeństwo
     parents: parents, eltern, padres, genitori, pais, rodzice, rodziców, 父母, 両親
     wife: wife, frau, ehefrau, femme, esposa, mujer, moglie, żona, żony, 妻子, 老婆, 太太
     husband: husband, mann, ehemann, mari, marido, esposo, marito, mąż, męża, 丈夫, 老公
@@ -51,7 +52,7 @@ _RELATIONS_TABLE: Final = """
     neighbour: neighbour, neighbor, nachbar, nachbarin, voisin, voisine, vecino, vecina, sąsiad, sąsiadka
     neighbour: 邻居
     colleague: colleague, coworker, co-worker, kollege, kollegin, collègue, colega, collega, 同事
-    boss: boss, manager, chef, chefin, jefe, jefa, szef, szefowa, 老板, 上司
+    boss: boss, manager, superior, supervisor, chef, chefin, jefe, jefa, szef, szefowa, 老板, 上司
     dog: dog, puppy, hund, hündin, chien, chienne, perro, perra, cane, cão, pies, psa, 狗, 犬
     cat: cat, kitten, katze, kater, chat, chatte, gato, gata, gatto, gatta, kot, kota, 猫, 貓
     pet: pet, horse, pony, rabbit, hamster, parrot, tortoise, guinea pig, haustier, pferd, kaninchen, cheval
@@ -72,6 +73,14 @@ def _relations() -> dict[str, str]:
 
 RELATIONS: Final = _relations()
 """What a word for a relative, a pet or a project means, in the one word that stands for all."""
+_TO_OWNER: Final = re.compile(r"\b(?:me|us|mir|mich|uns|moi|nous|mnie|nam|nas)\b", re.IGNORECASE)
+_KINDS: Final = {
+    "sibling": ("sister", "brother"),
+    "parents": ("mother", "father"),
+    "child": ("son", "daughter"),
+    "pet": ("dog", "cat"),
+}
+"""Whom a question may mean by a word for several."""
 _LONGEST_FIRST: Final = sorted(RELATIONS, key=len, reverse=True)
 _UNSPACED_FROM: Final = "\u2e80"
 """Here the scripts begin that put no spaces between words."""
@@ -191,7 +200,8 @@ class AskedSubject:
     def fits(self, about: str, text: str) -> bool | None:
         """Whether a statement about somebody is of whom the question asks; None if nothing can be told."""
         if self.owner:
-            return about == OWNER
+            # "My grandmother left me a watch" tells of both.
+            return about == OWNER or (None if _TO_OWNER.search(text) else False)
         if not (self.relations or self.names):
             return None
         told = f"{about} {text}"
@@ -203,6 +213,7 @@ class AskedSubject:
 def asked_subject(question: str, known: Collection[str]) -> AskedSubject:
     """Whom a question asks about, as far as its words tell; `known` are those whom statements are about."""
     relations = relations_in(question)
+    relations |= {kind for relation in relations for kind in _KINDS.get(relation, ())}
     names = frozenset(name for name in known if name != OWNER and _speaks(question, name))
     is_own = _FIRST_PERSON.search(question) is not None and _OTHER.search(question) is None
     return AskedSubject(is_own and not (relations or names), relations, names)

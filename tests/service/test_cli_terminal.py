@@ -124,7 +124,7 @@ def test_a_memory_is_corrected_in_the_editor(bethink: CommandLine, tmp_path: Pat
     editor.write_text('#!/bin/sh\nsed -i s/Rome/Paris/ "$1"\n')
     editor.chmod(0o700)
     with bethink.setting(EDITOR=str(editor)).terminal("memory", "edit", id) as terminal:
-        terminal.until("Corrected: User lives in Paris.")
+        terminal.until("Changed: User lives in Paris.")
     assert bethink.facts() == {"User lives in Paris."}
 
 

@@ -68,7 +68,7 @@ def test_an_azure_address_may_end_in_openai() -> None:
 
 @pytest.mark.parametrize("base_url", ["", "api.openai.com/v1", "ftp://host/v1", "http://"])
 def test_a_base_url_that_is_none_is_bad_input(base_url: str) -> None:
-    with pytest.raises(BadInput, match="base URL"):
+    with pytest.raises(BadInput, match="begins with http:// or https://"):
         Endpoint(base_url, "m")
 
 

@@ -291,7 +291,7 @@ class Context:
         own = _DEFAULT_TOKENS - tokens_in(self._prompt_in(window)) - _NOW_TOKENS
         # Who keeps a vault has more of them, and in a large window room for all.
         own = min(max(own, int(window * _OWN_SHARE)), share)
-        return ToolRoom(max(0, own), share, brief=window < _SMALL_WINDOW)
+        return ToolRoom(max(0, own), share, brief=window <= _SMALL_WINDOW)
 
     def _prompt_in(self, window: int) -> str:
         return self.brief if self.brief and window < _SMALL_WINDOW else self.prompt

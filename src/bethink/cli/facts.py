@@ -211,7 +211,7 @@ class FactLines:
 
 
 def _document(fact: Fact) -> dict[str, Any]:
-    document = document_of(fact) | {"about": fact.about}
+    document: dict[str, Any] = document_of(fact) | {"about": fact.about}
     for name in _INTERNAL:
         document.pop(name, None)
     for name in _TIMES:

@@ -159,9 +159,9 @@ async def _fetched(endpoint: Endpoint, headers: dict[str, str], *, title: str) -
         raise _NoList(f"{no_list}.") from error
     if b'"owned_by":"bethink"' in body:
         raise Refused("This is the address of a Bethink. Enter that of a server of models.")
-    if isinstance(document, dict) and "data" not in document:
+    if isinstance(document, dict) and "data" not in cast("dict[str, object]", document):
         raise _NoList(f"{no_list}.")
-    return document
+    return cast("object", document)
 
 
 def _listed(document: object) -> Iterator[ListedModel]:

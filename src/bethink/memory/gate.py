@@ -356,11 +356,11 @@ def _same(asked: GateRequest) -> Iterator[Scan[Fact]]:
 
 
 def _nearest(draft: Draft, asked: GateRequest, result: GateOutcome) -> tuple[Fact, ...]:
-    """What is in use beside a new fact, nearest in meaning first: of the same slot before all else."""
+    """What is in use in its project beside a new fact, nearest in meaning first, but its slot before all."""
     slot = asked.reading.slot and asked.reading.slot.key
     done = {result.fact, *result.others}
     near = [draft.get(id) for id in {**asked.near, **asked.shown} if id in draft and id not in done]
-    used = [fact for fact in near if fact.state == "active"]
+    used = [fact for fact in near if fact.state == "active" and fact.project == asked.new.project]
     used.sort(key=lambda fact: (slot is None or fact.slot != slot, -asked.shown.get(fact.id, 0.0)))
     return tuple(used[:_SHOWN])
 
