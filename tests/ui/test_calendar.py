@@ -43,7 +43,8 @@ def _times(served: Served, event: dict[str, Any]) -> tuple[str, str]:
 
 def _carry(page: Page, what: Locator, *, right: float = 0, down: float = 0, foot: bool = False) -> None:
     """Take it by its middle, or by its foot, and carry it so far."""
-    what.scroll_into_view_if_needed()
+    # Away from the edges, at which carrying scrolls.
+    what.evaluate("event => event.scrollIntoView({ block: 'center' })")
     box = what.bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + (box["height"] - 3 if foot else box["height"] / 2)
