@@ -37,7 +37,7 @@ COMMANDS = Commands()
     ),
     arg(
         "--owners N",
-        "with `search`: how many owners of 1,000 facts each, 200 unless told; with `life`: lives, 40",
+        "with `search`: how many owners of 1,000 facts each, 200 by default; with `life`: 40 lives",
         type=int,
     ),
     arg("--turns N,N", "with `conversations`: how long they are, 10,1000,10000 unless told"),

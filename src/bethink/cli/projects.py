@@ -1,4 +1,4 @@
-"""`bethink projects`: what conversations that belong together are told, and what of memory they read."""
+"""`bethink projects`: instructions of conversations that belong together, and which memory they read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ examples:
   bethink projects remove 'The boat'"""
 COMMANDS = Commands(_EPILOG)
 _SAID = (
-    arg("--instructions TEXT", "told to the model in each of its conversations"),
+    arg("--instructions TEXT", "given to the model in each of its conversations"),
     arg(
         "--memory SCOPE", "all: answers read everything; own: only what belongs to it", choices=("all", "own")
     ),

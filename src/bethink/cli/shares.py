@@ -44,7 +44,7 @@ def _list(session: Session, options: Namespace) -> None:
     arg("--files", "show the files, too, that were attached"),
 )
 def _add(session: Session, options: Namespace) -> None:
-    """Show a conversation, as it is now, to whoever has the link, which is told once."""
+    """Show a conversation, as it is now, to whoever has the link, which is shown once."""
     from bethink.shares import ShareDraft
     from bethink.transcript import Transcripts
 
