@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
 
+from bethink.agent.recorder import Recorder
 from bethink.agent.request import BranchPoint
 from bethink.conversations import ConversationEdit
 from bethink.errors import Busy, UnknownId
 from bethink.llm.scripted import ScriptedLlm
+from bethink.messages import ToolMessage, UserMessage
 from bethink.principal import Principal
 from tests.door import Door, open_door
 from tests.house import open_house
@@ -144,3 +147,34 @@ async def test_a_conversation_s_own_prompt_is_told_with_every_request_and_stands
     assert "Speak like a judge." in second.system
     assert "pirate" not in second.system
     assert not any("Speak" in message["content"] for message in kept)
+
+
+@pytest.mark.parametrize("meanwhile", ["renamed", "edited"])
+async def test_a_branch_is_its_own_whatever_became_of_the_conversation_while_it_began(
+    monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    begin, first = Recorder.begin, True
+    async with open_door(ScriptedLlm(["One", "Other", "Other"])) as door:
+        conversation = await door.new()
+        await door.chat(conversation, "First")
+        said, answered = await shown(door, conversation)
+
+        async def late(recorder: Recorder, messages: Sequence[UserMessage | ToolMessage]) -> None:
+            nonlocal first
+            if first:
+                first = False
+                if meanwhile == "renamed":
+                    await door.http.patch(f"/conversations/{conversation}", json={"title": "Renamed"})
+                else:
+                    await chat(door, conversation, **says("Else"), edit=said["id"])
+            await begin(recorder, messages)
+
+        monkeypatch.setattr(Recorder, "begin", late)
+        if meanwhile == "renamed":
+            assert (await chat(door, conversation, regenerate=answered["id"])).status_code == 200
+            assert await texts(door, conversation) == ["First", "Other"]
+        else:
+            assert (await chat(door, conversation, **says("Again"), edit=said["id"])).status_code == 200
+            assert await texts(door, conversation) == ["Again", "Other"]
+        kept = (await door.http.get(f"/conversations/{conversation}")).json()
+        assert kept["branch_count"] == (2 if meanwhile == "renamed" else 3)

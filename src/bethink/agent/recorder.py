@@ -29,7 +29,7 @@ from bethink.agent.records import (
     UnreadTurn,
     WaitingCall,
 )
-from bethink.agent.request import BOUND_REACHED, DEFAULT_OPTIONS, FinishedTurn, RunOptions
+from bethink.agent.request import BOUND_REACHED, DEFAULT_OPTIONS, FinishedTurn, LoadedBranchPoint, RunOptions
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
@@ -88,7 +88,8 @@ class Recorder:
 
     `aside` marks a run that is not to be recalled, such as a slash command's. Its
     `options` are kept with it while it waits. `lookup` says of one that ends that it only
-    looked something up, `is_to_be_read` that its turn is to be learnt from.
+    looked something up, `is_to_be_read` that its turn is to be learnt from. `fork` makes the branch on
+    which it goes on, from the record as it is when the run begins.
     """
 
     principal: Principal
@@ -101,6 +102,7 @@ class Recorder:
     options: RunOptions = DEFAULT_OPTIONS
     lookup: bool = False
     is_to_be_read: bool = False
+    fork: LoadedBranchPoint | None = None
     ledger: Ledger = field(default_factory=Ledger)
     sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     _written: Place = field(init=False)
@@ -399,6 +401,7 @@ class Recorder:
             self._redacted([*puts, Put(CONVERSATIONS, now, if_version=held.version), *changes]),
         )
         self.conversation = Versioned(now, held.version + 1)
+        self.fork = None
         self._asked = self._asked or next(
             (Versioned(message, 1) for message in placed if message.id == self.run.message), None
         )
@@ -410,12 +413,16 @@ class Recorder:
         await self.barrier.listen()
         self._asked = None
         held = self.conversation.record
-        self.conversation = await self.conversations.get(self.principal, held.id)
-        if self.conversation.record.active_run not in (held.active_run, self.run.id):
+        now = await self.conversations.get(self.principal, held.id)
+        if now.record.active_run not in (held.active_run, self.run.id):
             raise Busy
-        if self.conversation.record.branch != held.branch:
-            # What this run was told stands on another line now.
+        if self.fork is not None:
+            # Another may have made a branch of the same number.
+            now = Versioned(self.fork.of(now.record), now.version)
+        elif now.record.branch != held.branch:
+            # What this run answers is on another branch; the version that it holds stays refused.
             raise Conflict
+        self.conversation = now
 
     async def _question(self, now: Conversation) -> list[Put[StoredMessage]]:
         """What the owner said, put once more: its turn has ended, so it is to be found from now on."""

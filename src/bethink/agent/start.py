@@ -315,7 +315,7 @@ class RunStarter:
         command = self._command(opening, history, has_model=loop is not None)
         aside = command is not None or not options.memory
         recorder = Recorder(
-            principal, run, held, conversations, Journal(), barrier, aside=aside, options=options
+            principal, run, held, conversations, Journal(), barrier, aside, options=options, fork=opening.fork
         )
         with self.stored.beginning(run.id):
             await recorder.begin(opening.said)
