@@ -109,7 +109,7 @@ def test_servers_in_the_dark_and_on_a_phone(served: Served, new_page: NewPage, w
     )
     page.goto(served.url)
     say(page, "Show me the parts")
-    expect(done(page).get_by_text("These are its parts.")).to_be_visible()
+    expect(page.get_by_role("article").get_by_text("These are its parts.")).to_be_visible()
     for name, shown in (("servers", "gone"), ("tools", "store_memory"), ("calls", "allowed by rule")):
         page.goto(f"{served.url}/settings/{name}")
         expect(page.get_by_text(shown).first).to_be_visible()
