@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.acts import faults
+from tests.ui.acts import drawn, faults
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES
 from tests.ui.vaulted import Vaulted, editor
@@ -86,10 +86,16 @@ def test_the_drawing_is_zoomed_and_moved_and_comes_back(vault: Vaulted, page: Pa
     _small(vault)
     group = _open(vault, page)
     node = _spot(page, "Jane Doe")
+    expect(node).to_be_visible()
+    # A name is as wide as its font, which comes behind it.
+    page.evaluate("document.fonts.ready.then(() => true)")
+    drawn(page)
     whole = node.bounding_box()
     page.get_by_role("button", name="Zoom in").click()
+    drawn(page)
     assert node.bounding_box() != whole
     page.get_by_role("button", name="Fit to view").click()
+    drawn(page)
     assert node.bounding_box() == whole
     drawing = page.get_by_role("region", name="Drawing").bounding_box()
     assert whole is not None
@@ -108,6 +114,7 @@ def test_the_drawing_is_zoomed_and_moved_and_comes_back(vault: Vaulted, page: Pa
     page.mouse.wheel(0, -3000)
     node.focus()
     page.keyboard.press("0")
+    drawn(page)
     assert node.bounding_box() == whole
 
 
