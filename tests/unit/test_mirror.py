@@ -42,6 +42,22 @@ async def test_an_edit_of_a_line_supersedes_its_fact(tmp_path: Path) -> None:
     assert both.text().rpartition("^")[2] == id
 
 
+@pytest.mark.parametrize("wrong", [False, True])
+async def test_a_line_that_is_changed_back_undoes_the_change_or_the_correction(
+    tmp_path: Path, *, wrong: bool
+) -> None:
+    both = await mirrored_in(tmp_path)
+    old = await both.stored("Plays the violin")
+    changed = await both.memory.edit(ME, old.id, NewFact("Plays the cello"), wrong=wrong)
+    await both.settle()
+    assert both.lines() == ["Plays the cello"]
+    both.edit("the cello", "the violin")
+    await both.settle()
+    found = await both.memory.get(ME, [old.id, changed.fact.id])
+    assert [one and one.state for one in found] == ["active", "retracted"]
+    assert both.lines() == await both.facts() == ["Plays the violin"]
+
+
 async def test_a_deleted_line_retracts_its_fact_and_both_can_be_brought_back(tmp_path: Path) -> None:
     both = await mirrored_in(tmp_path)
     fact = await both.stored("Likes tea")

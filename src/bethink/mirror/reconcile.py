@@ -126,7 +126,7 @@ class FactEditor:
             return error.message
 
     async def _taken_back(self, fact: Fact, text: str) -> Fact | None:
-        old = await self.memory.get(self.principal, fact.supersedes)
+        old = await self.memory.get(self.principal, (*fact.supersedes, *fact.corrects))
         if not any(one is not None and one.content == text for one in old):
             return None
         try:
