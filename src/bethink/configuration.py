@@ -340,17 +340,20 @@ def check_confirmed(server: McpServer, held: McpServer | None, confirm: str | No
 
 def _wanted(settings: Settings, kept: Mapping[str, Any], values: Mapping[str, object]) -> Settings:
     merged = {name: value for name, value in {**kept, **values}.items() if value is not None}
+    faults = {name: fault for name, one in values.items() if (fault := SETTINGS[name].address_fault(one))}
     try:
-        return settings_of(settings.given, merged)
+        wanted = settings_of(settings.given, merged)
     except BadInput as error:
         # Each by itself: which of them is wrong, and how.
-        faults: dict[str, str] = {}
         for name, value in values.items():
             try:
                 settings_of(settings.given, {} if value is None else {name: value})
             except BadInput as fault:
                 faults[name] = _in_page(fault.message.partition(": ")[2] or fault.message)
         raise InvalidSettings(faults or dict.fromkeys(values, error.message)) from error
+    if faults:
+        raise InvalidSettings(faults)
+    return wanted
 
 
 def _in_page(sentence: str) -> str:

@@ -13,7 +13,9 @@ import anyio.to_thread
 import httpx2
 import pytest
 
+from bethink.internet.connect import connect_internet
 from bethink.settings import Settings, load_settings
+from bethink.settings.catalogue import SETTINGS
 from bethink.settings.kept import FILE
 from tests.door import called
 from tests.house import House, open_house
@@ -96,6 +98,54 @@ async def test_all_or_nothing_is_changed_and_each_fault_is_named(tmp_path: Path)
         assert "not known" in model.json()["errors"][0]["reason"]
         assert house.app.settings.model == ""
     assert not (tmp_path / FILE).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "right"),
+    [
+        ("model_base_url", "ftp://x", "http://127.0.0.1:1/v1"),
+        ("ollama_base_url", "localhost:11434", "https://models.example"),
+        ("web_search_url", "http://", "http://127.0.0.1:8888"),
+        ("dial.url", "http://core:port", "https://core.example:8443"),
+        ("redis_url", "http://redis", "unix:///run/redis.sock"),
+        ("audio_base_url", "javascript:alert(1)", "http://[::1]:9000/v1"),
+        ("images_base_url", "http://a b", "http://images.example"),
+    ],
+)
+async def test_what_is_no_address_is_refused_where_one_is_set(
+    tmp_path: Path, name: str, wrong: str, right: str
+) -> None:
+    async with desk(tmp_path) as (_, http):
+        refused = await http.patch("/settings", json={name: wrong, "recall_limit": 3, "max_steps": 0})
+        assert refused.status_code == 422
+        faults = {fault["parameter"]: fault["reason"] for fault in refused.json()["errors"]}
+        assert set(faults) == {name, "max_steps"}
+        assert faults[name].startswith("this is no address: it begins with ")
+        refused = await http.patch("/settings", json={name: wrong})
+        assert [fault["parameter"] for fault in refused.json()["errors"]] == [name]
+        assert (await states(http))[name]["source"] == "default"
+        assert (await http.patch("/settings", json={name: right})).status_code == 200
+        assert (await http.patch("/settings", json={name: None})).status_code == 200
+
+
+def test_every_setting_that_is_an_address_is_marked_as_one() -> None:
+    named = {name for name in SETTINGS if name.endswith(("_url", ".url"))}
+    known = {name for name, one in SETTINGS.items() if one.address_fault("ftp://x")}
+    assert named - known == {"smtp_url"}, "its type checks itself"
+
+
+async def test_an_address_of_the_environment_that_nobody_uses_stops_no_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BETHINK_OLLAMA_BASE_URL", "ftp://x")
+    monkeypatch.setenv("BETHINK_WEB_SEARCH_URL", "ftp://x")
+    settings = await loaded(tmp_path)
+    given = {"ollama_base_url": settings.ollama_base_url, "web_search_url": settings.web_search_url}
+    internet = connect_internet(settings)
+    async with desk(tmp_path / "used", **given, internet=internet) as (_, http):
+        parts = (await http.get("/health")).json()["parts"]
+    assert parts["model"]["status"] != "degraded"
+    assert "web_search_url: this is no address" in parts["web"]["message"]
 
 
 async def test_a_secret_goes_in_sealed_and_never_comes_out(tmp_path: Path) -> None:

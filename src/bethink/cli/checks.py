@@ -54,6 +54,7 @@ from bethink.llm.providers import GGUF, Connection, connect
 from bethink.ports import Ports
 from bethink.redis_mirror.client import ConversationRedis
 from bethink.settings import Settings, unknown_variables
+from bethink.settings.catalogue import SETTINGS
 from bethink.settings.sources import kept_file, origins
 from bethink.vault.files.context import GONE, OFF
 from bethink.web.server import check_bind
@@ -144,6 +145,13 @@ def _settings(settings: Settings) -> Check:
         return off(
             "settings", f"{', '.join(unknown)} is not a setting: misspelled? {told or 'All are defaults'}."
         )
+    faults = [
+        f"{name}: {fault}"
+        for name, one in SETTINGS.items()
+        if not one.secret and (fault := one.address_fault(one.of(settings)))
+    ]
+    if faults:
+        return off("settings", f"{' '.join(faults)} {told}")
     return ok("settings", told or "all are defaults")
 
 

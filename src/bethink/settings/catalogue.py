@@ -13,6 +13,7 @@ from pydantic import BaseModel, SecretStr
 from bethink.settings.fields import Settings
 from bethink.settings.groups import GROUP, RESTART, SEALED
 from bethink.settings.shapes import McpOAuth, McpServer
+from bethink.settings.values import AddressOf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,6 +49,11 @@ class Setting:
         head, _, leaf = self.name.partition(".")
         value: object = getattr(settings, head)
         return getattr(value, leaf) if leaf else value
+
+    def address_fault(self, value: object) -> str | None:
+        """What is wrong with a value that is to be an address; None if it is one, or needs to be none."""
+        kinds = [one for one in self.field.metadata if isinstance(one, AddressOf)]
+        return kinds[0].fault(value) if kinds and isinstance(value, str) and value else None
 
 
 def _each() -> Iterator[Setting]:

@@ -16,7 +16,10 @@ from bethink.settings.values import (
     MailServer,
     Origin,
     Origins,
+    RedisAddress,
     TimeZone,
+    WebAddress,
+    WebAddressOrNone,
     as_extraction,
     as_list,
     as_object,
@@ -167,7 +170,7 @@ class Settings(BaseModel):
     assistants: Annotated[dict[str, Assistant], BeforeValidator(as_object)] = _assistants(
         {}, "Assistants", "Assistants that `/v1/models` lists in addition to models: `[assistants.NAME]`."
     )
-    model_base_url: str | None = _model(
+    model_base_url: WebAddressOrNone = _model(
         None, "Address of the model", "Base URL of `model`, instead of its provider's own."
     )
     model_api_key: SecretStr | None = _model(
@@ -208,24 +211,30 @@ class Settings(BaseModel):
     )
 
     openai_api_key: SecretStr | None = _model(None, "OpenAI key", "Key for `openai:` models.")
-    openai_base_url: str | None = _model(None, "OpenAI address", "Base URL for `openai:` models.")
+    openai_base_url: WebAddressOrNone = _model(None, "OpenAI address", "Base URL for `openai:` models.")
     azure_api_key: SecretStr | None = _model(None, "Azure OpenAI key", "Key for `azure:` models.")
-    azure_base_url: str | None = _model(None, "Azure OpenAI endpoint", "Endpoint for `azure:` models.")
+    azure_base_url: WebAddressOrNone = _model(None, "Azure OpenAI endpoint", "Endpoint for `azure:` models.")
     azure_api_version: str = _model(
         "2024-10-21", "Azure API version", "`api-version` for `azure:`; empty sends none."
     )
     dial_api_key: SecretStr | None = _model(None, "DIAL key", "Key for `dial:` models.")
-    dial_base_url: str | None = _model(None, "DIAL Core address", "URL of DIAL Core.")
+    dial_base_url: WebAddressOrNone = _model(None, "DIAL Core address", "URL of DIAL Core.")
     openrouter_api_key: SecretStr | None = _model(None, "OpenRouter key", "Key for `openrouter:` models.")
     anthropic_api_key: SecretStr | None = _model(None, "Anthropic key", "Key for `anthropic:` models.")
-    anthropic_base_url: str | None = _model(None, "Anthropic address", "Base URL for `anthropic:` models.")
-    ollama_base_url: str | None = _model(None, "Ollama address", "Base URL for `ollama:` models.")
-    lmstudio_base_url: str | None = _model(None, "LM Studio address", "Base URL for `lmstudio:` models.")
-    vllm_base_url: str | None = _model(None, "vLLM address", "Base URL for `vllm:` models.")
+    anthropic_base_url: WebAddressOrNone = _model(
+        None, "Anthropic address", "Base URL for `anthropic:` models."
+    )
+    ollama_base_url: WebAddressOrNone = _model(None, "Ollama address", "Base URL for `ollama:` models.")
+    lmstudio_base_url: WebAddressOrNone = _model(
+        None, "LM Studio address", "Base URL for `lmstudio:` models."
+    )
+    vllm_base_url: WebAddressOrNone = _model(None, "vLLM address", "Base URL for `vllm:` models.")
     vllm_api_key: SecretStr | None = _model(None, "vLLM key", "Key for `vllm:` models, if it asks for one.")
-    mlx_base_url: str | None = _model(None, "MLX address", "Base URL for `mlx:` models.")
-    llamacpp_base_url: str | None = _model(None, "llama.cpp address", "Base URL for `llamacpp:` models.")
-    custom_base_url: str | None = _model(
+    mlx_base_url: WebAddressOrNone = _model(None, "MLX address", "Base URL for `mlx:` models.")
+    llamacpp_base_url: WebAddressOrNone = _model(
+        None, "llama.cpp address", "Base URL for `llamacpp:` models."
+    )
+    custom_base_url: WebAddressOrNone = _model(
         None, "Address of another server", "Base URL for `custom:` models, of any OpenAI-compatible server."
     )
     custom_api_key: SecretStr | None = _model(
@@ -326,7 +335,7 @@ class Settings(BaseModel):
         20, "Messages kept as they are", "Newest messages that are not summarised.", ge=2
     )
 
-    redis_url: SecretStr | None = _redis(
+    redis_url: RedisAddress = _redis(
         None,
         "Redis address",
         "A Redis for a copy of the conversations, which other programs can use: `redis://host:6379/0`,"
@@ -519,7 +528,7 @@ class Settings(BaseModel):
         "Image model",
         ("`provider:name` of an image model, for example `openai:gpt-image-1`; empty means none."),
     )
-    images_base_url: str | None = _images(
+    images_base_url: WebAddressOrNone = _images(
         None, "Address of the image model", "Base URL of `images_model`, instead of its provider's own."
     )
     images_api_key: SecretStr | None = _images(
@@ -540,7 +549,7 @@ class Settings(BaseModel):
         "Model that reads answers aloud, for example `gpt-4o-mini-tts`; empty means none.",
     )
     speech_voice: str = _audio("alloy", "Voice", "Voice of `speech_model`.", min_length=1, max_length=100)
-    audio_base_url: str | None = _audio(
+    audio_base_url: WebAddressOrNone = _audio(
         None,
         "Address of the audio server",
         "Base URL of both, if it is not that of `openai:` models; it speaks OpenAI's audio API.",
@@ -584,7 +593,7 @@ class Settings(BaseModel):
     web_enabled: bool = _web(
         True, "Web search and pages", "Whether the model may search the web and read its pages."
     )
-    web_search_url: str = _web(
+    web_search_url: WebAddress = _web(
         "", "SearXNG address", "A SearXNG to search with, as a URL; empty asks search engines through ddgs."
     )
     web_search_engines: str = _web(

@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from bethink.settings.groups import place
-from bethink.settings.values import as_list
+from bethink.settings.values import WebAddressOrNone, as_list
 
 Effect = Literal["read", "write", "destructive", "egress"]
 Trust = Literal["owner", "untrusted"]
@@ -145,7 +145,7 @@ class DialDoor(_Shape):
         pattern="^[A-Za-z0-9._-]{1,100}$",
         restart=True,
     )
-    url: str | None = _dial(None, "Address of Core", "Where DIAL Core is.", restart=True)
+    url: WebAddressOrNone = _dial(None, "Address of Core", "Where DIAL Core is.", restart=True)
     hosts: list[str] = _dial(
         [], "Names for Core", "Names under which Core calls this Bethink, beside this machine's own."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -80,6 +81,36 @@ def _mail_server(url: SecretStr) -> SecretStr:
 
 
 MailServer = Annotated[SecretStr, AfterValidator(_mail_server)]
+
+
+@dataclass(frozen=True, slots=True)
+class AddressOf:
+    """Marks a setting that is an address with one of these schemes.
+
+    Any other is refused where the setting is changed. A start with one does not fail: it may never be used,
+    and what uses it says what is wrong.
+    """
+
+    schemes: tuple[str, ...]
+    example: str
+
+    def fault(self, text: str) -> str | None:
+        """What is wrong with an address; None for a right one."""
+        try:
+            parts = urlsplit(text.strip())
+            leads = bool(parts.path if parts.scheme == "unix" else parts.hostname) and parts.port != 0
+            if leads and parts.scheme in self.schemes and not re.search(r"\s", text.strip()):
+                return None
+        except ValueError:  # a port that is no number, or brackets around nothing
+            pass
+        begins = " or ".join(f"{scheme}://" for scheme in self.schemes)
+        return f"this is no address: it begins with {begins}, such as {self.example}."
+
+
+_WEB = AddressOf(("http", "https"), "http://127.0.0.1:8080/v1")
+WebAddress = Annotated[str, _WEB]
+WebAddressOrNone = Annotated[str | None, _WEB]
+RedisAddress = Annotated[SecretStr | None, AddressOf(("redis", "rediss", "unix"), "redis://127.0.0.1:6379/0")]
 
 
 SEEING = [

@@ -28,6 +28,7 @@ from bethink.llm.models import AUTO
 from bethink.principal import LOCAL_OWNER
 from bethink.sandbox.interpreters import SWITCHED_OFF
 from bethink.schedules import Schedules
+from bethink.settings.catalogue import SETTINGS
 from bethink.store import Expect
 from bethink.vault.files.context import GONE, OFF
 from bethink.web.deps import Anybody, Caller, Served
@@ -54,6 +55,7 @@ _WRITE_WITHIN_S = 2
 _ROOM_BYTES = 256 * 1024
 """A message with its run, its entry in the index and the database's log take less."""
 _MOST_TOLD = 3
+_SEARCH = "web_search_url"
 _UNHEARD = "Other processes with the same data are not notified by this one."
 
 
@@ -275,6 +277,8 @@ def _extraction(app: App) -> PartHealth:
 def _web(app: App) -> PartHealth:
     internet = app.ports.internet
     missing = internet.missing if internet else "The web is switched off: BETHINK_WEB_ENABLED."
+    if internet and (fault := SETTINGS[_SEARCH].address_fault(app.settings.web_search_url)):
+        return PartHealth.by(f"The web cannot be searched. {_SEARCH}: {fault}")
     return PartHealth(status="off" if missing else "ok", message=missing or None)
 
 
