@@ -28,6 +28,7 @@ from bethink.agent.records import JOURNAL, RUNS, THREADS, TOOL_USES, UNREAD
 from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
 from bethink.conversations import Conversations
 from bethink.documents.service import FEATURE as DOCUMENTS
+from bethink.documents.service import Documents
 from bethink.feature import Feature, OpenFeature
 from bethink.files import FILES, Files
 from bethink.forgetting.announcements import INTENTS
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.feature import Surroundings
+    from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Change
 
@@ -61,7 +63,17 @@ def _open_files(at: Surroundings) -> OpenFeature:
 
 
 def _open_projects(at: Surroundings) -> OpenFeature:
-    return projects.opened(at, at.features.of(Conversations).leave_project)
+    library = at.features.of(Documents).library
+
+    async def usable(principal: Principal) -> list[projects.NamedCollection]:
+        own = await library.collections(principal)
+        received = [one.collection for one in await library.shared_collections(principal)]
+        return [
+            *[projects.NamedCollection(one.id, one.name) for one in own],
+            *[projects.NamedCollection(one.id, one.name, shared=True) for one in received],
+        ]
+
+    return projects.opened(at, at.features.of(Conversations).leave_project, usable)
 
 
 def _open_artifacts(at: Surroundings) -> OpenFeature:

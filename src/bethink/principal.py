@@ -28,6 +28,23 @@ _AGENT: Final = "agent"
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentBounds:
+    """Where documents are looked for unless others are named: in `collections`, and among those of a project.
+
+    `names` are those of the owner's own collections, `shared` those that other users gave to theirs.
+    """
+
+    project: str
+    collections: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+
+    def holds(self, collection: str | None, project: str | None) -> bool:
+        """Whether a document of this collection and this project is within them."""
+        return collection in self.collections or project == self.project
+
+
+@dataclass(frozen=True, slots=True)
 class Principal:
     """An owner, seen through one door.
 
@@ -38,7 +55,8 @@ class Principal:
     the scopes of the key that was shown (`accounts.register`). `time_zone` is an
     IANA name. `key` is the id of the key, `sign_in` that of the sign-in by which they came.
     `filters` are those of the owner that hold for one request or run, if they were read at its start.
-    With a `project`, only what belongs to it is recalled, and what is remembered belongs to it.
+    With a `project`, only what belongs to it is recalled, and what is remembered belongs to it; `documents`
+    bound where documents are looked for.
     """
 
     owner: str
@@ -49,6 +67,7 @@ class Principal:
     sign_in: str | None = None
     filters: object = field(default=None, compare=False, repr=False)
     project: str | None = None
+    documents: DocumentBounds | None = None
 
     @property
     def door(self) -> str:

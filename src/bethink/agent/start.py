@@ -9,7 +9,7 @@ import json
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -79,6 +79,14 @@ MODEL_HELP = (
     "for a model on this machine. Until then your memory works without one: `/remember`, `/recall`, "
     "`/forget` and `/help`."
 )
+
+
+_TOLD_COLLECTIONS: Final = 10
+_DOCUMENTS: Final = (
+    "Documents are searched in this project's collections ({}) unless `file_urls` names others:"
+)
+_OTHERS: Final = "`collection:NAME`."
+_OTHERS_OR_ALL: Final = "`collection:NAME`, or `collection:*` for all."
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +291,8 @@ class RunStarter:
         # What follows the run asks again which filters hold.
         principal, project = await self._inside(principal.lasting, found.record)
         reader, reader_filter = await self._reader(principal)
-        options = _options_in(found.record, opening.options, opening.resources, project=project)
+        told = _project_told(principal, project)
+        options = _options_in(found.record, opening.options, opening.resources, told=told)
         wishes = await self.preferences.of(principal)
         if options.model is None and wishes.model in self.loops.models.choices:
             options = msgspec.structs.replace(options, model=wishes.model)
@@ -379,7 +388,7 @@ class RunStarter:
     ) -> tuple[Principal, Project | None]:
         """The principal in the project that a conversation belongs to, and the project, if there is one."""
         if conversation.project is None:
-            return replace(principal, project=None), None
+            return replace(principal, project=None, documents=None), None
         return await self.projects.inside(principal, conversation.project)
 
     async def _reader(self, principal: Principal) -> tuple[Principal, ReaderFilter | None]:
@@ -445,20 +454,31 @@ def _request(
     )
 
 
-def _options_in(
-    held: Conversation, options: RunOptions, resources: RunResources, *, project: Project | None
-) -> RunOptions:
+def _options_in(held: Conversation, options: RunOptions, resources: RunResources, *, told: str) -> RunOptions:
     """What a run in the conversation is to have: the caller's options, else the conversation's own.
 
-    What its project tells stands before what the conversation does. A temporary one is without
+    What is `told` in its project stands before what the conversation does. A temporary one is without
     memory, whatever the caller asks for; but for a door whose memory is its own.
     """
     model, system = options.model or held.model, options.system or held.system
-    system = "\n\n".join(filter(None, (project.instructions if project else "", system)))
+    system = "\n\n".join(filter(None, (told, system)))
     memory = options.memory and (resources.remembers or not held.temporary)
     if (model, system, memory) == (options.model, options.system, options.memory):
         return options
     return msgspec.structs.replace(options, model=model, system=system, memory=memory)
+
+
+def _project_told(principal: Principal, project: Project | None) -> str:
+    """What the model is told in a project: its instructions, and where documents are looked for."""
+    instructions, documents = project.instructions if project else "", principal.documents
+    if documents is None or not documents.collections:
+        return instructions
+    # What other users call theirs is no word of the owner's.
+    names = [json.dumps(name, ensure_ascii=False) for name in documents.names[:_TOLD_COLLECTIONS]]
+    left = len(documents.collections) - len(names)
+    listed = ", ".join([*names, f"{left} {'more' if names else 'shared with the person'}"] if left else names)
+    others = _OTHERS if principal.project else _OTHERS_OR_ALL
+    return "\n\n".join(filter(None, (instructions, f"{_DOCUMENTS.format(listed)} {others}")))
 
 
 def _as_told(wishes: str, reader_filter: ReaderFilter | None) -> str:

@@ -1,4 +1,4 @@
-"""`bethink projects`: instructions of conversations that belong together, and which memory they read."""
+"""`bethink projects`: instructions of conversations that belong together, and what they read."""
 
 from __future__ import annotations
 
@@ -6,24 +6,40 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.cli.commands import Commands, arg
+from bethink.cli.commands import Commands, arg, one_of
 from bethink.cli.terminal import one_line
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from bethink.cli.session import Session
-    from bethink.projects import Project, ProjectEdit, Projects
+    from bethink.projects import ProjectEdit, Projects, ProjectState
 
 _EPILOG = """\
 examples:
   bethink projects add 'The boat' --instructions 'Answer briefly.' --memory own
+  bethink projects edit 'The boat' --collection Manuals --collection Rules
   bethink projects remove 'The boat'"""
 COMMANDS = Commands(_EPILOG)
 _SAID = (
     arg("--instructions TEXT", "given to the model in each of its conversations"),
     arg(
         "--memory SCOPE", "all: answers read everything; own: only what belongs to it", choices=("all", "own")
+    ),
+    one_of(
+        arg(
+            "--collection NAME",
+            "look for documents in this collection, by name or id; may be repeated",
+            action="append",
+            dest="collections",
+        ),
+        arg(
+            "--all-documents",
+            "look for documents everywhere",
+            action="store_const",
+            const=[],
+            dest="collections",
+        ),
     ),
 )
 
@@ -67,7 +83,7 @@ def _edit_of(options: Namespace) -> ProjectEdit:
     from bethink.projects import ProjectEdit
 
     given: dict[str, Any] = {
-        name: value
+        name: tuple(value) if name == "collections" else value
         for name in ProjectEdit.__struct_fields__
         if (value := getattr(options, name, None)) is not None
     }
@@ -75,6 +91,11 @@ def _edit_of(options: Namespace) -> ProjectEdit:
     return ProjectEdit(**given)
 
 
-def _tell(session: Session, project: Project) -> None:
-    line = f"{one_line(project.name)}  memory: {project.memory}  {one_line(project.instructions)[:80]}"
-    session.screen.result(msgspec.to_builtins(project), line)
+def _tell(session: Session, state: ProjectState) -> None:
+    project = state.project
+    told = [one_line(project.name), f"memory: {project.memory}"]
+    if state.collections:
+        told.append(f"documents: {', '.join(one_line(one.name) for one in state.collections)}")
+    told.append(one_line(project.instructions)[:80])
+    collections = msgspec.to_builtins(state.collections)
+    session.screen.result(msgspec.to_builtins(project) | {"collections": collections}, "  ".join(told))

@@ -448,7 +448,10 @@ class Library:
     async def search(
         self, principal: Principal, query: str, k: int = 10, *, scope: Scope = EVERYTHING
     ) -> list[PassageHit]:
-        """The passages of a scope that answer a question, best first; those of shared collections, too."""
+        """The passages of a scope that answer a question, best first; those of shared collections, too.
+
+        A scope that leaves nothing out is what the principal's own bounds leave.
+        """
         hits: list[PassageHit] = []
         for place in await self._searched(principal, scope):
             hits += await self._search_in(place, query, k)
@@ -456,10 +459,13 @@ class Library:
 
     async def _searched(self, principal: Principal, scope: Scope) -> list[_Searched]:
         """The principal's own documents, and those of each other owner who shares some."""
+        if scope.is_all:
+            scope = replace(scope, bounds=principal.documents)
         own = None if scope.is_all else await self.in_scope(principal, scope)
-        places = [_Searched(principal, own, None)]
+        # Documents have their project themselves: what is found of them has none.
+        places = [_Searched(replace(principal, project=None), own, None)]
         for shared in await self.sharing.received(principal):
-            if scope.collection in {None, shared.collection.id}:
+            if scope.reaches(shared.collection.id):
                 inside = replace(scope, collection=shared.collection.id)
                 documents = await self.in_scope(shared.acting, inside)
                 places.append(_Searched(shared.acting, documents, shared.owner))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bethink.documents.records import Content, Document, Stage
+    from bethink.principal import DocumentBounds
 
 MAX_TAGS: Final = 32
 _MAX_NAME: Final = 255
@@ -72,7 +73,7 @@ class Scope:
     """Which documents are meant: those of a collection or project, with all these tags, of these formats.
 
     `documents` are ids. What is None, or empty, bounds nothing. `since` (inclusive) and `until`
-    (exclusive) bound when it was last changed, microseconds UTC.
+    (exclusive) bound when it was last changed, microseconds UTC. `bounds` are those of a principal.
     """
 
     collection: str | None = None
@@ -82,11 +83,17 @@ class Scope:
     documents: tuple[str, ...] | None = None
     since: int | None = None
     until: int | None = None
+    bounds: DocumentBounds | None = None
 
     @property
     def is_all(self) -> bool:
         """Whether it leaves nothing out."""
         return self == EVERYTHING
+
+    def reaches(self, collection: str) -> bool:
+        """Whether documents of a collection may be meant that somebody else shares."""
+        is_bounded = self.bounds is not None and collection not in self.bounds.collections
+        return self.collection in {None, collection} and not is_bounded
 
     def holds(self, document: Document) -> bool:
         """Whether a document is meant, as far as its own record tells."""
@@ -97,6 +104,7 @@ class Scope:
             and (self.documents is None or document.id in self.documents)
             and (self.since is None or document.updated_at >= self.since)
             and (self.until is None or document.updated_at < self.until)
+            and (self.bounds is None or self.bounds.holds(document.collection, document.project))
         )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -198,7 +198,8 @@ class Passages:
             kinds={KIND: RecallKind(name=KIND, resolve=searched.recallables)},
             sees_all=sees_all,
         )
-        answer = await recall.ask(principal, question)
+        # These files are the conversation's, whatever project it belongs to.
+        answer = await recall.ask(replace(principal, project=None), question)
         self._bound()
         return PassageHits([searched.passage(hit.id, hit.score) for hit in answer.hits], notes)
 

@@ -6,7 +6,7 @@ What they say was written by whoever wrote it: it is told as such, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import unquote
 
@@ -44,6 +44,9 @@ _MOST_DOCUMENTS: Final = 10_000
 _TOKENS: Final = 3_000
 """Of all that one search shows of documents, about: the passages with what stands around them."""
 _NOTHING: Final = "No passage of the documents answers this."
+ALL: Final = "collection:*"
+"""What names all documents, also in a project that has collections."""
+_NAMES: Final = 10
 _NO_FILES: Final = "This conversation has no readable files. The library has no documents."
 
 
@@ -140,19 +143,25 @@ def _rag_search_tool(sought: _Sought) -> Tool:
         Gives the most relevant passages, each with its file and page. Answer from
         them and name file and page; if they do not answer it, say so.
         """
-        files, documents = await sought.meant(context, file_urls)
+        named = [url for url in file_urls if "".join(url.split()) != ALL]
+        principal = context.principal
+        if len(named) < len(file_urls) and principal.project is None:
+            principal, named = replace(principal, documents=None), []
+        files, documents = await sought.meant(context, named)
         if not files and documents is not None and not documents:
             return ToolOutput(_NO_FILES)
         question = RecallQuestion(query, max_passages)
         own, notes = await sought.in_files(context, files, question)
         in_own = sought.check.verdict(query, [(f"{one.file}\n{one.text}", one.score) for one in own])
         own = own if in_own.answers else ()
-        hits = await sought.in_library(context.principal, query, documents, max_passages - len(own))
+        hits = await sought.in_library(principal, query, documents, max_passages - len(own))
         in_library = sought.check.verdict(query, [(_searched(hit), hit.score) for hit in hits])
         found = await sought.excerpts(context.principal, hits if in_library.answers else ())
         # What one of the two answers, the other need not.
         telling = [one for one in (in_own, in_library) if one.answers] or [in_library if hits else in_own]
         notes = [*notes, *(one.note for one in telling if one.note)]
+        if documents is None and principal.documents is not None:
+            notes.append(_where(principal))
         sought.tell(context, found)
         blocks = [*map(_of_file, own), *(_of_document(one, context) for one in found)]
         return ToolOutput(_quoted(blocks, notes), memories=tuple(one.hit.id for one in found))
@@ -174,7 +183,9 @@ class _Sought:
         if (file := _named(held, wanted)) is not None:
             return file
         if named := await documents_named(self.documents.library, context.principal, wanted):
-            return named[0]
+            bounds = context.principal.documents
+            within = [one for one in named if bounds and bounds.holds(one.collection, one.project)]
+            return (within or named)[0]
         there = ", ".join(file.name for file in held[-_SHOWN:]) or "none"
         raise UnknownId(
             f"There is no file {wanted[:200]!r} in this conversation. There are: {there}."
@@ -219,8 +230,8 @@ class _Sought:
             for file in await context.files()
             if not file.made_as and await kind(file.path, file.name, file.media_type) is not None
         ]
-        listed = await self.documents.library.list(context.principal, limit=1)
-        return files, None if listed.items else []
+        has_any = await self.documents.library.sharing.has_documents(context.principal)
+        return files, None if has_any else []
 
     async def in_files(
         self, context: ToolContext, files: Sequence[HeldFile], question: RecallQuestion
@@ -283,6 +294,16 @@ def _named(files: Sequence[HeldFile], wanted: str) -> HeldFile | None:
         if found := [file for file in files if is_meant(file)]:
             return found[-1]
     return None
+
+
+def _where(principal: Principal) -> str:
+    """Which documents were searched if none were named, and how others are."""
+    bounds = principal.documents
+    names = [f"“{name}”" for name in (*bounds.names, *bounds.shared)] if bounds else []
+    more = [f"{len(names) - _NAMES} more"] if len(names) > _NAMES else []
+    listed = f"collections: {', '.join([*names[:_NAMES], *more])}" if names else "documents"
+    others = "" if principal.project else f' All documents: file_urls ["{ALL}"].'
+    return f"Searched only this project's {listed}.{others}"
 
 
 def _searched(hit: PassageHit) -> str:

@@ -1,4 +1,4 @@
-"""`/projects`: what conversations that belong together are told, and what of memory they read."""
+"""`/projects`: what conversations that belong together are told, and what memory and documents they read."""
 
 from __future__ import annotations
 
@@ -12,12 +12,24 @@ from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.projects import Project
+    from bethink.projects import ProjectState
 
 router = APIRouter(prefix="/projects", tags=["projects"])
 _Name = Annotated[str, Field(max_length=200)]
 _Instructions = Annotated[str, Field(max_length=20_000)]
 _Memory = Literal["all", "own"]
+_Collections = Annotated[
+    list[Annotated[str, Field(max_length=255)]],
+    Field(max_length=50, description="Collections of documents, by id: your own, or shared with you."),
+]
+
+
+class ProjectCollection(ResponseModel):
+    """A collection of documents that a project uses; `shared` if it is another user's."""
+
+    id: str
+    name: str
+    shared: bool
 
 
 class ProjectShown(ResponseModel):
@@ -28,6 +40,9 @@ class ProjectShown(ResponseModel):
     instructions: str = Field(description="Told to the model in every conversation of the project.")
     memory: _Memory = Field(
         description="`own`: answers read only what belongs to the project; so does what they remember."
+    )
+    collections: list[ProjectCollection] = Field(
+        description="Where its answers look for documents unless others are named; without any, everywhere."
     )
     created_at: Timestamp
 
@@ -44,6 +59,7 @@ class ProjectDraft(Body):
     name: _Name
     instructions: _Instructions = ""
     memory: _Memory = "all"
+    collections: _Collections = Field(default_factory=list)
 
 
 class ProjectPatch(Body):
@@ -52,6 +68,7 @@ class ProjectPatch(Body):
     name: _Name | None = None
     instructions: _Instructions | None = None
     memory: _Memory | None = None
+    collections: _Collections | None = None
 
 
 @router.get("")
@@ -60,10 +77,12 @@ async def list_projects(app: Served, caller: Caller) -> ProjectList:
     return ProjectList(items=[_shown(one) for one in await app.features.of(Projects).list(caller)])
 
 
-@router.post("", status_code=201, responses=documented(409))
+@router.post("", status_code=201, responses=documented(404, 409))
 async def create_project(body: ProjectDraft, app: Served, caller: Caller) -> ProjectShown:
     """A new project."""
-    edit = ProjectEdit(instructions=body.instructions, memory=body.memory)
+    edit = ProjectEdit(
+        instructions=body.instructions, memory=body.memory, collections=tuple(body.collections)
+    )
     return _shown(await app.features.of(Projects).create(caller, body.name, edit))
 
 
@@ -71,6 +90,8 @@ async def create_project(body: ProjectDraft, app: Served, caller: Caller) -> Pro
 async def change_project(project: str, body: ProjectPatch, app: Served, caller: Caller) -> ProjectShown:
     """Rename a project, or change what its answers are told and read; its id stays."""
     given = {name: value for name, value in body.model_dump(exclude_unset=True).items() if value is not None}
+    if "collections" in given:
+        given["collections"] = tuple(given["collections"])
     return _shown(await app.features.of(Projects).change(caller, project, ProjectEdit(**given)))
 
 
@@ -80,5 +101,5 @@ async def remove_project(project: str, app: Served, caller: Caller) -> None:
     await app.features.of(Projects).remove(caller, project)
 
 
-def _shown(project: Project) -> ProjectShown:
-    return ProjectShown.of(project)
+def _shown(state: ProjectState) -> ProjectShown:
+    return ProjectShown.of(state.project, collections=state.collections)

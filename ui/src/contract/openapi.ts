@@ -460,13 +460,15 @@ export type PreferencesShown = { instructions: string; language: string; model: 
 
 export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
 
-export type ProjectDraft = { instructions?: string; memory?: "all" | "own"; name: string };
+export type ProjectCollection = { id: string; name: string; shared: boolean };
+
+export type ProjectDraft = { collections?: readonly string[]; instructions?: string; memory?: "all" | "own"; name: string };
 
 export type ProjectList = { items: readonly ProjectShown[] };
 
-export type ProjectPatch = { instructions?: string | null; memory?: "all" | "own" | null; name?: string | null };
+export type ProjectPatch = { collections?: readonly string[] | null; instructions?: string | null; memory?: "all" | "own" | null; name?: string | null };
 
-export type ProjectShown = { created_at: string; id: string; instructions: string; memory: "all" | "own"; name: string };
+export type ProjectShown = { collections: readonly ProjectCollection[]; created_at: string; id: string; instructions: string; memory: "all" | "own"; name: string };
 
 export type PromptDraft = { name: string; text: string };
 

@@ -46,6 +46,7 @@ test("what is pinned stands first, then projects with theirs, then the rest", ()
     name: "The boat",
     instructions: "",
     memory: "all",
+    collections: [],
     created_at: "x",
   } as const;
   const rows = listed(items, [boat], new Set(["Garden"]), now);

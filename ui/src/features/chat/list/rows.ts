@@ -39,7 +39,7 @@ export function projectsOf(
   const known = new Set(projects.map(({ id }) => id));
   const named = new Set(items.flatMap(({ project }) => (project ? [project] : [])));
   const more = [...named].filter((id) => !known.has(id));
-  const bare = { instructions: "", memory: "all", created_at: "" } as const;
+  const bare = { instructions: "", memory: "all", collections: [], created_at: "" } as const;
   return [...projects, ...more.map((id) => ({ id, name: id, ...bare }))];
 }
 
