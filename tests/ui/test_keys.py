@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.acts import faults
+from tests.ui.acts import chosen, faults
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, Served, bethink
 from tests.ui.test_login import command
@@ -74,7 +74,7 @@ def test_a_key_is_made_shown_once_and_revoked(page: Page, tmp_path: Path) -> Non
         page.keyboard.type("Phone")
         page.get_by_role("checkbox", name="write").uncheck()
         expect(page.get_by_role("checkbox", name="admin")).not_to_be_checked()
-        page.get_by_label("It expires").select_option("In 30 days")
+        chosen(page, "It expires", "In 30 days")
         page.screenshot(path=PICTURES / "key-form.png")
         page.get_by_role("button", name="Create", exact=True).click()
         made = page.get_by_role("region", name="The key “Phone”")

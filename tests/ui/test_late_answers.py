@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Error, Page, Route, expect
 
-from tests.ui.acts import answered, drawn, kept, say
+from tests.ui.acts import answered, chosen, drawn, kept, say
 from tests.ui.conftest import NewPage
 from tests.ui.running import Served, imported
 from tests.ui.vaulted import Vaulted
@@ -96,7 +96,7 @@ def test_earlier_calls_are_not_waited_for_when_those_of_another_tool_are_wanted(
     expect(rows).to_have_count(2)
     page.get_by_role("button", name="Show earlier calls").click()
     expect(page.get_by_role("button", name="Loading…")).to_be_visible()
-    page.get_by_label("Calls of").select_option("two")
+    chosen(page, "Calls of", "two")
     newer = kept(page, two)
     # Nobody waits for it any more.
     with contextlib.suppress(Error):
@@ -110,18 +110,18 @@ def test_the_rule_that_was_chosen_last_is_kept(served: Served, page: Page) -> No
     held: list[Route] = []
     page.route("**/tools/search_memory/rule", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks what it is given
     page.goto(f"{served.url}/settings/tools")
-    rule = page.get_by_label("Rule for search_memory")
-    rule.select_option("ask")
-    rule.select_option("deny")
+    rule = page.get_by_role("combobox", name="Rule for search_memory")
+    chosen(page, "Rule for search_memory", "Ask each time")
+    chosen(page, "Rule for search_memory", "Never allow")
     first = kept(page, held)
     drawn(page)
     assert [route.request.post_data_json for route in held] == [{"rule": "ask"}]
     first.continue_()
     with page.expect_response("**/tools"):
         kept(page, held, 1).continue_()
-    expect(rule).to_have_value("deny")
+    expect(rule).to_have_text("Never allow")
     page.reload()
-    expect(rule).to_have_value("deny")
+    expect(rule).to_have_text("Never allow")
     served.ask("PUT", "/tools/search_memory/rule", {"rule": None})
 
 
@@ -312,7 +312,8 @@ def test_what_somebody_sees_is_told_as_it_is_behind_a_filter_that_was_added_mean
     page.goto(f"{vault.served.url}/vault/filters")
     seen = page.get_by_role("form", name="What would this client see?")
     seen.get_by_label("Page", exact=True).fill("user.md")
-    seen.get_by_role("button", name="Show").click()
+    page.keyboard.press("Tab")
+    seen.get_by_role("button", name="Show", exact=True).click()
     early = kept(page, held).fetch()
     adding = page.get_by_role("form", name="Add a filter")
     adding.get_by_label("On pages").fill("user.md")

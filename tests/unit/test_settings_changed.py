@@ -18,7 +18,7 @@ from bethink.settings import Settings, load_settings
 from bethink.settings.catalogue import SETTINGS
 from bethink.settings.kept import FILE
 from tests.door import called
-from tests.house import House, open_house
+from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio
 
@@ -141,8 +141,8 @@ async def test_an_address_of_the_environment_that_nobody_uses_stops_no_start(
     monkeypatch.setenv("BETHINK_WEB_SEARCH_URL", "ftp://x")
     settings = await loaded(tmp_path)
     given = {"ollama_base_url": settings.ollama_base_url, "web_search_url": settings.web_search_url}
-    internet = connect_internet(settings)
-    async with desk(tmp_path / "used", **given, internet=internet) as (_, http):
+    ports = ports_of(internet=connect_internet(settings))
+    async with desk(tmp_path / "used", **given, ports=ports) as (_, http):
         parts = (await http.get("/health")).json()["parts"]
     assert parts["model"]["status"] != "degraded"
     assert "web_search_url: this is no address" in parts["web"]["message"]

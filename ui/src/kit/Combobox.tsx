@@ -13,11 +13,16 @@ type ComboboxProps = {
   onChange: (value: string) => void;
   /** Enter, or an option that is chosen. */
   onDone?: (value: string) => void;
+  /** It has lost the focus. */
+  onLeave?: () => void;
   id?: string;
   placeholder?: string;
   disabled?: boolean;
   /** What stands there while nothing is offered. */
   none?: string;
+  maxLength?: number | undefined;
+  describedBy?: string | undefined;
+  invalid?: boolean;
 };
 
 /** A field for words of one's own, with a list of known ones that narrows while they are typed. */
@@ -32,6 +37,7 @@ export function Combobox(props: ComboboxProps) {
     placeholder,
     disabled = false,
     none,
+    onLeave,
   } = props;
   const layer = useLayer();
   return (
@@ -51,6 +57,11 @@ export function Combobox(props: ComboboxProps) {
           aria-label={label}
           className="input"
           placeholder={placeholder}
+          maxLength={props.maxLength}
+          autoComplete="off"
+          aria-describedby={props.describedBy}
+          {...(props.invalid && { "aria-invalid": true })}
+          onBlur={onLeave}
           onKeyDown={(event) => {
             const isList = event.currentTarget.getAttribute("aria-activedescendant");
             if (event.key === "Enter" && !isList) onDone?.(event.currentTarget.value);

@@ -2,7 +2,9 @@ import { type FormEvent, useState } from "react";
 import type { Problem } from "../../api/client";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import { Combobox } from "../../kit/Combobox";
 import { Dialog } from "../../kit/Dialog";
+import { Field } from "../../kit/Field";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import type { Assistant } from "./Assistants";
@@ -23,6 +25,7 @@ export function AssistantDialog({ name, assistant, taken, onClose, onSave }: Dia
   const offered = settings?.models ?? [];
   const [fault, setFault] = useState("");
   const [busy, setBusy] = useState(false);
+  const [model, setModel] = useState(assistant.model ?? "");
   const [tools, setTools] = useState(assistant.tools ?? true);
   const [memory, setMemory] = useState(assistant.memory ?? true);
   const save = async (event: FormEvent<HTMLFormElement>) => {
@@ -35,7 +38,7 @@ export function AssistantDialog({ name, assistant, taken, onClose, onSave }: Dia
     }
     setBusy(true);
     const problem = await onSave(text("name"), {
-      model: text("model") || null,
+      model: model.trim() || null,
       system: text("system"),
       tools,
       memory,
@@ -74,23 +77,17 @@ export function AssistantDialog({ name, assistant, taken, onClose, onSave }: Dia
             defaultValue={assistant.system ?? ""}
           />
         </label>
-        <label className="field">
-          {t("Model")}
-          <input
-            className="input"
-            name="model"
-            list="assistant-models"
-            autoComplete="off"
-            spellCheck={false}
-            placeholder={settings?.model ?? t("The usual model")}
-            defaultValue={assistant.model ?? ""}
-          />
-        </label>
-        <datalist id="assistant-models">
-          {offered.map((each) => (
-            <option key={each} value={each} />
-          ))}
-        </datalist>
+        <Field label={t("Model")}>
+          {({ id }) => (
+            <Combobox
+              id={id}
+              value={model}
+              options={offered}
+              placeholder={settings?.model || t("The usual model")}
+              onChange={setModel}
+            />
+          )}
+        </Field>
         <Right label={t("It may use tools")} on={tools} onTurn={setTools} />
         <Right label={t("It uses your memory")} on={memory} onTurn={setMemory} />
         <p role="alert" className="form-fault">

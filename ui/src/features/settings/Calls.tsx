@@ -5,6 +5,7 @@ import type { CallPage } from "../../api/types";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { Select } from "../../kit/Select";
 import { useApp } from "../../services/context";
 import { useRead } from "../../services/useRead";
 import { CallRow } from "./CallRow";
@@ -64,17 +65,15 @@ export function Calls() {
     <>
       <div className={styles.head}>
         <p className={room.note}>{t("Also those that were not allowed.")}</p>
-        <select
-          className="input"
-          aria-label={t("Calls of")}
+        <Select
+          label={t("Calls of")}
           value={tool}
-          onChange={(event) => setTool(event.target.value)}
-        >
-          <option value="">{t("All tools")}</option>
-          {names.map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
+          options={[
+            { value: "", label: t("All tools") },
+            ...names.map((name) => ({ value: name, label: name })),
+          ]}
+          onChange={setTool}
+        />
       </div>
       <ul className={styles.calls} aria-label={t("Calls")}>
         {page.items.map((call) => (

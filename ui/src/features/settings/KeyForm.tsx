@@ -4,6 +4,7 @@ import type { KeyMade } from "../../api/types";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
+import { SelectField } from "../../kit/Select";
 import styles from "./Keys.module.css";
 import { endOf, lives, type Scope, scopes } from "./keyWords";
 
@@ -71,20 +72,12 @@ export function KeyForm({ rights, onMade, onClose }: KeyFormProps) {
             </label>
           ))}
         </fieldset>
-        <label className="field">
-          {t("It expires")}
-          <select
-            className="input"
-            value={days ?? ""}
-            onChange={({ target }) => setDays(target.value ? Number(target.value) : null)}
-          >
-            {lives().map((life) => (
-              <option key={life.words} value={life.days ?? ""}>
-                {life.words}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label={t("It expires")}
+          value={String(days ?? "")}
+          options={lives().map((life) => ({ value: String(life.days ?? ""), label: life.words }))}
+          onChange={(next) => setDays(next ? Number(next) : null)}
+        />
         <p role="alert" className={styles.fault}>
           {fault}
         </p>

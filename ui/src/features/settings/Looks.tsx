@@ -1,6 +1,7 @@
 import { Monitor, Moon, Sun } from "lucide-react";
 import { chooseLanguage, chosenLanguage, type Language, languages, t } from "../../i18n";
 import { Segmented } from "../../kit/pieces";
+import { Select } from "../../kit/Select";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import styles from "./Room.module.css";
@@ -64,21 +65,18 @@ export function Looks() {
           ]}
         />
       </div>
-      <label className={styles.line}>
+      <div className={styles.line}>
         <span>{t("Language of these pages")}</span>
-        <select
-          className="input"
+        <Select
+          label={t("Language of these pages")}
           value={chosenLanguage() ?? ""}
-          onChange={({ target }) => chooseLanguage((target.value || null) as Language | null)}
-        >
-          <option value="">{t("As the browser")}</option>
-          {Object.entries(languages).map(([language, name]) => (
-            <option key={language} value={language} lang={language}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+          options={[
+            { value: "", label: t("As the browser") },
+            ...Object.entries(languages).map(([value, label]) => ({ value, label })),
+          ]}
+          onChange={(next) => chooseLanguage((next || null) as Language | null)}
+        />
+      </div>
     </section>
   );
 }

@@ -4,7 +4,9 @@ import { type ReactNode, useId, useRef, useState } from "react";
 import { asProblem } from "../../api/client";
 import { type Preferences, settingsApi } from "../../api/settings";
 import { t } from "../../i18n";
+import { Combobox } from "../../kit/Combobox";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import { Select } from "../../kit/Select";
 import { useApp } from "../../services/context";
 import { browserZone } from "../../services/days";
 import { useStore } from "../../services/store";
@@ -15,6 +17,7 @@ import { faultOf } from "./useSettings";
 
 const ask = (signal: AbortSignal) => settingsApi.preferences(signal);
 const MAX_INSTRUCTIONS = 4000;
+const MAX_LINE = 200;
 
 /** Languages to answer in, each by its own name; the value is what the model is told. */
 export const answerLanguages: readonly string[] = [
@@ -102,7 +105,7 @@ function Fields({ kept, onKept }: FieldsProps) {
         placeholder={t("As you write")}
         suggestions={answerLanguages}
       />
-      <ZoneField {...field("time_zone")} />
+      <ZonePreference {...field("time_zone")} />
       <ModelField {...field("model")} />
     </section>
   );
@@ -141,21 +144,25 @@ function Typed({ value, onPut, foot, label, says, placeholder, long, suggestions
       <p id={`${id}-says`}>{says}</p>
       {long ? (
         <textarea {...shared} rows={5} maxLength={MAX_INSTRUCTIONS} />
+      ) : suggestions ? (
+        <Combobox
+          id={id}
+          value={typed}
+          options={suggestions}
+          placeholder={placeholder}
+          maxLength={MAX_LINE}
+          describedBy={`${id}-says`}
+          onChange={setTyped}
+          onDone={(text) => onPut(text.trim())}
+          onLeave={() => onPut(typed.trim())}
+        />
       ) : (
         <input
           {...shared}
-          list={suggestions && `${id}-list`}
           autoComplete="off"
-          maxLength={200}
+          maxLength={MAX_LINE}
           onKeyDown={(event) => event.key === "Enter" && onPut(typed.trim())}
         />
-      )}
-      {suggestions && (
-        <datalist id={`${id}-list`}>
-          {suggestions.map((each) => (
-            <option key={each} value={each} />
-          ))}
-        </datalist>
       )}
       <div className={styles.foot}>{foot}</div>
     </div>
@@ -195,37 +202,44 @@ export function ToneChips({ value, onPut }: Omit<FieldProps, "foot">) {
   );
 }
 
-/** All zones that this browser knows, its own first. */
-export function ZoneSelect(props: { id: string; value: string; onPut: (value: string) => void }) {
+/** All zones that this browser knows, its own first; empty is the server's. */
+export function ZoneField(props: { id: string; value: string; onPut: (value: string) => void }) {
+  const { id, value, onPut } = props;
   const mine = browserZone();
-  const known = Intl.supportedValuesOf("timeZone");
-  const gone = props.value && props.value !== mine && !known.includes(props.value);
+  const known = [mine, ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== mine)];
+  const [typed, setTyped] = useState(value);
+  const [last, setLast] = useState(value);
+  if (value !== last) {
+    setLast(value);
+    setTyped(value);
+  }
+  const settle = (text: string) => {
+    const meant = text.trim().toLowerCase().replaceAll(" ", "_");
+    const zone = known.find((each) => each.toLowerCase() === meant);
+    if (zone === undefined && meant) setTyped(value);
+    else onPut(zone ?? "");
+  };
   return (
-    <select
-      id={props.id}
-      className="input"
-      value={props.value}
-      onChange={({ target }) => props.onPut(target.value)}
-    >
-      <option value="">{t("As the server")}</option>
-      <option value={mine}>{t("{zone} (this browser)", { zone: mine })}</option>
-      {gone && <option value={props.value}>{props.value}</option>}
-      {known
-        .filter((zone) => zone !== mine)
-        .map((zone) => (
-          <option key={zone}>{zone}</option>
-        ))}
-    </select>
+    <Combobox
+      id={id}
+      value={typed}
+      options={known}
+      placeholder={t("As the server")}
+      none={t("No such time zone.")}
+      onChange={setTyped}
+      onDone={settle}
+      onLeave={() => settle(typed)}
+    />
   );
 }
 
-function ZoneField({ value, onPut, foot }: FieldProps) {
+function ZonePreference({ value, onPut, foot }: FieldProps) {
   const id = useId();
   return (
     <div className={styles.field}>
       <label htmlFor={id}>{t("Time zone")}</label>
       <p>{t("“Tomorrow at nine” is read by this clock.")}</p>
-      <ZoneSelect id={id} value={value} onPut={onPut} />
+      <ZoneField id={id} value={value} onPut={onPut} />
       <div className={styles.foot}>{foot}</div>
     </div>
   );
@@ -242,18 +256,16 @@ function ModelField({ value, onPut, foot }: FieldProps) {
     <div className={styles.field}>
       <label htmlFor={id}>{t("Your model")}</label>
       <p>{t("It answers in new conversations if nothing else is chosen there.")}</p>
-      <select
+      <Select
         id={id}
-        className="input"
+        look="wide"
         value={value}
-        onChange={({ target }) => onPut(target.value)}
-      >
-        <option value="">{t("As everybody’s")}</option>
-        {gone && <option>{value}</option>}
-        {offered.map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
+        options={[
+          { value: "", label: t("As everybody’s") },
+          ...(gone ? [value, ...offered] : offered).map((name) => ({ value: name, label: name })),
+        ]}
+        onChange={onPut}
+      />
       <div className={styles.foot}>{foot}</div>
     </div>
   );

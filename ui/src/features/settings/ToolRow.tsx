@@ -2,6 +2,7 @@ import { Globe, LockKeyhole, type LucideIcon, PenLine, Send, Trash2 } from "luci
 import { useState } from "react";
 import type { KnownTool, Rule } from "../../api/types";
 import { t } from "../../i18n";
+import { Select } from "../../kit/Select";
 import styles from "./Tools.module.css";
 import { effects, firstSentence, rules, usual } from "./toolWords";
 
@@ -45,19 +46,13 @@ export function ToolRow({ tool, onRule }: RowProps) {
           )}
         </p>
       </div>
-      <select
-        className="input"
-        aria-label={t("Rule for {name}", { name: tool.name })}
+      <Select
+        label={t("Rule for {name}", { name: tool.name })}
+        look="wide"
         value={tool.rule ?? ""}
-        onChange={(event) => onRule((event.target.value || null) as Rule)}
-      >
-        <option value="">{usual()[tool.effect]}</option>
-        {offered.map(({ value, label }) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
+        options={[{ value: "", label: usual()[tool.effect] }, ...offered]}
+        onChange={(next) => onRule((next || null) as Rule)}
+      />
     </li>
   );
 }

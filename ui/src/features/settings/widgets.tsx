@@ -1,8 +1,9 @@
 // One widget for each type of value. A choice is put at once, what is typed when its field is left or with Enter.
 import { X } from "lucide-react";
-import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import { type KeyboardEvent, useEffect, useState } from "react";
 import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
+import { Combobox } from "../../kit/Combobox";
 import { Select } from "../../kit/Select";
 import styles from "./Setting.module.css";
 import type { NumberWidget, Widget } from "./schema";
@@ -156,34 +157,39 @@ export function boundsOf({ min, max }: NumberWidget): string {
 
 export function TextField(props: Of<"text">) {
   const { widget, onPut } = props;
-  const { typed, setTyped, commit, onKeyDown } = useTyped(inputOf(props.value), (text) =>
-    onPut(text === "" && widget.optional ? null : text),
-  );
-  const examples = useId();
-  return (
-    <>
-      <input
-        className="input"
-        autoComplete="off"
-        spellCheck={false}
-        maxLength={widget.maxLength}
-        placeholder={t("Not set")}
+  const put = (text: string) => onPut(text === "" && widget.optional ? null : text);
+  const { typed, setTyped, commit, onKeyDown } = useTyped(inputOf(props.value), put);
+  if (widget.examples.length > 0) {
+    return (
+      <Combobox
+        label={props.title}
         value={typed}
+        options={widget.examples}
+        placeholder={t("Not set")}
         disabled={props.disabled}
-        {...aria(props)}
-        {...(widget.examples.length > 0 && { list: examples })}
-        onChange={(event) => setTyped(event.target.value)}
-        onBlur={commit}
-        onKeyDown={onKeyDown}
+        maxLength={widget.maxLength}
+        describedBy={props.describedBy}
+        invalid={props.invalid}
+        onChange={setTyped}
+        onDone={(text) => put(text.trim())}
+        onLeave={commit}
       />
-      {widget.examples.length > 0 && (
-        <datalist id={examples}>
-          {widget.examples.map((example) => (
-            <option key={example} value={example} />
-          ))}
-        </datalist>
-      )}
-    </>
+    );
+  }
+  return (
+    <input
+      className="input"
+      autoComplete="off"
+      spellCheck={false}
+      maxLength={widget.maxLength}
+      placeholder={t("Not set")}
+      value={typed}
+      disabled={props.disabled}
+      {...aria(props)}
+      onChange={(event) => setTyped(event.target.value)}
+      onBlur={commit}
+      onKeyDown={onKeyDown}
+    />
   );
 }
 

@@ -1,11 +1,13 @@
 // "What would this client see?": a page as somebody else gets it.
 
-import { useEffect, useId, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { asProblem } from "../../api/client";
 import type { VaultFilter, VaultPage, VaultSeen } from "../../api/types";
 import { vaultApi } from "../../api/vault";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import { Combobox } from "../../kit/Combobox";
+import { Field } from "../../kit/Field";
 import { SelectField } from "../../kit/Select";
 import { readers, THE_AGENT } from "./filterWords";
 
@@ -14,7 +16,6 @@ type Shown = Place & { seen: VaultSeen; page: VaultPage };
 
 export function Seen(props: { paths: readonly string[]; filters: readonly VaultFilter[] }) {
   const { paths, filters } = props;
-  const known = useId();
   const [path, setPath] = useState("");
   const [audience, setAudience] = useState<string>(THE_AGENT);
   const [shown, setShown] = useState<Shown | null>(null);
@@ -53,21 +54,17 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
     >
       <h2>{t("What would this client see?")}</h2>
       <div className="fields">
-        <label className="field">
-          {t("Page")}
-          <input
-            className="input"
-            list={known}
-            value={path}
-            placeholder="user.md"
-            onChange={(event) => setPath(event.target.value)}
-          />
-          <datalist id={known}>
-            {paths.slice(0, 200).map((one) => (
-              <option key={one} value={one} />
-            ))}
-          </datalist>
-        </label>
+        <Field label={t("Page")}>
+          {({ id }) => (
+            <Combobox
+              id={id}
+              value={path}
+              options={paths}
+              placeholder="user.md"
+              onChange={setPath}
+            />
+          )}
+        </Field>
         <SelectField
           label={t("Seen by")}
           value={audience}

@@ -5,10 +5,11 @@ import { api, asProblem, type Problem } from "../../../api/client";
 import { settingsApi } from "../../../api/settings";
 import { t } from "../../../i18n";
 import { Button } from "../../../kit/Button";
+import { Combobox } from "../../../kit/Combobox";
 import { ProblemNotice } from "../../../kit/pieces";
 import { useApp } from "../../../services/context";
 import { browserZone } from "../../../services/days";
-import { answerLanguages, ToneChips, ZoneSelect } from "../Preferences";
+import { answerLanguages, ToneChips, ZoneField } from "../Preferences";
 import styles from "./Setup.module.css";
 import { keepTold } from "./told";
 
@@ -101,6 +102,7 @@ type Answers = Record<"name" | "place" | "tone" | "language" | "zone" | "instruc
 function Questions({ onKeep }: { onKeep: (answers: Answers) => Promise<void> }) {
   const id = useId();
   const [tone, setTone] = useState("");
+  const [language, setLanguage] = useState("");
   const [zone, setZone] = useState(browserZone());
   const [busy, setBusy] = useState(false);
   const keep = async (event: FormEvent<HTMLFormElement>) => {
@@ -111,7 +113,7 @@ function Questions({ onKeep }: { onKeep: (answers: Answers) => Promise<void> }) 
     await onKeep({
       name: text("name"),
       place: text("place"),
-      language: text("language"),
+      language: language.trim(),
       instructions: text("instructions"),
       tone,
       zone,
@@ -143,25 +145,19 @@ function Questions({ onKeep }: { onKeep: (answers: Answers) => Promise<void> }) 
         <label className="field" htmlFor={`${id}-zone`}>
           {t("Time zone")}
         </label>
-        <ZoneSelect id={`${id}-zone`} value={zone} onPut={setZone} />
+        <ZoneField id={`${id}-zone`} value={zone} onPut={setZone} />
       </fieldset>
       <fieldset>
         <legend>{t("How should answers be?")}</legend>
         <ToneChips value={tone} onPut={setTone} />
-        <input
-          className="input"
-          name="language"
-          list={`${id}-languages`}
-          aria-label={t("Language of answers")}
+        <Combobox
+          label={t("Language of answers")}
+          value={language}
+          options={answerLanguages}
           placeholder={t("In the language that you write in")}
           maxLength={100}
-          autoComplete="off"
+          onChange={setLanguage}
         />
-        <datalist id={`${id}-languages`}>
-          {answerLanguages.map((each) => (
-            <option key={each} value={each} />
-          ))}
-        </datalist>
         <textarea
           className="input"
           name="instructions"
