@@ -110,13 +110,13 @@ $(MODELS)/.built: $(MODEL_BUILD) | $(ENVIRONMENT)
 # A small language model and llama.cpp, for the tests that want a real one: 130 MB, by hash.
 SMOLLM2 := $(MODELS)/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
-E5 := $(MODELS)/multilingual-e5-small-int8-1.onnx
+MINILM := $(MODELS)/all-minilm-l6-v2-int8-1.onnx
 
-real-model: $(SMOLLM2) $(E5) .venv/llamacpp.stamp ## a real language model and the multilingual embedder, for their tests
+real-model: $(SMOLLM2) $(MINILM) .venv/llamacpp.stamp ## a real language model and the English embedder, for their tests
 
-$(E5): | .venv/editable.stamp
-	@echo "== multilingual-e5-small, an embedding model for many languages, in $(MODELS)"
-	@$(BIN)/python -m bethink.embeddings.fetch "$(MODELS)" --model multilingual-e5-small >/dev/null
+$(MINILM): | .venv/editable.stamp
+	@echo "== all-MiniLM-L6-v2, an embedding model for English, in $(MODELS)"
+	@$(BIN)/python -m bethink.embeddings.fetch "$(MODELS)" --model all-minilm-l6-v2 >/dev/null
 
 $(SMOLLM2): | .venv/editable.stamp
 	@echo "== SmolLM2, a small language model, in $(MODELS)"

@@ -31,6 +31,7 @@ TESTED = (
     "src/bethink/web/endpoints.py",
     "src/bethink/web/v1",
     "tests/contract/test_embeddings_e5.py",
+    "tests/contract/test_embeddings_minilm.py",
     "tests/evals/languages.json",
     "tests/evals/test_languages.py",
     "tests/servers",

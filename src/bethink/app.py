@@ -36,6 +36,7 @@ from bethink.clock import Ids, check_time_zone
 from bethink.configuration import Configuration
 from bethink.conversations import CONVERSATIONS, Conversations
 from bethink.documents.service import Documents, passage_limits
+from bethink.embeddings.factory import next_model_of
 from bethink.export import Portability
 from bethink.feature import Features, OpenFeature, RetentionRule, Surroundings
 from bethink.features import AGENT, FEATURES, FORGETTING, IMPORTING, RECALL, VAULT
@@ -201,7 +202,13 @@ async def open_app(
         searched = [one for feature in FEATURES for one in feature.collections if one.searchable]
         by_parts = frozenset(kind for feature in FEATURES for kind in feature.by_parts)
         vectors = Vectors(ports.store, ports.index, ports.embeddings, by_parts)
-        background = Background(vectors, settings.models, searched, model=settings.embedding_model)
+        background = Background(
+            vectors,
+            settings.models,
+            searched,
+            model=settings.embedding_model,
+            next_model=await anyio.to_thread.run_sync(next_model_of, settings),
+        )
         if beside is None:
             shared = await shared_resources_of(settings, ports, blobs, stack=stack)
         else:

@@ -164,6 +164,7 @@ class RecallKind:
     own: str = ""
     filters_itself: bool = False
     on_request: bool = False
+    statements: bool = False
     graph: GraphKind | None = None
 
 

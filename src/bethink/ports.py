@@ -113,7 +113,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             store,
             database.index,
             bus,
-            embeddings_of(settings),
+            await anyio.to_thread.run_sync(embeddings_of, settings),
             llm,
             blobs=DirectoryBlobs(settings.data_dir / "files"),
             internet=(

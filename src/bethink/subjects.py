@@ -146,6 +146,12 @@ _OTHER: Final = re.compile(
     re.IGNORECASE,
 )
 """Asks for others, though it may name the owner: "Who do I know in Oslo?"."""
+_WHO_IS_MY: Final = re.compile(
+    r"\b(?:who|wer|qui|quién|chi|quem|kto)"
+    rf"(?: is| was| ist| war| est| es| è| é| jest|{_APOSTROPHE}s) (?:{_MINE})\b",
+    re.IGNORECASE,
+)
+_KINDRED: Final = frozenset(RELATIONS.values())
 _KIN_WORD: Final = re.compile(
     rf"(?:\b(?:{_MINE}|the|an?|eine?n?|une?|una)|{_APOSTROPHE}s)\s+(?:[\w-]+\s+)??({_SPACED})(?![\w-])",
     re.IGNORECASE,
@@ -191,9 +197,13 @@ def _without_own(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AskedSubject:
-    """Whom a question asks about: the `owner` alone, or those of these relations and names."""
+    """Whom a question asks about: the `owner` alone, or those of these relations and names.
+
+    `somebody` asks for a person by what they are to the owner: "Who is my employer?".
+    """
 
     owner: bool = False
+    somebody: bool = False
     relations: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
 
@@ -202,6 +212,8 @@ class AskedSubject:
         if self.owner:
             # "My grandmother left me a watch" tells of both.
             return about == OWNER or (None if _TO_OWNER.search(text) else False)
+        if self.somebody and about in _KINDRED:
+            return None if _TO_OWNER.search(text) else False
         if not (self.relations or self.names):
             return None
         told = f"{about} {text}"
@@ -215,8 +227,10 @@ def asked_subject(question: str, known: Collection[str]) -> AskedSubject:
     relations = relations_in(question)
     relations |= {kind for relation in relations for kind in _KINDS.get(relation, ())}
     names = frozenset(name for name in known if name != OWNER and _speaks(question, name))
+    is_told = bool(relations or names)
     is_own = _FIRST_PERSON.search(question) is not None and _OTHER.search(question) is None
-    return AskedSubject(is_own and not (relations or names), relations, names)
+    is_somebody = _WHO_IS_MY.search(question) is not None
+    return AskedSubject(is_own and not is_told, is_somebody and not is_told, relations, names)
 
 
 def relations_in(text: str) -> frozenset[str]:

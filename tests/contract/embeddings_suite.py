@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bethink.embeddings import Embeddings
-from bethink.embeddings.minilm import MODEL_FILE
+from bethink.embeddings.e5 import GRAPH_FILE
 from bethink.embeddings.windows import MOST_CHARS, MOST_WINDOWS, embed_windows, windows_of
 
 FACTS = [
@@ -28,7 +28,7 @@ FACTS = [
 ]
 
 
-def models_directory(file: str = MODEL_FILE) -> Path:
+def models_directory(file: str = GRAPH_FILE) -> Path:
     """Where `make setup` has put the embedding model; without it the test is skipped, or fails in CI."""
     named = os.environ.get("BETHINK_MODELS_DIR")
     if named and (Path(named) / file).exists():

@@ -14,13 +14,14 @@ from bethink.embeddings.e5 import E5, GRAPH_FILE, PIECES_FILE
 from bethink.embeddings.e5_graph import BLOCK_BYTES, values_of
 from bethink.embeddings.fetch import measure_accuracy
 from bethink.embeddings.local import LocalEmbeddings
+from bethink.embeddings.minilm import MODEL_FILE
 from bethink.memory import NewFact
 from bethink.principal import Principal
 from bethink.settings import Settings
 from tests.contract.embeddings_suite import EmbeddingsSuite, models_directory
 
 PEANUTS = "I am allergic to peanuts"
-pytestmark = [pytest.mark.foreign, pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +73,16 @@ async def _found(app: App, me: Principal, question: str) -> list[str]:
     return [hit.text for hit in await app.recall.search(me, question, k=1)]
 
 
+@pytest.mark.foreign
 async def test_another_model_is_taken_on_with_the_same_data(tmp_path: Path) -> None:
-    here = models_directory(GRAPH_FILE)
-    settings = Settings(data_dir=tmp_path, models_dir=here, code_enabled=False, web_enabled=False)
+    here = models_directory(MODEL_FILE)
+    settings = Settings(
+        data_dir=tmp_path,
+        models_dir=here,
+        embedding_model="all-minilm-l6-v2",
+        code_enabled=False,
+        web_enabled=False,
+    )
     async with bethink.open_app(settings) as app:
         me = await app.accounts.authenticate(audience="test")
         await app.ports.embeddings.load()

@@ -13,6 +13,7 @@ import pytest
 
 import bethink.embeddings
 from bethink.embeddings import fetch
+from bethink.embeddings.e5 import GRAPH_FILE
 from bethink.embeddings.fetch import Progress, accuracy, measure_accuracy
 from bethink.embeddings.local import LocalEmbeddings
 from bethink.embeddings.minilm import MINILM, MODEL_FILE, TOKENIZER_SHA256
@@ -25,13 +26,15 @@ DATA = Path(bethink.embeddings.__file__).parent / "all_minilm_l6_v2"
 
 @pytest.fixture(scope="module")
 def embeddings() -> LocalEmbeddings:
-    return LocalEmbeddings(MINILM, models_directory())
+    return LocalEmbeddings(MINILM, models_directory(MODEL_FILE))
 
 
+@pytest.mark.foreign
 class TestMiniLm(EmbeddingsSuite):
     pass
 
 
+@pytest.mark.foreign
 @pytest.mark.requirement("R45")
 async def test_vectors_are_near_those_of_the_full_precision_model(embeddings: LocalEmbeddings) -> None:
     found = await measure_accuracy(embeddings)
@@ -40,6 +43,7 @@ async def test_vectors_are_near_those_of_the_full_precision_model(embeddings: Lo
     assert found.is_accepted(MINILM)
 
 
+@pytest.mark.foreign
 async def test_the_published_similarities_are_found(embeddings: LocalEmbeddings) -> None:
     lovely, sunny, stadium = await embeddings.embed(
         ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
@@ -50,6 +54,7 @@ async def test_the_published_similarities_are_found(embeddings: LocalEmbeddings)
     assert sunny @ stadium == pytest.approx(0.1411, abs=0.02)
 
 
+@pytest.mark.foreign
 async def test_meaning_is_found_without_shared_words(embeddings: LocalEmbeddings) -> None:
     question, near, far = await embeddings.embed(
         ["Where is her home?", "Alice lives in Paris.", "The plumber sent a bill."]
@@ -81,6 +86,7 @@ def test_the_tokenizer_in_its_identity_is_the_one_that_ships() -> None:
     assert LocalEmbeddings(MINILM, Path()).model.tokenizer == f"wordpiece-{TOKENIZER_SHA256[:12]}"
 
 
+@pytest.mark.foreign
 async def test_a_missing_model_says_how_to_get_it_and_is_taken_when_it_comes(tmp_path: Path) -> None:
     embeddings = LocalEmbeddings(MINILM, tmp_path)
     for attempt in (embeddings.load(), embeddings.embed(["a"]), embeddings.embed([])):
@@ -88,15 +94,16 @@ async def test_a_missing_model_says_how_to_get_it_and_is_taken_when_it_comes(tmp
             await attempt
     assert str(tmp_path) in (embeddings.unavailable or "")
 
-    (tmp_path / MODEL_FILE).symlink_to(models_directory() / MODEL_FILE)
+    (tmp_path / MODEL_FILE).symlink_to(models_directory(MODEL_FILE) / MODEL_FILE)
     await embeddings.load()
     assert embeddings.unavailable is None
 
 
+@pytest.mark.foreign
 @pytest.mark.parametrize("damage", [b"", b"not a model", None])
 async def test_a_damaged_model_is_refused(tmp_path: Path, damage: bytes | None) -> None:
     if damage is None:
-        whole = (models_directory() / MODEL_FILE).read_bytes()
+        whole = (models_directory(MODEL_FILE) / MODEL_FILE).read_bytes()
         damage = whole[:9_000_000] + bytes([whole[9_000_000] ^ 1]) + whole[9_000_001:]
     (tmp_path / MODEL_FILE).write_bytes(damage)
     embeddings = LocalEmbeddings(MINILM, tmp_path)
@@ -112,7 +119,7 @@ async def test_a_directory_in_the_models_place_is_refused(tmp_path: Path) -> Non
 
 
 async def test_a_model_that_is_there_is_left_alone() -> None:
-    file = models_directory() / MODEL_FILE
+    file = models_directory() / GRAPH_FILE
     before = file.stat()
     said: list[Progress] = []
     await fetch.fetch_model(file.parent, said.append)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bethink.embeddings.e5 import E5
 from bethink.embeddings.local import LocalEmbeddings
-from bethink.embeddings.minilm import MINILM
 from tests.contract.embeddings_suite import models_directory
 from tests.house import open_house, ports_of
 from tests.unit.test_asking_again import ASKED, KNOWN, UNKNOWN, found, place_of, scripted, tell
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize("answering", ["known", "unknown"])
 @pytest.mark.parametrize("what", sorted(ASKED))
 async def test_asking_ten_times_leaves_what_answers_where_it_is(what: str, answering: str) -> None:
-    embeddings = LocalEmbeddings(MINILM, models_directory())
+    embeddings = LocalEmbeddings(E5, models_directory())
     await embeddings.load()
     answers: list[str] = []
     replies = KNOWN[what] if answering == "known" else UNKNOWN

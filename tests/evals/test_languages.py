@@ -35,7 +35,6 @@ async def test_facts_are_found_in_their_language_and_in_english(language: str, t
     settings = Settings(
         data_dir=tmp_path,
         models_dir=models_directory(GRAPH_FILE),
-        embedding_model="multilingual-e5-small",
         code_enabled=False,
         web_enabled=False,
     )

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from bethink.embeddings import Embeddings
+from bethink.embeddings.e5 import E5
 from bethink.embeddings.local import LocalEmbeddings
-from bethink.embeddings.minilm import MINILM
 from bethink.memory import NewFact
 from bethink.settings import Settings
 from tests.contract.embeddings_suite import models_directory
@@ -34,8 +34,8 @@ SURE = 0.5
 
 
 @pytest.fixture(scope="module")
-async def minilm() -> LocalEmbeddings:
-    embeddings = LocalEmbeddings(MINILM, models_directory())
+async def embedder() -> LocalEmbeddings:
+    embeddings = LocalEmbeddings(E5, models_directory())
     await embeddings.load()
     return embeddings
 
@@ -114,8 +114,8 @@ def record(name: str, figures: Figures) -> None:
 
 @pytest.mark.timeout(60)
 @pytest.mark.requirement("R194", "R189")
-async def test_meaning_and_words_together_answer_most_questions(minilm: LocalEmbeddings) -> None:
-    figures = await figures_of(minilm, "asked")
+async def test_meaning_and_words_together_answer_most_questions(embedder: LocalEmbeddings) -> None:
+    figures = await figures_of(embedder, "asked")
     record("meaning and words", figures)
     assert figures.recall_at_5 >= 0.9
     assert figures.recall_at_1 >= 0.65
@@ -125,8 +125,8 @@ async def test_meaning_and_words_together_answer_most_questions(minilm: LocalEmb
 
 
 @pytest.mark.timeout(60)
-async def test_a_model_that_searches_for_the_user_finds_the_owner_s_facts(minilm: LocalEmbeddings) -> None:
-    figures = await figures_of(minilm, "searched")
+async def test_a_model_that_searches_for_the_user_finds_the_owner_s_facts(embedder: LocalEmbeddings) -> None:
+    figures = await figures_of(embedder, "searched")
     record("as models search", figures)
     assert figures.recall_at_5 >= 0.9
     assert figures.recall_at_1 >= 0.65
@@ -160,9 +160,9 @@ SMALL = [
     ],
 )
 async def test_a_question_finds_the_statement_among_few(
-    question: str, answer: str, count: int, minilm: LocalEmbeddings
+    question: str, answer: str, count: int, embedder: LocalEmbeddings
 ) -> None:
-    async with open_house(ports=ports_of(embeddings=minilm)) as house:
+    async with open_house(ports=ports_of(embeddings=embedder)) as house:
         await house.app.memory.add_many(house.me, SMALL[:count])
         first, second = await house.app.recall.search(house.me, question, 2)
     assert first.text == answer
@@ -173,18 +173,18 @@ async def test_a_question_finds_the_statement_among_few(
 @pytest.mark.parametrize(
     "question", ["What is the capital of Mongolia?", "How do I sort a list in Rust?", "Thanks!"]
 )
-async def test_a_question_about_nothing_known_scores_low(question: str, minilm: LocalEmbeddings) -> None:
-    async with open_house(ports=ports_of(embeddings=minilm)) as house:
+async def test_a_question_about_nothing_known_scores_low(question: str, embedder: LocalEmbeddings) -> None:
+    async with open_house(ports=ports_of(embeddings=embedder)) as house:
         await house.app.memory.add_many(house.me, SMALL)
         assert await best_score(house, question) < IN_CONTEXT
 
 
 @pytest.mark.timeout(60)
-async def test_what_answers_scores_above_what_only_sounds_like_it(minilm: LocalEmbeddings) -> None:
+async def test_what_answers_scores_above_what_only_sounds_like_it(embedder: LocalEmbeddings) -> None:
     """Half of the questions ask for what nobody told, in the words of what was told."""
     lines = (HERE / "absence.tsv").read_text("utf-8").splitlines()
     told, _, *asked = zip(*(line.split("\t") for line in lines[1:]), strict=True)
-    async with open_house(ports=ports_of(embeddings=minilm)) as house:
+    async with open_house(ports=ports_of(embeddings=embedder)) as house:
         await house.app.memory.add_many(house.me, [NewFact(text) for text in told])
         scores = [[await best_score(house, question) for question in questions] for questions in asked]
     answered, unknown = [*scores[0], *scores[1]], [*scores[2], *scores[3]]
@@ -195,9 +195,9 @@ async def test_what_answers_scores_above_what_only_sounds_like_it(minilm: LocalE
     assert sum(score >= SURE for score in answered) / len(answered) >= 0.9
 
 
-async def test_a_correction_near_in_meaning_is_kept_beside_what_it_denies(minilm: LocalEmbeddings) -> None:
+async def test_a_correction_near_in_meaning_is_kept_beside_what_it_denies(embedder: LocalEmbeddings) -> None:
     """Their cosine is 0.92: nearness alone must never merge facts."""
-    async with open_house(ports=ports_of(embeddings=minilm)) as house:
+    async with open_house(ports=ports_of(embeddings=embedder)) as house:
         await house.app.memory.add_many(
             house.me, [NewFact("Likes spicy food"), NewFact("Does not like spicy food")]
         )

@@ -12,8 +12,8 @@ import pytest
 
 from bethink.clock import to_datetime, to_us
 from bethink.conversations import PastMessage
+from bethink.embeddings.e5 import E5
 from bethink.embeddings.local import LocalEmbeddings
-from bethink.embeddings.minilm import MINILM
 from bethink.memory import NewFact
 from bethink.recall.service import Hit
 from tests.contract.embeddings_suite import models_directory
@@ -42,16 +42,16 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="module")
-async def minilm() -> LocalEmbeddings:
-    embeddings = LocalEmbeddings(MINILM, models_directory())
+async def embedder() -> LocalEmbeddings:
+    embeddings = LocalEmbeddings(E5, models_directory())
     await embeddings.load()
     return embeddings
 
 
 @asynccontextmanager
-async def knowing(minilm: LocalEmbeddings, *said: str) -> AsyncGenerator[House]:
+async def knowing(embedder: LocalEmbeddings, *said: str) -> AsyncGenerator[House]:
     """A house that was told these a month apart, each in the place of the one before it."""
-    async with open_house(ports=ports_of(embeddings=minilm)) as house:
+    async with open_house(ports=ports_of(embeddings=embedder)) as house:
         await house.app.memory.add_many(house.me, [NewFact(one) for one in BESIDE])
         known: str | None = None
         for one in said:
@@ -71,9 +71,9 @@ async def asked(house: House, question: str, **when: datetime) -> Sequence[Hit]:
 
 @pytest.mark.parametrize(("was", "now", "of_the_past", "of_now"), PAIRS)
 async def test_the_past_answers_what_asks_for_it_and_nothing_else(
-    was: str, now: str, of_the_past: str, of_now: str, minilm: LocalEmbeddings
+    was: str, now: str, of_the_past: str, of_now: str, embedder: LocalEmbeddings
 ) -> None:
-    async with knowing(minilm, was, now) as house:
+    async with knowing(embedder, was, now) as house:
         first = (await asked(house, of_the_past))[0]
         assert first.text == was
         assert first.kind == "fact"
@@ -95,9 +95,9 @@ async def test_the_past_answers_what_asks_for_it_and_nothing_else(
     ],
 )
 async def test_the_one_before_and_the_one_after_are_told_apart(
-    question: str, answer: str, minilm: LocalEmbeddings
+    question: str, answer: str, embedder: LocalEmbeddings
 ) -> None:
-    async with knowing(minilm, "User lives in Oslo", "User lives in Lima", "User lives in Rome") as house:
+    async with knowing(embedder, "User lives in Oslo", "User lives in Lima", "User lives in Rome") as house:
         assert (await asked(house, question))[0].text == answer
 
 
@@ -122,9 +122,9 @@ LIVED = [
     ],
 )
 async def test_what_is_told_today_of_another_year_is_found_as_of_that_year(
-    question: str, as_of: int, answer: str, minilm: LocalEmbeddings
+    question: str, as_of: int, answer: str, embedder: LocalEmbeddings
 ) -> None:
-    async with open_house(ports=ports_of(embeddings=minilm)) as house:
+    async with open_house(ports=ports_of(embeddings=embedder)) as house:
         await house.app.memory.add_many(house.me, LIVED)
         hits = await asked(house, question, as_of=datetime(as_of, 6, 1, tzinfo=UTC))
         assert hits[0].text == answer
@@ -143,16 +143,16 @@ async def test_what_is_told_today_of_another_year_is_found_as_of_that_year(
     ],
 )
 async def test_a_year_in_the_question_is_a_time_to_look_at(
-    question: str, answer: str, minilm: LocalEmbeddings
+    question: str, answer: str, embedder: LocalEmbeddings
 ) -> None:
-    async with open_house(ports=ports_of(embeddings=minilm)) as house:
+    async with open_house(ports=ports_of(embeddings=embedder)) as house:
         await house.app.memory.add_many(house.me, LIVED)
         assert (await asked(house, question))[0].text == answer
 
 
-async def test_what_was_said_before_something_comes_first(minilm: LocalEmbeddings) -> None:
+async def test_what_was_said_before_something_comes_first(embedder: LocalEmbeddings) -> None:
     said = ("I cooked risotto for Ben", "I ran the Berlin marathon", "I cooked curry for Ben")
-    async with open_house(ports=ports_of(embeddings=minilm)) as house:
+    async with open_house(ports=ports_of(embeddings=embedder)) as house:
         begun = house.clock.now_us()
         talk = await house.new()
         turns = [PastMessage(text, begun + place * MONTH_S * 1_000_000) for place, text in enumerate(said)]

@@ -11,8 +11,8 @@ import pytest
 
 from benchmarks.trust import CLASSES, all_cases, report, wrong_of
 from bethink.bench import table
+from bethink.embeddings.e5 import E5
 from bethink.embeddings.local import LocalEmbeddings
-from bethink.embeddings.minilm import MINILM
 from tests.contract.embeddings_suite import models_directory
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
@@ -32,7 +32,7 @@ def test_each_class_has_enough_cases_with_names_of_their_own() -> None:
 
 @pytest.mark.requirement("R189")
 async def test_every_case_ends_as_it_must() -> None:
-    embeddings = LocalEmbeddings(MINILM, models_directory())
+    embeddings = LocalEmbeddings(E5, models_directory())
     await embeddings.load()
     cases = all_cases()
     wrong = await wrong_of(cases, embeddings)

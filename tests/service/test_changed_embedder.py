@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from bethink.app import open_app
-from bethink.embeddings.e5 import E5, GRAPH_FILE
-from bethink.embeddings.minilm import MINILM
+from bethink.embeddings.e5 import E5
+from bethink.embeddings.minilm import MINILM, MODEL_FILE
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.memory import NewFact
 from bethink.search.analysis import model_key
@@ -33,7 +33,7 @@ def vectors_in(directory: Path) -> Counter[str | None]:
 
 
 async def test_another_embedder_takes_over_while_search_works_and_is_killed(tmp_path: Path) -> None:
-    models = models_directory(GRAPH_FILE)
+    models = models_directory(MODEL_FILE)
     settings = Settings(data_dir=tmp_path, models_dir=models, embedding_model=MINILM.name, code_enabled=False)  # pyright: ignore[reportArgumentType] - a name of the list
     async with open_app(settings) as app:
         me = await app.accounts.authenticate(audience="test")

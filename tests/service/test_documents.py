@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.embeddings.minilm import MODEL_FILE
+from bethink.embeddings.e5 import GRAPH_FILE
 from tests import warm
 from tests.documents import Example, documents, examples
 
@@ -59,7 +59,7 @@ def _server(environment: dict[str, str], folder: Path, *, is_asked: bool) -> Gen
 
 @pytest.mark.skipif(shutil.which("curl") is None and not os.environ.get("CI"), reason="curl is not installed")
 @pytest.mark.skipif(
-    not (MODELS / MODEL_FILE).exists() and not os.environ.get("CI"), reason="no embedding model: make model"
+    not (MODELS / GRAPH_FILE).exists() and not os.environ.get("CI"), reason="no embedding model: make model"
 )
 @pytest.mark.parametrize("document", RUNNABLE)
 def test_the_examples_of_a_document_run_and_print_what_it_says(document: str, tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bethink.embeddings.minilm import MODEL_FILE
+from bethink.embeddings.e5 import E5, GRAPH_FILE
 from tests.server_process import ROOT, Running, running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
 
-MODEL = Path(os.environ.get("BETHINK_MODELS_DIR", ROOT / ".models")) / MODEL_FILE
+MODEL = Path(os.environ.get("BETHINK_MODELS_DIR", ROOT / ".models")) / GRAPH_FILE
 
 
 async def embeddings(server: Running) -> dict[str, str | None]:
@@ -30,11 +30,14 @@ async def embeddings(server: Running) -> dict[str, str | None]:
 @pytest.mark.parametrize("how", ["a directory", "damaged"])
 async def test_a_model_that_cannot_be_read_does_not_end_the_server(tmp_path: Path, how: str) -> None:
     models = tmp_path / "models"
-    in_the_way = models / MODEL_FILE
+    in_the_way = models / GRAPH_FILE
+    models.mkdir()
+    for name in E5.files:
+        if name != GRAPH_FILE:
+            (models / name).symlink_to(MODEL.with_name(name))
     if how == "a directory":
         (in_the_way / "inside").mkdir(parents=True)
     else:
-        models.mkdir()
         in_the_way.write_bytes(b"no model")
     async with running(tmp_path / "data", BETHINK_MODELS_DIR=str(models)) as server:
         await server.http.post("/memories", json={"content": "Likes tea"})

@@ -32,9 +32,9 @@ import anyio
 import anyio.to_thread
 from anyio.streams.text import TextReceiveStream
 
+from bethink.embeddings.e5 import E5
 from bethink.embeddings.factory import MODELS
 from bethink.embeddings.local import open_session
-from bethink.embeddings.minilm import MINILM
 from bethink.errors import EmbeddingsUnavailable
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def accuracy(local: LocalModel, vectors: NDArray[np.float32]) -> Accuracy:
     return Accuracy(mean=float(cosines.mean()), minimum=float(cosines.min()))
 
 
-_DEFAULT = MINILM.name
+_DEFAULT = E5.name
 _PRESENT = "the embedding model is there"
 _PARTIAL = ".partial"
 # Longer than any build takes: what is older was left by one that was killed.

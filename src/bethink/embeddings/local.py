@@ -78,6 +78,10 @@ class LocalModel:
     least_cosines: tuple[float, float]
     """To full precision, over the reference texts: the mean and the minimum."""
 
+    def is_in(self, directory: Path) -> bool:
+        """Whether its files are there, whole or not."""
+        return all((directory / name).is_file() for name in self.files)
+
 
 class LocalSession:
     """A loaded model. Each call uses the one thread that it is called on.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from bethink.embeddings.minilm import MINILM
+from bethink.embeddings.e5 import E5
 from bethink.embeddings.windows import embed_windows
 from bethink.errors import BethinkError, EmbeddingsUnavailable
 from bethink.store import SetVector, owners_of
@@ -78,13 +78,15 @@ _log = log("background")
 class Background:
     """Vectors and the model that makes them; `progress` tells how far the model's set-up is.
 
-    What is found by vectors is of the `searched` collections.
+    What is found by vectors is of the `searched` collections. The `next_model`, if any, is fetched for the
+    next start.
     """
 
     vectors: Vectors
     models: Path
     searched: Sequence[Collection[Any]]
-    model: str = MINILM.name
+    model: str = E5.name
+    next_model: str = ""
     progress: str | None = None
     again_s: float = _AGAIN_S
     _owners: set[str] = field(default_factory=set[str])
@@ -171,6 +173,19 @@ class Background:
             await embeddings.load()
         async for owner in owners_of(self.vectors.store, *self.searched):
             self.ask_vectors(owner)
+        if self.next_model:
+            await self._fetch_next(self.next_model)
+
+    async def _fetch_next(self, model: str) -> None:
+        """Have the model there at the next start; until then the one that is there does its work."""
+        from bethink.embeddings.fetch import fetch_model
+
+        try:
+            await fetch_model(self.models, self._tell, model=model)
+        except EmbeddingsUnavailable as error:
+            _log.warning("%s goes on: %s", self.vectors.embeddings.model.id, error)
+        else:
+            _log.info("%s is there: it is used from the next start on", model)
 
     def _tell(self, progress: Progress) -> None:
         self.progress = f"{progress.stage} ({progress.percent} %)"

@@ -551,7 +551,9 @@ def _open(at: Surroundings) -> OpenFeature:
     upkeep = FactUpkeep(memory.writing, at.settings, at.features, at.forget)
     return OpenFeature(
         service=memory,
-        recall=[RecallKind(name=KIND, resolve=resolve, past=PAST_KIND, graph=_graph(memory))],
+        recall=[
+            RecallKind(name=KIND, resolve=resolve, past=PAST_KIND, statements=True, graph=_graph(memory))
+        ],
         important=important,
         retention=upkeep.retention,
         check=upkeep.check,

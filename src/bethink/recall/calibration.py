@@ -23,13 +23,15 @@ class Calibration:
     """How cosines are read.
 
     `weight`: the log-odds of a cosine of 1, in the order of what was found. `few`: of so many items the words
-    count half, since how rare a word is shows only among many. `common`: the cosine of texts about different
+    count half, since how rare a word is shows only among many; those of statements in a few words, which
+    somebody chose to say it in, count `stated` times. `common`: the cosine of texts about different
     things. A cosine speaks for an answer if it is by `near` above the common one, and is sure from `sure` on;
     the best one has its lead over the next one added `lead` times.
     """
 
     weight: float = 6.1
     few: int = 0
+    stated: float = 1.0
     common: float = 0.1
     near: float = 0.1
     sure: float = 0.55
@@ -48,7 +50,7 @@ class Calibration:
 _ENGLISH: Final = Calibration()
 """Of all-MiniLM-L6-v2, learnt with the weights of `ranking`; and of models that nobody has fitted."""
 _CALIBRATIONS: Final[Mapping[str, Calibration]] = {
-    E5.identity.id: Calibration(weight=7.6, few=80, near=0.1, sure=0.5, lead=0.5)
+    E5.identity.id: Calibration(weight=7.6, few=80, stated=0.33, near=0.1, sure=0.5, lead=0.5)
 }
 
 

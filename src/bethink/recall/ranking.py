@@ -398,17 +398,27 @@ class RankedCandidate:
     score: float
 
 
-def weighed(found: Candidates, asked: ParsedQuestion, calibration: Calibration) -> list[WeightedCandidate]:
-    """All candidates by what the index tells of them, the likeliest first."""
+def weighed(
+    found: Candidates,
+    asked: ParsedQuestion,
+    calibration: Calibration,
+    *,
+    statements: Collection[str] = frozenset(),
+) -> list[WeightedCandidate]:
+    """All candidates by what the index tells of them, the likeliest first.
+
+    Those of the kinds `statements` say one thing in a few words that somebody chose.
+    """
     ideal = found.lexical_ideal
     unknown = _expected_cosine(found.items)
-    trust = calibration.words_trust(found.searched)
+    among = calibration.words_trust(found.searched)
     items: list[WeightedCandidate] = []
     best: dict[str, tuple[float, float]] = {}
     for candidate in found.items:
         share = min(_MOST, (candidate.lexical or 0.0) / ideal) if ideal > 0 else 0.0
         cosine = unknown if candidate.dense is None else candidate.dense
-        base = share + cosine
+        trust = among * calibration.stated if candidate.kind in statements else among
+        base = trust * share + cosine
         items.append(
             WeightedCandidate(
                 candidate,
@@ -572,11 +582,11 @@ def _share_of_questions(text: str) -> float:
 
 
 def _of_time(recallable: Recallable, asked: ParsedQuestion, newest: int) -> float:
-    logit = 0.0
-    if asked.has_range:
-        logit += _IN_TIME * _nearness(recallable, asked)
+    nearness = _nearness(recallable, asked) if asked.has_range else 1.0
+    logit = _IN_TIME * nearness if asked.has_range else 0.0
     if _is_over(recallable, asked):
-        logit += _PAST if asked.past else -_PAST if asked.is_now else 0.0
+        # What was over before the time that is asked for is no answer for being past.
+        logit += _PAST * nearness if asked.past else -_PAST if asked.is_now else 0.0
     if asked.latest:
         days = (newest - recallable.at) / _DAY_US
         logit += _LATEST / (1 + days / _MONTH_DAYS)

@@ -172,6 +172,12 @@ class Recall:
         return frozenset(kind.name for kind in self.kinds.values() if not kind.on_request)
 
     @property
+    def _statements(self) -> frozenset[str]:
+        """The kinds of items that are statements."""
+        kinds = [kind for kind in self.kinds.values() if kind.statements]
+        return frozenset(name for kind in kinds for name in (kind.name, kind.past)) - {""}
+
+    @property
     def warning(self) -> str | None:
         """Why recall works less well than it should, as a sentence."""
         reason = self.embeddings.unavailable
@@ -217,7 +223,7 @@ class Recall:
             wanted, lookups = wanted | lookups, frozenset[str]()
         vector = None
         with suppress(EmbeddingsUnavailable):
-            (vector,) = await self.embeddings.embed([question.text])
+            (vector,) = await self.embeddings.embed([_meaning(question.text)])
         query = IndexQuery(
             owner=principal.owner,
             text=_words(question.text, asked),
@@ -256,7 +262,7 @@ class Recall:
         if found.without_vector and not self.embeddings.unavailable:
             self.on_missing(principal.owner)
         calibration = calibration_of(self.embeddings.model.id)
-        items = weighed(found, asked, calibration)
+        items = weighed(found, asked, calibration, statements=self._statements)
         best = await self._best(principal, items, asked, count=count + _SPARE, moment=query.as_of)
         return found, ranked(best, asked, found, calibration=calibration)
 
@@ -317,7 +323,10 @@ class Recall:
         ]
         first = {one.candidate.id for one in important}
         rest = [one for one in answers if one.candidate.id not in first]
-        return sorted((*important, *rest), key=lambda one: (-one.score, -scores.get(one.candidate.id, 0.0)))
+        places = {id: place for place, id in enumerate(scores)}
+        return sorted(
+            (*important, *rest), key=lambda one: (-one.score, places.get(one.candidate.id, len(places)))
+        )
 
     def _wanted(self, question: RecallQuestion, asked: ParsedQuestion) -> frozenset[str]:
         """The kinds to search: past ones, too, where the question is about another time."""
@@ -376,6 +385,11 @@ def _moment(us: int | None) -> datetime | None:
 
 def _words(query: str, asked: ParsedQuestion) -> str:
     kept = _OWNER_WORD.sub(" ", without_cues(query) if asked.past else query)
+    return kept if any(char.isalnum() for char in kept) else query
+
+
+def _meaning(query: str) -> str:
+    kept = _OWNER_WORD.sub(" ", query).strip()
     return kept if any(char.isalnum() for char in kept) else query
 
 
