@@ -23,6 +23,7 @@ from bethink.agent.extraction import Extraction, learning_of
 from bethink.agent.policy import Policy, ToolRules
 from bethink.agent.post_turn import PostTurnQueue, Titles
 from bethink.agent.records import TOOL_USES, Audit
+from bethink.agent.reflecting import Reflecting, reflection_settings_of
 from bethink.agent.removal import ForgettableRuns, TemporaryExpiry
 from bethink.agent.request import bounds_of
 from bethink.agent.runs import RunMetrics, Runs
@@ -65,6 +66,7 @@ from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import Passages
 from bethink.recall.service import Recall
 from bethink.redis_mirror.service import sharing, sharing_of
+from bethink.reflection.service import Reflections
 from bethink.sandbox.interpreters import options_of
 from bethink.settings.live import after, follows
 from bethink.tools.code import code_source
@@ -127,6 +129,7 @@ class App:
     asking: MemoryQuestions
     extraction: Extraction
     post_turn: PostTurnQueue
+    reflecting: Reflecting
     background: Background
     secret_box: SecretBox
     mcp_servers: Servers
@@ -230,6 +233,8 @@ async def open_app(
         await stack.enter_async_context(sharing(app.sharing, supervise))
         await stack.enter_async_context(app.mirror.opened(supervise))
         await stack.enter_async_context(app.post_turn.opened())
+        await stack.enter_async_context(app.reflecting.opened())
+        tasks.start_soon(supervise, "reflection", app.reflecting.keep_up)
         await stack.enter_async_context(app.runs.opened(supervise))
         await stack.enter_async_context(app.accounts.opened(supervise))
         await app.features.of(PreferenceBook).load()
@@ -308,6 +313,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
         asking=MemoryQuestions(agent.subagents, base.vault_tools.agent),
         extraction=agent.extraction,
         post_turn=agent.post_turn,
+        reflecting=agent.reflecting,
         background=background,
         secret_box=shared.secret_box,
         mcp_servers=shared.mcp.servers,
@@ -365,6 +371,7 @@ def _configuration(
             memory=lambda now: now.memory_enabled,
         ),
         follows(agent.extraction, settings=learning_of),
+        follows(agent.reflecting, settings=reflection_settings_of),
         follows(agent.titles, way=lambda now: now.titles, prices=lambda now: bounds_of(now).prices),
         follows(
             toolbox,
@@ -534,6 +541,7 @@ class _Agent:
     extraction: Extraction
     titles: Titles
     post_turn: PostTurnQueue
+    reflecting: Reflecting
     runs: Runs
 
 
@@ -567,13 +575,24 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
     )
     titles = Titles(settings.titles, shared.models, features.of(Conversations), bounds.prices, metrics.take)
     post_turn = PostTurnQueue((titles, extraction))
+    reflecting = Reflecting(
+        reflection_settings_of(settings),
+        shared.models,
+        features.of(Reflections),
+        post_turn,
+        base.ports.bus,
+        base.accounts.on_behalf_of,
+        prompts=shared.prompts.reflection,
+        on_usage=metrics.take,
+        on_written=base.background.ask_vectors,
+    )
     summaries = _summaries(base, post_turn, settings)
     loops = LoopFactory(
         shared.models, policy, features.of(Files), context, bounds, summaries, settings.memory_enabled
     )
     commands = SlashCommands(toolbox, forgetting)
     runs = _runs(base, forgetting, loops, commands=commands, post_turn=post_turn, metrics=metrics)
-    return _Agent(toolbox, policy, subagents, extraction, titles, post_turn, runs)
+    return _Agent(toolbox, policy, subagents, extraction, titles, post_turn, reflecting, runs)
 
 
 def _toolbox(base: _Base) -> Toolbox:

@@ -34,6 +34,7 @@ from bethink.files import FILES, Files
 from bethink.forgetting.announcements import INTENTS
 from bethink.importing.records import GROWN, IMPORTS, TAKEN
 from bethink.mirror.lines import LINES, REFUSALS
+from bethink.reflection.service import FEATURE as REFLECTION
 from bethink.settings.live import follows
 from bethink.vault.files.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
 from bethink.vault.filters.rules import RULE_SETS
@@ -108,6 +109,7 @@ IMPORTING: Final = Feature(
 FEATURES: Final = (
     conversations.FEATURE,
     memory.FEATURE,
+    REFLECTION,
     VAULT,
     Feature(
         name="files",

@@ -589,15 +589,18 @@ def selected(hits: Sequence[Hit], known: Collection[str], limit: int) -> list[Hi
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What the agent is told, in a small window too, to find facts, and to tell in short.
+    """What the agent is told, in a small window too, to find facts, to tell in short, to put facts in order.
 
-    Their documents are `system_prompt.md`, `brief_prompt.md`, `extraction.md` and `summarising.md`.
+    Their documents are `system_prompt.md`, `brief_prompt.md`, `extraction.md`, `summarising.md` and those
+    whose names begin with `reflection_`.
     """
 
     system: str
     brief: str
     extraction: str
     summarising: str
+    reflection: tuple[str, str] = ("", "")
+    """To compare pairs of facts, and to write a profile of them."""
 
 
 def read_prompts() -> Prompts:
@@ -606,4 +609,7 @@ def read_prompts() -> Prompts:
     def read(name: str) -> str:
         return resources.files("bethink.agent").joinpath(f"{name}.md").read_text(encoding="utf-8")
 
-    return Prompts(read("system_prompt"), read("brief_prompt"), read("extraction"), read("summarising"))
+    reflection = read("reflection_pairs"), read("reflection_profile")
+    return Prompts(
+        read("system_prompt"), read("brief_prompt"), read("extraction"), read("summarising"), reflection
+    )

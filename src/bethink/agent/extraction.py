@@ -525,8 +525,7 @@ def _request(prompt: str, batch: _Batch) -> LlmRequest:
 
 def parsed(text: str) -> Sequence[Proposal] | None:
     """The proposals in a model's answer, whatever stands around them; None if there is no list."""
-    text = _THOUGHT.sub(" ", text)
-    for raw in _objects(text):
+    for raw in objects_in(text):
         entries = raw
         if isinstance(raw, dict):
             held = cast("dict[str, Any]", raw)
@@ -540,7 +539,9 @@ def parsed(text: str) -> Sequence[Proposal] | None:
     return None
 
 
-def _objects(text: str) -> Iterator[Any]:
+def objects_in(text: str) -> Iterator[Any]:
+    """The JSON objects and lists in a model's answer, behind what it thought, whatever stands around them."""
+    text = _THOUGHT.sub(" ", text)
     decoder, end = json.JSONDecoder(), 0
     for begun in [*_BEGINS.finditer(text)][:_MOST_BEGINS]:
         if begun.start() < end:

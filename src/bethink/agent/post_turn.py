@@ -13,7 +13,7 @@ from collections import Counter, deque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
 
 import anyio
 import msgspec
@@ -29,7 +29,7 @@ from bethink.store import Delete, Put, Scan, owners_of, records_of, retry_confli
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from bethink.llm import Llm
     from bethink.principal import OnBehalfOf
     from bethink.store import Store
+
+
+T = TypeVar("T")
 
 
 class UsualModel(Protocol):
@@ -185,6 +188,8 @@ class PostTurnQueue:
     _working: dict[str, anyio.CancelScope] = field(default_factory=dict[str, anyio.CancelScope], repr=False)
     _limit: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(_AT_ONCE), repr=False)
     _rested: anyio.Event = field(default_factory=anyio.Event, repr=False)
+    _asides: dict[str, anyio.CancelScope] = field(default_factory=dict[str, anyio.CancelScope], repr=False)
+    _ended: anyio.Event = field(default_factory=anyio.Event, repr=False)
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[PostTurnQueue]:
@@ -202,8 +207,9 @@ class PostTurnQueue:
     def pause(self, owner: str) -> None:
         """The owner is being answered: what works for them stops."""
         self._talking[owner] += 1
-        if scope := self._working.get(owner):
-            scope.cancel()
+        for scope in (self._working.get(owner), self._asides.get(owner)):
+            if scope:
+                scope.cancel()
 
     def go_on(self, owner: str, turn: FinishedTurn | None) -> None:
         """An answer has ended; `turn` is what can be worked on of it."""
@@ -219,6 +225,19 @@ class PostTurnQueue:
     def is_busy(self) -> bool:
         """Whether somebody is being answered still, or a turn waits or is worked on."""
         return self._is_on and bool(self._talking or self._waiting)
+
+    async def in_silence(self, owner: str, work: Callable[[], Awaitable[T]]) -> T:
+        """Do something that can wait: stopped when the owner says something, and begun again behind that."""
+        while True:
+            while owner in self._talking or owner in self._waiting:
+                await self._ended.wait()
+            self._asides[owner] = scope = anyio.CancelScope()
+            try:
+                with scope:
+                    return await work()
+            finally:
+                if self._asides.get(owner) is scope:
+                    del self._asides[owner]
 
     @property
     def lasts(self) -> bool:
@@ -263,7 +282,9 @@ class PostTurnQueue:
             await self._rested.wait()
 
     def _tell(self) -> None:
-        """Wake those who wait for the end."""
+        """Wake those who wait for the end of something, or of all."""
+        self._ended.set()
+        self._ended = anyio.Event()
         if not self.is_busy:
             self._rested.set()
             self._rested = anyio.Event()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bethink.forgetting.selection import Preview, Receipt
     from bethink.memory import ConsolidationReport, Fact, FactChange
     from bethink.memory.facts import LogStep
+    from bethink.reflection.records import Reflection
 
 _FIRST = 20
 """Lines of all that would go, shown before it is agreed to."""
@@ -111,6 +112,34 @@ class FactLines:
         if done.waiting:
             self.screen.remark(f"{done.waiting:,} more duplicates: --share merges more at once")
         self.undo(done.undo)
+
+    def reflected(self, done: Reflection) -> None:
+        """What putting memory in order did, or undid."""
+        ids = [id for pair in ((one.kept, one.gone) for one in done.merges) for id in pair]
+        ids += [id for pair in done.contradictions for id in pair] + [*done.insights]
+        found = self.session.mine(self.session.app.memory.get, ids)
+        said = {fact.id: f"{fact.content}  ({fact.id})" for fact in found if fact is not None}
+
+        def line(id: str) -> str:
+            return said.get(id, f"[forgotten]  ({id})")
+
+        lines: list[str] = []
+        for one in done.merges:
+            lines += [line(one.kept), f"  <- {line(one.gone)}"]
+        for one, other in done.contradictions:
+            lines += [f"contradict each other: {line(one)}", f"                        {line(other)}"]
+        lines += [f"suggested: {line(id)}" for id in done.insights]
+        lines += [one.text for one in done.profile]
+        verb = {"done": "Put in order", "proposed": "Proposed", "undone": "Taken back"}[done.status]
+        counts = f"{len(done.merges):,} merged, {len(done.contradictions):,} contradictions"
+        counts += f", {len(done.insights):,} suggestions, {len(done.profile):,} sentences of profile"
+        self.screen.result(
+            document_of(done), *lines, f"{verb}: {done.facts:,} memories, {counts}, {done.tokens:,} tokens"
+        )
+        if done.note:
+            self.screen.remark(done.note)
+        if done.status != "undone":
+            self.screen.remark(f"undo: bethink memory reflect --undo {done.id}")
 
     def shown(self, fact: Fact, history: Sequence[Fact]) -> None:
         """Everything about a fact; `history` is oldest first and holds the fact itself."""

@@ -518,6 +518,18 @@ def _stats(session: Session, options: Namespace) -> None:
         screen.note(f"warning: {numbers['warning']}", "yellow")
 
 
+@COMMANDS.add("reflect", arg("--undo ID", "take back what one time did, by the id of its receipt"))
+def _reflect(session: Session, options: Namespace) -> None:
+    """Put memory in order now: duplicates, contradictions, a profile. This can be undone."""
+    from bethink.reflection.service import Reflections
+
+    if options.undo:
+        done = session.mine(session.app.features.of(Reflections).undo, options.undo)
+    else:
+        done = session.call(session.app.reflecting.run, session.owner, asked=True)
+    FactLines(session).reflected(done)
+
+
 @COMMANDS.add(
     "consolidate",
     arg("--preview", "show the result and write nothing"),

@@ -648,7 +648,7 @@ def doubt_of(fact: Fact) -> str | None:
     return _DOUBTS[fact.doubts[0].kind] if fact.doubts else None
 
 
-StepKind = ChangeKind | Literal["imported", "consolidated", "expired", "undone"]
+StepKind = ChangeKind | Literal["imported", "consolidated", "reflected", "expired", "undone"]
 
 
 class FactStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -656,7 +656,7 @@ class FactStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `version` is what it made. Before it the fact was in the state `was`, None
     where there was none, superseded `by` another, with other duplicates in its
-    `merges`; `in_place` where its `before` tells the rest.
+    `merges`; `in_place` where its `before` tells the rest. It is `objected` to by these facts since.
     """
 
     id: str
@@ -665,6 +665,7 @@ class FactStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     by: str | None = None
     merges: tuple[str, ...] = ()
     in_place: bool = False
+    objected: tuple[str, ...] = ()
 
 
 class LogStep(Record, frozen=True, kw_only=True):

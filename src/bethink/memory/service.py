@@ -37,6 +37,7 @@ from bethink.memory.facts import (
     import_token,
     weight,
 )
+from bethink.memory.fading import FADING, FadingFactors
 from bethink.memory.gate import Gate
 from bethink.memory.selection import FactSelector
 from bethink.memory.undo import FactUndo, Reversal, takes_back_many
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from bethink.index import Index
     from bethink.memory.batch import BatchEdit
     from bethink.memory.selection import FactSelection
+    from bethink.memory.undo import Along
     from bethink.memory.upkeep import LikelyDuplicate
     from bethink.memory.writer import Vector
     from bethink.principal import Principal
@@ -106,15 +108,18 @@ class Memory:
     find: FindFacts = field(repr=False)
     sight: FactFilterOf = field(default=sees_all, repr=False)
     writing: FactWriter = field(init=False, repr=False)
-    _gate: Gate = field(init=False, repr=False)
+    fading: FadingFactors = field(init=False, repr=False)
+    along: list[Along] = field(default_factory=list["Along"], repr=False)
+    gate: Gate = field(init=False, repr=False)
     _undoing: FactUndo = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.writing = FactWriter(
             self.store, self.index, self.embeddings, self.clock, self.new_id, self.sight
         )
-        self._gate = Gate(self.writing)
-        self._undoing = FactUndo(self.writing, self._gate)
+        self.gate = Gate(self.writing)
+        self.fading = FadingFactors(self.store, self.clock)
+        self._undoing = FactUndo(self.writing, self.gate)
 
     @property
     def heard(self) -> list[Callable[[str], None]]:
@@ -367,7 +372,7 @@ class Memory:
             Conflict: another process kept changing facts meanwhile.
         """
         if takes_back_many(token):
-            return await Reversal(self.writing).undo(principal, token)
+            return await Reversal(self.writing, self.along).undo(principal, token)
         return await self._commit(principal, lambda draft: self._undoing.undo(draft, token))
 
     def alone(self, owner: str) -> asyncio.Lock:
@@ -445,10 +450,10 @@ class Memory:
             if any(map(forgotten.says, said)):
                 raise JustForgotten
         asked = [
-            self._gate.asked(draft.signed(new), None if vectors is None else vectors[place])
+            self.gate.asked(draft.signed(new), None if vectors is None else vectors[place])
             for place, new in enumerate(batch)
         ]
-        results = await self._gate.add(draft, asked)
+        results = await self.gate.add(draft, asked)
         at_hand = {text_of(one.new): one.vector for one in asked if one.vector is not None}
         for change, undo, facts in _steps(batch, results):
             self.writing.note(draft, change, undo=undo, facts=facts)
@@ -545,7 +550,9 @@ def _open(at: Surroundings) -> OpenFeature:
         return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
 
     async def resolve(principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
-        return [fact and recallable_of(fact) for fact in await memory.get(principal, ids)]
+        factors = await memory.fading.of(principal.owner)
+        facts = await memory.get(principal, ids)
+        return [fact and recallable_of(fact, factors.get(fact.id, 1.0)) for fact in facts]
 
     memory = Memory(at.store, at.index, at.embeddings, at.clock, at.new_id, find, at.filter_for)
     upkeep = FactUpkeep(memory.writing, at.settings, at.features, at.forget)
@@ -601,10 +608,10 @@ def _item(fact: Fact) -> GraphItem:
 FEATURE = Feature(
     name="memory",
     open=_open,
-    collections=(FACTS, STEPS),
+    collections=(FACTS, STEPS, FADING),
     counted={"memories": ("memory", FACTS)},
     tools="bethink.tools.memory",
-    routes=("bethink.web.memory_views", "bethink.web.memories"),
+    routes=("bethink.web.reflection", "bethink.web.memory_views", "bethink.web.memories"),
     commands="bethink.cli.memory",
     mcp_summary=(
         "Long-term memory of the user: search it before you answer questions about them, store what is "
@@ -613,14 +620,14 @@ FEATURE = Feature(
 )
 
 
-def recallable_of(fact: Fact) -> Recallable | None:
-    """What recall shows of a fact; None for one that is not in use."""
+def recallable_of(fact: Fact, factor: float = 1.0) -> Recallable | None:
+    """What recall shows of a fact, as far as it has faded; None for one that is not in use."""
     if fact.state not in _RECALLED:
         return None
     return Recallable(
         text=fact.content,
         at=fact.created_at,
-        importance=fact.importance,
+        importance=fact.importance * factor,
         source=_named(fact.sources[0]) if fact.sources else None,
         valid_from=fact.valid_from,
         valid_until=fact.valid_until,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -34,13 +34,14 @@ from bethink.memory.writer import text_of
 from bethink.store import Scan, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from bethink.memory.writer import Draft, FactWriter
     from bethink.principal import Principal
+    from bethink.store import Change
 
 
-_KINDS = ("import:", "consolidated:", "expired:", "undone:", "batch:")
+_KINDS = ("import:", "consolidated:", "reflected:", "expired:", "undone:", "batch:")
 _SHOWN = 20
 
 
@@ -49,11 +50,19 @@ def takes_back_many(token: str) -> bool:
     return token.startswith(_KINDS)
 
 
+Along: TypeAlias = "Callable[[str, str], Awaitable[Sequence[Change]]]"
+"""What else goes back with an owner's token: changes for the same commit, none if it is not theirs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reversal:
-    """Works in one commit for each step: a consolidation has one, an import one for each batch."""
+    """Works in one commit for each step: a consolidation has one, an import one for each batch.
+
+    What others keep beside the facts goes back `along`.
+    """
 
     writing: FactWriter
+    along: Sequence[Along] = ()
 
     async def undo(self, principal: Principal, token: str) -> FactChange:
         """Take back what the token names; what cannot be taken back any more stays.
@@ -82,13 +91,16 @@ class Reversal:
         back = [touched.id for touched in step.facts if await self._back(draft, touched)]
         if back:
             self.writing.note(draft, "undone", undo=undone)
-            await self.writing.commit(draft)
+            told = [await one(draft.owner, step.undo or "") for one in self.along]
+            await self.writing.commit(draft, expected=[change for some in told for change in some])
         return [draft.get(id) for id in back]
 
     async def _back(self, draft: Draft, touched: FactStep) -> bool:
         """Make the fact what it was, if it still is what the step made of it, and nobody says it again."""
         if touched.id not in draft or draft.version(touched.id) != touched.version:
             return False
+        for other in touched.objected:
+            await draft.reconcile(touched.id, other)
         fact = draft.get(touched.id)
         state = touched.was or "retracted"
         returns = state == "active" and fact.state != "active"

@@ -372,7 +372,7 @@ class Consolidation:
         records = [one.record for one in facts.values()]
         pairs = await anyio.to_thread.run_sync(partial(_duplicates, records, vectors, threshold))
         most = min(max(1, int(share * len(facts))), _AT_ONCE)
-        merges = _merges({id: one.record for id, one in facts.items()}, pairs[:most])
+        merges = merges_of({id: one.record for id, one in facts.items()}, pairs[:most])
         planned = ConsolidationReport(len(facts), merges, waiting=len(pairs[most:]))
         if preview:
             return planned
@@ -413,7 +413,7 @@ async def vectors_of(writing: FactWriter, owner: str, ids: Sequence[str]) -> dic
 
 
 @dataclass(frozen=True, slots=True)
-class _Duplicate:
+class Duplicate:
     """`gone` says nothing that `kept` does not say; `nearness` orders them, the surest first."""
 
     kept: Fact
@@ -421,19 +421,23 @@ class _Duplicate:
     nearness: float
 
 
-def _duplicates(facts: Sequence[Fact], vectors: dict[str, Vector], threshold: float) -> list[_Duplicate]:
+def _duplicates(facts: Sequence[Fact], vectors: dict[str, Vector], threshold: float) -> list[Duplicate]:
     """What may be merged: no fact goes twice, and none goes into one that goes itself."""
     by_id = {fact.id: fact for fact in facts}
     rested_on = {id for fact in facts for id in fact.depends_on}
     readings: dict[str, FactReading] = {}
-    found: list[_Duplicate] = []
-    for (one, other), cosine in _candidates(facts, vectors, threshold).items():
-        pair = _judged(by_id[one], by_id[other], cosine, readings=readings)
+    found: list[Duplicate] = []
+    for (one, other), cosine in candidates_of(facts, vectors, threshold).items():
+        pair = judged_pair(by_id[one], by_id[other], cosine, readings=readings)
         if pair is not None and not pair.gone.doubts and pair.gone.id not in rested_on:
             found.append(pair)
-    found.sort(key=lambda pair: (-pair.nearness, pair.kept.id, pair.gone.id))
-    kept, gone, chosen = set[str](), set[str](), list[_Duplicate]()
-    for pair in found:
+    return without_chains(found)
+
+
+def without_chains(found: Iterable[Duplicate]) -> list[Duplicate]:
+    """The surest first: no fact goes twice, and none goes into one that goes itself."""
+    kept, gone, chosen = set[str](), set[str](), list[Duplicate]()
+    for pair in sorted(found, key=lambda pair: (-pair.nearness, pair.kept.id, pair.gone.id)):
         if pair.gone.id not in gone | kept and pair.kept.id not in gone:
             kept.add(pair.kept.id)
             gone.add(pair.gone.id)
@@ -441,7 +445,7 @@ def _duplicates(facts: Sequence[Fact], vectors: dict[str, Vector], threshold: fl
     return chosen
 
 
-def _candidates(
+def candidates_of(
     facts: Sequence[Fact], vectors: dict[str, Vector], threshold: float
 ) -> dict[tuple[str, str], float | None]:
     """Pairs worth a comparison: near in meaning, of one slot, or, without vectors, of the same words."""
@@ -467,18 +471,19 @@ def _candidates(
     return pairs
 
 
-def _judged(
+def judged_pair(
     one: Fact, other: Fact, cosine: float | None, *, readings: dict[str, FactReading]
-) -> _Duplicate | None:
+) -> Duplicate | None:
+    """Which of two goes into the other by what their words say; None if neither does."""
     older, newer = sorted((one, other), key=lambda fact: (fact.created_at, fact.id))
-    if not _of_one_time(older, newer):
+    if not of_one_time(older, newer):
         return None
     for fact in (older, newer):
         if fact.content not in readings:
             readings[fact.content] = reading(fact.content)
     relation = compared(readings[older.content], readings[newer.content], cosine)
     if relation.verdict == "same":
-        kept, gone = sorted((older, newer), key=_rank)
+        kept, gone = sorted((older, newer), key=rank_of)
     elif relation.verdict == "refines" and relation.fuller is not None:
         kept, gone = (newer, older) if relation.fuller == "new" else (older, newer)
         if kept.trust != gone.trust:
@@ -486,15 +491,15 @@ def _judged(
             return None
     else:
         return None
-    return _Duplicate(kept, gone, 1.0 if cosine is None else cosine)
+    return Duplicate(kept, gone, 1.0 if cosine is None else cosine)
 
 
-def _rank(fact: Fact) -> tuple[bool, bool, float, int, str]:
+def rank_of(fact: Fact) -> tuple[bool, bool, float, int, str]:
     """Which of two that say the same stays: the owner's, the pinned, the important, the older."""
     return fact.trust != "owner", not fact.pinned, -fact.importance, fact.created_at, fact.id
 
 
-def _of_one_time(one: Fact, other: Fact) -> bool:
+def of_one_time(one: Fact, other: Fact) -> bool:
     """Whether both have the same dates, or each held when the other was said."""
     if (one.valid_from, one.valid_until) == (other.valid_from, other.valid_until):
         return True
@@ -507,7 +512,8 @@ def _agree(one: int | None, other: int | None) -> bool:
     return one is None or other is None or one == other
 
 
-def _merges(facts: dict[str, Fact], pairs: Iterable[_Duplicate]) -> tuple[Merge, ...]:
+def merges_of(facts: dict[str, Fact], pairs: Iterable[Duplicate]) -> tuple[Merge, ...]:
+    """What each fact that stays becomes with those that go into it."""
     groups: defaultdict[str, list[Fact]] = defaultdict(list)
     for pair in pairs:
         groups[pair.kept.id].append(pair.gone)

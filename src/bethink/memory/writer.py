@@ -94,6 +94,8 @@ class Draft:
     revision: int
     sight: FactFilter | None = None
     """What their writer sees of facts; None is all. By the rest nothing is decided that they are told."""
+    objected: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Objections that are a change by themselves, by their facts."""
     _facts: dict[str, Fact] = field(default_factory=dict[str, Fact])
     _versions: dict[str, int] = field(default_factory=dict[str, int])
     _changed: dict[str, None] = field(default_factory=dict[str, None])
@@ -178,9 +180,12 @@ class Draft:
                 by=None if was is None else was.superseded_by,
                 merges=() if was is None else was.merges,
                 in_place=was is not None and fact.before is not was.before,
+                objected=tuple(self.objected.get(fact.id, ())),
             )
             for fact, was in ((fact, self._originals[fact.id]) for fact in self.changed)
-            if was is None or msgspec.structs.replace(fact, doubts=was.doubts) != was
+            if was is None
+            or fact.id in self.objected
+            or msgspec.structs.replace(fact, doubts=was.doubts) != was
         ]
 
     async def left(self, fact: Fact) -> None:
@@ -203,6 +208,14 @@ class Draft:
         for fact, by in ((one, other), (other, one)):
             self.object_to(fact, by)
             await self._tell_resting_on(fact.id)
+
+    async def reconcile(self, one: str, other: str) -> None:
+        """Lift what each of two facts has against the other, if they are there."""
+        facts = await self.read((one, other))
+        for fact, by in ((one, other), (other, one)):
+            if any(found.id == fact for found in facts):
+                self._mark(self.get(fact), "contradicts", by, is_so=False)
+                await self._tell_resting_on(fact)
 
     def object_to(self, fact: Fact, other: Fact) -> None:
         """Put a fact in doubt by another, which stands."""

@@ -402,6 +402,26 @@ class Settings(BaseModel):
     extraction_turns_a_day: int = _memory(
         300, "Turns learnt from a day", "Most turns of a user in which facts are looked for a day.", ge=1
     )
+    reflection: Literal["auto", "suggest", "off"] = _memory(
+        "auto",
+        "Tidy up at night",
+        "Whether memory is put in order each night, if it changed: memories that say the same are merged,"
+        " contradictions noted, a profile written, insights suggested. `auto` does it in one step that can be"
+        " undone, `suggest` leaves merges and contradictions to you.",
+    )
+    reflection_hour: int = _memory(
+        3,
+        "Hour of tidying up",
+        "Hour of the night from which memory is put in order, in your time.",
+        ge=0,
+        le=23,
+    )
+    reflection_tokens: int = _memory(
+        20_000,
+        "Tokens of tidying up",
+        "Most tokens of the model that putting memory in order may take at a time.",
+        ge=0,
+    )
     memory_search_limit: int = _recall(
         10, "Results of a search", "Default number of results of a memory search.", ge=1, le=50
     )
