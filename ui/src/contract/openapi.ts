@@ -326,7 +326,7 @@ export type MemoryDoubt = { at: string | null; kind: "contradicts" | "depends" |
 
 export type MemoryDraft = { about?: string; category?: string; content: string; corrects?: readonly string[]; depends_on?: readonly string[]; importance?: number; pinned?: boolean; repeats?: readonly string[]; replaces?: readonly string[]; suggested?: boolean; topics?: readonly string[]; valid_from?: string | null; valid_until?: string | null };
 
-export type MemoryEvent = { at: string; change: "added" | "merged" | "superseded" | "corrected" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "expired" | "undone"; memory: string; undo: string | null };
+export type MemoryEvent = { at: string; change: "added" | "merged" | "superseded" | "corrected" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "reflected" | "expired" | "undone"; memory: string; undo: string | null };
 
 export type MemoryFinding = { about: string; count: number; examples: readonly string[]; mend: string; trouble: string };
 
@@ -346,11 +346,13 @@ export type MemoryPage = { answering?: number | null; cursor: string | null; ite
 
 export type MemoryPatch = { about?: string | null; category?: string | null; content?: string | null; depends_on?: readonly string[] | null; importance?: number | null; pinned?: boolean | null; topics?: readonly string[] | null; valid_from?: string | null; valid_until?: string | null; wrong?: boolean };
 
+export type MemoryProfile = { at: string | null; lost: number; sentences: readonly ProfileSentence[] };
+
 export type MemoryRecalled = { items: readonly Recalled[]; kind: "memory_recalled" };
 
 export type MemorySource = { at: string | null; id: string | null; kind: string; message: string | null };
 
-export type MemoryStep = { at: string; change: "added" | "merged" | "superseded" | "corrected" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "expired" | "undone"; count: number; id: string; memory: Memory | null; undo: string | null };
+export type MemoryStep = { at: string; change: "added" | "merged" | "superseded" | "corrected" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "reflected" | "expired" | "undone"; count: number; id: string; memory: Memory | null; undo: string | null };
 
 export type MemoryUsageNumbers = { answers: number; cited: number; recalled: number };
 
@@ -361,6 +363,8 @@ export type MemoryUsed = { ids: readonly string[]; kind: "memory_used"; marks: r
 export type MemoryUses = { items: readonly MemoryUse[]; sources: Record<string, MessagePlace> };
 
 export type MergeBody = { gone: readonly string[]; keep: string };
+
+export type MergedPair = { by_model: boolean; gone: string; kept: string };
 
 export type MessageAttachment = { media_type: string; name: string; url: string };
 
@@ -460,6 +464,8 @@ export type PreferencesShown = { instructions: string; language: string; model: 
 
 export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
 
+export type ProfileSentence = { memories: readonly string[]; text: string };
+
 export type ProjectCollection = { id: string; name: string; shared: boolean };
 
 export type ProjectDraft = { collections?: readonly string[]; instructions?: string; memory?: "all" | "own"; name: string };
@@ -503,6 +509,14 @@ export type Recalled = { at: number; doubt?: string | null; id: string; kind: st
 export type RecalledItem = { at: string; conversation: string | null; doubt: string | null; id: string; kind: string; score: number; source: string | null; speaker: string | null; text: string; title: string | null; valid_from: string | null; valid_until: string | null };
 
 export type RedisPart = { appendfsync?: string | null; behind?: number; evicts?: string | null; last_save_ok?: boolean | null; message?: string | null; persists?: boolean | null; status: "ok" | "off" | "loading" | "degraded" };
+
+export type ReflectionPage = { cursor: string | null; fault: string | null; hour: number; items: readonly ReflectionReceipt[]; mode: "off" | "suggest" | "auto"; running: ReflectionProgress | null };
+
+export type ReflectionProgress = { done: number; stage: "waiting" | "reading" | "comparing" | "writing" | "keeping"; total: number };
+
+export type ReflectionReceipt = { asked: boolean; at: string; contradictions: readonly [string, string][]; facts: number; faded: number; id: string; insights: readonly string[]; looked_at: number; memories: Record<string, Memory>; merges: readonly MergedPair[]; model: string; note: string; profile: number; refused: ReflectionRefusals; status: "done" | "proposed" | "undone"; tokens: number; waiting: number };
+
+export type ReflectionRefusals = { answers: number; insights: number; merges: number; sentences: number };
 
 export type RepairBody = { id: string; path: string; target?: string; to?: string; way: "lead" | "create" | "unlink" | "merge" | "mend" | "aside" | "split" | "rename" | "convert" };
 
