@@ -318,14 +318,14 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
         secret_box=shared.secret_box,
         mcp_servers=shared.mcp.servers,
         model_files=ModelFiles(settings, partial(gate_for, settings)),
-        message_search=MessageSearch(
-            ports.index,
-            base.features.of(Conversations),
-            visibility.reader_filters,
-            base.recall.visible_search,
-        ),
+        message_search=_message_search(base),
         shared=shared,
     )
+
+
+def _message_search(base: _Base) -> MessageSearch:
+    conversations, reader_filters = base.features.of(Conversations), base.visibility.reader_filters
+    return MessageSearch(base.ports.index, conversations, reader_filters, base.recall.visible_search)
 
 
 def _configuration(
