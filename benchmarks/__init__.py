@@ -119,10 +119,10 @@ async def _trust(settings: Settings, _: How) -> Rows:
 
 
 async def _life(settings: Settings, how: How) -> Rows:
-    from benchmarks.life import LIVES, measure_life
+    from benchmarks.life import measure_life
     from bethink.embeddings.factory import embeddings_of
 
-    return await measure_life(settings, embeddings_of(settings), how.owners or LIVES)
+    return await measure_life(settings, embeddings_of(settings), how.owners, parts=how.parts)
 
 
 async def _tools(_: Settings, __: How) -> Rows:

@@ -24,7 +24,7 @@ from bethink import (
     tasks,
 )
 from bethink.agent.policy import RULES
-from bethink.agent.records import JOURNAL, RUNS, THREADS, TOOL_USES, UNREAD
+from bethink.agent.records import JOURNAL, LEARNING_DAYS, RUNS, THREADS, TOOL_USES, UNREAD
 from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
 from bethink.conversations import Conversations
 from bethink.documents.service import FEATURE as DOCUMENTS
@@ -100,7 +100,9 @@ FORGETTING: Final = Feature(
     routes=("bethink.web.forgetting",),
 )
 AGENT: Final = Feature(
-    name="runs", collections=(RUNS, JOURNAL, THREADS, TOOL_USES, RULES, UNREAD), routes=("bethink.web.runs",)
+    name="runs",
+    collections=(RUNS, JOURNAL, THREADS, TOOL_USES, RULES, UNREAD, LEARNING_DAYS),
+    routes=("bethink.web.runs",),
 )
 IMPORTING: Final = Feature(
     name="importing", collections=(IMPORTS, TAKEN, GROWN), routes=("bethink.web.importing",)

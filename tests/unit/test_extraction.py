@@ -243,6 +243,20 @@ async def test_a_day_s_turns_are_bounded() -> None:
     assert len(model.asked) == 2
 
 
+async def test_a_day_s_bound_holds_over_a_restart_and_ends_with_the_day() -> None:
+    model = Model()
+    ports = ports_of(model.llm)
+    for expected in (2, 2):
+        async with open_house(ports=ports, extraction="auto", extraction_turns_a_day=2) as house:
+            for _ in range(3):
+                await turn(house)
+        assert len(model.asked) == expected
+    async with open_house(ports=ports, extraction="auto", extraction_turns_a_day=2) as house:
+        house.clock.advance(86_400)
+        await turn(house)
+    assert len(model.asked) == 3
+
+
 async def test_talk_without_memory_is_not_learnt_from() -> None:
     model = Model(facts(CELLO))
     async with open_house(model.llm, extraction="auto") as house:

@@ -22,13 +22,14 @@ import msgspec
 from anyio.to_thread import run_sync
 
 from bethink.agent.completion import answer_to
-from bethink.agent.records import UNREAD
+from bethink.agent.records import LEARNING_DAY_ID, LEARNING_DAYS, UNREAD, LearningDay
 from bethink.agent.request import bounds_of
 from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, turn_of
 from bethink.errors import BadInput, BethinkError, Conflict, InvalidResponse, Refused, UnknownId
 from bethink.llm import LlmRequest
 from bethink.memory import NewFact, Source
 from bethink.memory.assertions import (
+    asserted,
     denies_alike,
     may_tell,
     mixes_people_up,
@@ -40,9 +41,10 @@ from bethink.memory.assertions import (
     tells_change,
     tells_end,
 )
-from bethink.memory.facts import CATEGORIES
+from bethink.memory.facts import CATEGORIES, checked_about
 from bethink.messages import UserMessage
 from bethink.store import Delete, Expect, Put, retry_conflicts
+from bethink.subjects import OWNER, about_of
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ _MOST_CHANGES: Final = 5
 """A turn; what people tell of themselves at once is less."""
 _SAID_CHARS, _ANSWER_CHARS, _ALL_CHARS = 4_000, 1_000, 12_000
 """How much of a message, of an answer and of all turns of one request is read: about 3,000 tokens."""
-_KNOWN_OF_TURN, _MOST_KNOWN = 5, 12
+_KNOWN_OF_TURN, _MOST_KNOWN = 6, 12
 _OUTPUT_TOKENS: Final = 1_500
 """A third of it for the facts; a model that thinks first needs the rest."""
 _LEAST_WINDOW: Final = 4_096
@@ -249,8 +251,6 @@ class Extraction:
     """The model of which too many answers were none."""
     _fault: str | None = None
     """Why the last request failed, until one succeeds."""
-    _read: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]], repr=False)
-    """How many turns of an owner were read on a day."""
 
     @property
     def llm(self) -> Llm | None:
@@ -293,7 +293,7 @@ class Extraction:
         stored = [await self._stored(turn) for turn in turns]
         unread = [one for one in stored if one is not None and not one.said.record.learnt]
         there = [one for one in unread if await run_sync(may_tell, one.text)]
-        there = self._bounded(principal.owner, there)
+        there = await self._bounded(principal.owner, there)
         await self._left(principal.owner, [one for one in stored if one is not None and one not in there])
         if there:
             await self._learn(_Batch(principal, there))
@@ -320,18 +320,24 @@ class Extraction:
                 await self._write(one.turn, refs, [usage] if one is batch.turns[-1] else [])
             self.on_written(batch.principal.owner)
 
-    def _bounded(self, owner: str, turns: list[_Turn]) -> list[_Turn]:
-        """As many of the turns as may be read today."""
-        day = self.conversations.clock.now_us() // _DAY_US
-        self._read = Counter({key: count for key, count in self._read.items() if key[1] == day})
-        room = max(self.settings.turns_a_day - self._read[owner, day], 0)
+    @retry_conflicts
+    async def _bounded(self, owner: str, turns: list[_Turn]) -> list[_Turn]:
+        """As many of the turns as may be read today; they are counted before the model is asked."""
+        if not turns:
+            return turns
+        store, day = self.conversations.store, self.conversations.clock.now_us() // _DAY_US
+        (held,) = await store.get(LEARNING_DAYS, owner, [LEARNING_DAY_ID])
+        read = held.record.turns if held is not None and held.record.day == day else 0
+        room = max(self.settings.turns_a_day - read, 0)
         if len(turns) > room:
             _log.warning(
                 "%d turns are not learnt from: today's %d are read",
                 len(turns) - room,
                 self.settings.turns_a_day,
             )
-        self._read[owner, day] += min(room, len(turns))
+        if read_now := turns[:room]:
+            now = LearningDay(id=LEARNING_DAY_ID, day=day, turns=read + len(read_now))
+            await store.commit(owner, [Put(LEARNING_DAYS, now, if_version=held.version if held else 0)])
         return turns[:room]
 
     async def _stored(self, turn: FinishedTurn) -> _Turn | None:
@@ -349,8 +355,9 @@ class Extraction:
     async def _known(self, batch: _Batch) -> dict[str, Fact]:
         found: dict[str, Fact] = {}
         for one in batch.turns:
-            near = await self.memory.search(batch.principal, one.text[:_ANSWER_CHARS], k=_KNOWN_OF_TURN)
-            found |= {fact.id: fact for fact, _ in near}
+            for text in await run_sync(asserted, one.text[:_SAID_CHARS]):
+                near = await self.memory.search(batch.principal, text[:_ANSWER_CHARS], k=_KNOWN_OF_TURN)
+                found |= {fact.id: fact for fact, _ in near}
         return {f"k{place}": fact for place, fact in enumerate([*found.values()][:_MOST_KNOWN], 1)}
 
     # --- asking the model
@@ -471,8 +478,7 @@ class Extraction:
         old = [batch.known[label] for label in dict.fromkeys(one.of) if label in batch.known]
         if not old:
             return (), False
-        near = await self.memory.search(batch.principal, one.fact, k=_NEAREST)
-        ids = {fact.id for fact, _ in near}
+        ids = {id for text in (one.fact, one.quote) for id in await self._nearest(batch, one, text)}
         says_so = tells_change(turn.text)
         sure = [
             fact
@@ -480,6 +486,14 @@ class Extraction:
             if fact.id in ids and (says_so or share_said(one.fact, fact.content) >= _RELATED)
         ]
         return tuple(fact.id for fact in sure), len(sure) == len(old)
+
+    async def _nearest(self, batch: _Batch, one: Proposal, text: str) -> list[str]:
+        """The facts nearest to a text, among those about the owner or those about others, as the new one."""
+        if not text:
+            return []
+        is_own = (checked_about(one.about) or about_of(one.fact)) == OWNER
+        near = await self.memory.search(batch.principal, text, k=_MOST_KNOWN)
+        return [fact.id for fact, _ in near if (fact.about == OWNER) == is_own][:_NEAREST]
 
     @retry_conflicts
     async def _write(self, turn: FinishedTurn, changed: Sequence[ChangedRef], usage: Sequence[Usage]) -> None:
@@ -596,7 +610,7 @@ def judged(one: Proposal, said: str, *, is_untrusted: bool = False) -> Literal["
 def _whose(one: Proposal, words: str) -> bool | None:
     """Whether a fact is about whom the words are about: None if not, False if that is not clear."""
     if one.about.strip().casefold() in _OWNERS:
-        return None if mixes_people_up(one.fact, words) else speaks_of_self(words)
+        return None if mixes_people_up(one.fact, words) else speaks_of_self(one.fact, words)
     is_named = share_said(one.about, words) >= _LEAST and share_said(one.about, one.fact) >= _LEAST
     return is_named and not mixes_people_up(one.fact, words)
 

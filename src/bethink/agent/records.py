@@ -477,3 +477,14 @@ class UnreadTurn(Record, frozen=True, kw_only=True):
 
 
 UNREAD = Collection("unread_turns", UnreadTurn, ("at",), scans=(("at",),), searchable=False)
+
+
+class LearningDay(Record, frozen=True, kw_only=True):
+    """In how many `turns` of an owner facts were looked for on their last `day`, counted from 1970."""
+
+    day: int
+    turns: int
+
+
+LEARNING_DAYS = Collection("learning_days", LearningDay, searchable=False)
+LEARNING_DAY_ID = "last"

@@ -37,7 +37,7 @@ COMMANDS = Commands()
     ),
     arg(
         "--owners N",
-        "with `search`: how many owners of 1,000 facts each, 200 by default; with `life`: 40 lives",
+        "with `search`: how many owners of 1,000 facts each, 200 by default; with `life`: 200 lives",
         type=int,
     ),
     arg("--turns N,N", "with `conversations`: how long they are, 10,1000,10000 unless told"),
@@ -49,7 +49,8 @@ COMMANDS = Commands()
     arg("--files N", "with `documents`: how many files the corpus has, 1000 unless told", type=int),
     arg(
         "--parts NAME,NAME",
-        "with `documents`: only reading, retrieval, scale, graph, folders or served",
+        "with `documents`: only reading, retrieval, scale, graph, folders or served; with `life`: only"
+        " looked-at or held-out, and languages such as en,de",
     ),
     arg("--json FILE", "also write the figures to FILE"),
 )

@@ -64,8 +64,10 @@ def _compiled(words: Sequence[str] = (), parts: Sequence[str] = ()) -> re.Patter
 
 
 _END: Final = re.compile(r"[.!?…]+[\"'”»)\]]*(?=\s|$)|[。！？｡]+[」』”）]*|।|\n+")
-_SHORT_WORD: Final = re.compile(r"(?:^|[\s(])(?:[A-ZÄÖÜ]\w{0,2}|z|d|ca|bzw|e|p)\.$")
-"""The point behind "Dr." or "St." ends nothing."""
+_SHORT_WORD: Final = re.compile(
+    r"(?:^|[\s(])(?:[A-ZÄÖÜ]|z|d|ca|bzw|e|p|Dr|Mr|Mrs|Ms|St|Prof|Hr|Fr|Nr|No|Str|Sr|Sra|Sig|Mme|Dott|Av|vs)\.$"
+)
+"""The point behind "Dr." or an initial ends nothing."""
 
 # --- what others wrote ---
 
@@ -183,9 +185,12 @@ def quoted_in(quote: str, text: str) -> tuple[int, int] | None:
 
 _UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _TOKEN: Final = re.compile(
-    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+|[^\W_\u3040-\u30ff\u3400-\u9fff][\w\u0900-\u0963\u0966-\u097f]*"
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
+    r"|[^\W_\u3040-\u30ff\u3400-\u9fff](?:[^\W\u3040-\u30ff\u3400-\u9fff]|[\u0900-\u0963\u0966-\u097f])*"
 )
 _SHORTEST: Final = 3
+_OF_PERSONS: Final = {"s", "t"}
+"""How the first and the third person of short French verbs end: "vis" and "vit"."""
 _SAME_SHARE: Final = 0.55
 """How much of the longer of two words is common at their beginning if they are forms of one."""
 
@@ -207,9 +212,13 @@ def _is_form(token: str, others: set[str]) -> bool:
     """Whether a word or another form of it is among others."""
     if token in others:
         return True
-    if token[0].isdigit() or _UNSPACED.match(token):
+    if _UNSPACED.match(token):
+        return len(token) == 1 and any(token in other for other in others)
+    if token[0].isdigit():
         return False
     for other in others:
+        if token[:-1] == other[:-1] and {token[-1], other[-1]} == _OF_PERSONS:
+            return True
         common = 0
         for a, b in zip(token, other, strict=False):
             if a != b:
@@ -254,13 +263,27 @@ def denies_alike(content: str, quote: str) -> bool | None:
     return None if not stated and _OTHER_CLAUSE.search(quote) else False
 
 
-"""Japanese leaves out who speaks of themselves."""
+_FIRST_PERSON: Final = re.compile(r"(?:o|[íéìò]|[ae]?i)$")
+_THIRD_PERSON: Final = re.compile(r"(?:[aeà]|[óòì]|[eio]u)$")
+"""How verbs of Romance languages end, which leave out who does it: "colleziono" and "colleziona"."""
 
 
-def speaks_of_self(sentence: str) -> bool:
-    """Whether a sentence names its writer, or what is theirs, or leaves them out as their language does."""
-    if _marks("mine").search(sentence):
+def _in_first_person(content: str, sentence: str) -> bool:
+    """Whether the words have a verb in the first person that a statement has in the third."""
+    own = {word for word in _tokens(sentence) if _FIRST_PERSON.search(word)}
+    return any(
+        _THIRD_PERSON.search(word) and word not in own and _is_form(word, own) for word in _tokens(content)
+    )
+
+
+def speaks_of_self(content: str, sentence: str) -> bool:
+    """Whether a sentence names its writer, or what is theirs, or leaves them out as their language does.
+
+    `content` is what was made of it, in the third person.
+    """
+    if _marks("mine").search(sentence) or _in_first_person(content, sentence):
         return True
+    # Japanese leaves out who speaks of themselves.
     return bool(
         _UNSPACED.search(sentence)
         and _marks("unnamed").search(sentence)
@@ -288,6 +311,15 @@ def tells_change(text: str) -> bool:
 def tells_end(text: str) -> bool:
     """Whether a text asks to forget something, or says that it is over."""
     return _marks("ending").search(text) is not None
+
+
+_MOST_ASSERTED: Final = 3
+
+
+def asserted(text: str) -> list[str]:
+    """The first sentences that a message's writer may assert; all of it if there are none."""
+    told = [one.text for one in passages(text) if one.reason in {None, "uncertain"} and may_tell(one.text)]
+    return told[:_MOST_ASSERTED] or [text]
 
 
 _LEAST_WORDS, _LEAST_CHARS = 2, 4

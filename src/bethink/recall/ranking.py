@@ -115,6 +115,9 @@ _REQUEST = re.compile(
     r"|dime|dis-moi|dimmi|recuérdame|rappelle-moi|diga-me|me diga) ",
     re.IGNORECASE,
 )
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_GREETING_CHARS = 3
+_GREETING = re.compile("こんにちは|こんばんは|おはよう(?:ございます)?|もしもし|すみません")
 _ASKING_UNSPACED = re.compile(
     "什么|什麼|哪|谁|誰|几|幾|怎么|怎麼|多少|为什么|為什麼|吗|嗎|何|どこ|いつ|なぜ|どう|か$"
     "|무엇|뭐|어디|언제|누구|까$|อะไร|ที่ไหน|ไหม"
@@ -168,8 +171,17 @@ def only_asks(text: str) -> bool:
     """Whether a text asks and tells nothing beside: a greeting of one word is nothing."""
     sentences = [sentence for found in SENTENCE.finditer(text) if (sentence := found.group().strip())]
     asking = [sentence for sentence in sentences if _is_question(sentence)]
-    telling = (_words_of(sentence) for sentence in sentences if sentence not in asking)
-    return bool(asking) and all(len(words) <= 1 for words in telling)
+    others = (sentence for sentence in sentences if sentence not in asking)
+    return bool(asking) and all(map(_is_greeting, others))
+
+
+def _is_greeting(sentence: str) -> bool:
+    """Whether a sentence is one word, or as short as one in a writing without spaces."""
+    words = _words_of(sentence)
+    return len(words) <= 1 and all(
+        len(word) <= _GREETING_CHARS or _GREETING.fullmatch(word) or not _UNSPACED.search(word)
+        for word in words
+    )
 
 
 def _is_question(sentence: str) -> bool:
