@@ -304,7 +304,7 @@ class Context:
         `known` are the texts that stand in the conversation already (`selection`); in a small
         `window` less is recalled.
         """
-        wanted = min(MAX_K, self.limit + len(known))
+        wanted = min(MAX_K, _REPEATED * self.limit + len(known))
         profile = await self.memory.profile(principal, self.profile_limit) if self.profile_limit else []
         kinds = self.recall.by_itself
         hits = await self.recall.search(principal, text, wanted, kinds=kinds) if self.limit else []
@@ -562,6 +562,8 @@ def _of_hit(hit: Hit) -> Recalled:
     )
 
 
+_REPEATED = 2
+"""So many times as many are looked at as are told: some of them say the same."""
 _NEWS = 0.5
 """A turn is worth its place when more than this share of its words was not told yet."""
 
@@ -571,19 +573,30 @@ def selected(hits: Sequence[Hit], known: Collection[str], limit: int) -> list[Hi
 
     A turn whose text is in `known` stands in the conversation already. One from
     which a chosen fact came, or most of whose words were told before it, says
-    nothing new.
+    nothing new: the next hit takes its place.
     """
-    hits = [hit for hit in hits if hit.kind != TURN or hit.text not in known][:limit]
+    left = [hit for hit in hits if hit.kind != TURN or hit.text not in known]
+    analyzer = Analyzer()
+    terms: dict[str, set[str]] = {}
+    while True:
+        taken = left[:limit]
+        terms |= {hit.id: set(analyzer.document(hit.text)) for hit in taken if hit.id not in terms}
+        chosen = _without_repeats(taken, terms)
+        if len(chosen) == len(taken):
+            return chosen
+        kept = {hit.id for hit in chosen}
+        left = [*(hit for hit in taken if hit.id in kept), *left[limit:]]
+
+
+def _without_repeats(hits: Sequence[Hit], terms: Mapping[str, set[str]]) -> list[Hit]:
     facts = [hit for hit in hits if hit.kind != TURN]
     sources = {fact.source for fact in facts}
-    analyzer = Analyzer()
-    terms_so_far = {term for fact in facts for term in analyzer.document(fact.text)}
+    terms_so_far = {term for fact in facts for term in terms[fact.id]}
     turns: list[Hit] = []
     for turn in (hit for hit in hits if hit.kind == TURN and hit.source not in sources):
-        terms = set(analyzer.document(turn.text))
-        if len(terms - terms_so_far) > _NEWS * len(terms):
+        if len(terms[turn.id] - terms_so_far) > _NEWS * len(terms[turn.id]):
             turns.append(turn)
-            terms_so_far |= terms
+            terms_so_far |= terms[turn.id]
     return [*facts, *turns]
 
 
