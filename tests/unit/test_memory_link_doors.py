@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bethink.clock import rfc3339
 from bethink.events import MemoryChanged, ToolFinished
 from bethink.llm import LlmRequest
 from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
@@ -17,6 +18,8 @@ from tests.door import open_door
 from tests.facts import active
 from tests.house import open_house
 from tests.unit.test_mcp_server import joined
+
+DAY_S = 86_400
 
 pytestmark = pytest.mark.anyio
 
@@ -118,8 +121,42 @@ async def test_over_http_a_memory_is_replaced_corrected_and_told_whom_it_is_abou
         assert {event["change"] for event in story["events"]} == {"added", "merged", "corrected"}
         bad = await door.http.post("/memories", json={"content": "User is ill", "corrects": ["nobody"]})
         assert (bad.status_code, "Nothing was changed" in bad.text) == (422, True)
-        then = (await door.http.get("/memories", params={"as_of": "2026-02-02T02:42:30Z"})).json()
-        assert "User's sister lives in Oslo" in [one["content"] for one in then["items"]]
+
+
+async def test_as_of_a_moment_what_was_true_is_shown_and_what_was_wrong_only_if_asked_for() -> None:
+    async with open_door() as door:
+
+        async def change(id: str, **said: object) -> None:
+            door.house.clock.advance(DAY_S)
+            assert (await door.http.patch(f"/memories/{id}", json=said)).status_code == 200
+
+        async def shown(path: str = "/memories", **more: str) -> list[str]:
+            items = (await door.http.get(path, params={"as_of": march, **more})).json()["items"]
+            return sorted(one.get("content") or one["text"] for one in items)
+
+        ids = {}
+        for content in ("User lives in Paris", "User's sister lives in Oslo", "User owns a tortoise"):
+            kept = await door.http.post("/memories", json={"content": content})
+            ids[content] = kept.json()["memory"]["id"]
+        door.house.clock.advance(DAY_S)
+        march = rfc3339(door.house.clock.now_us())
+        await change(ids["User lives in Paris"], content="User lives in Lyon")
+        await change(ids["User's sister lives in Oslo"], content="User's sister lives in Bergen", wrong=True)
+        assert await shown() == ["User lives in Paris", "User owns a tortoise"]
+        assert "User lives in Paris" in await shown(query="Where does the user live?")
+        assert "User's sister lives in Oslo" not in await shown(query="Where does the user's sister live?")
+        assert await shown(state="corrected") == ["User's sister lives in Oslo"]
+        assert await shown(state="superseded") == ["User lives in Paris"]
+        assert len(await shown(state="all")) == 3
+        # What held then, by what is known today: the sister lived in Bergen all along.
+        told = await shown("/recall", query="Where does the user live, and where does the sister?")
+        assert {"User lives in Paris", "User's sister lives in Bergen"} <= {*told}
+        assert not {"User lives in Lyon", "User's sister lives in Oslo"} & {*told}
+        undo = (await door.http.get("/memories", params={"query": "sister in Bergen"})).json()["items"][0][
+            "id"
+        ]
+        await door.http.post("/memories/undo", json={"token": f"superseded:{undo}"})
+        assert "User's sister lives in Oslo" in await shown()
 
 
 async def test_an_mcp_client_names_what_the_first_answer_told_it() -> None:

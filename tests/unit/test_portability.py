@@ -383,3 +383,20 @@ async def test_a_fact_that_is_put_back_is_found() -> None:
         await imported(other, await exported(house, "jsonl"))
         ((fact, _),) = await other.app.memory.search(other.me, "Paris")
         assert fact == await the(other, fact.id)
+
+
+@pytest.mark.parametrize("format", LOSSLESS)
+async def test_what_was_corrected_comes_back_as_never_true_and_stays_undoable(format: str) -> None:
+    async with open_house() as house, open_house() as other:
+        oslo = (await house.app.memory.add(house.me, NewFact("User's sister lives in Oslo"))).fact.id
+        right = NewFact("User's sister lives in Bergen", corrects=(oslo,), about="Anna")
+        bergen = (await house.app.memory.add(house.me, right)).fact.id
+        assert not (await imported(other, await exported(house, format))).bad
+        assert await everything(other) == await everything(house)
+        known = await everything(other)
+        assert (known[oslo].state, known[oslo].superseded_by) == ("corrected", bergen)
+        assert (known[bergen].corrects, known[bergen].about) == ((oslo,), "Anna")
+        hits = await other.app.recall.search(other.me, "Where does the sister live?")
+        assert [hit.text for hit in hits] == [right.content]
+        await other.app.memory.undo(other.me, f"superseded:{bergen}")
+        assert await active(other) == {"User's sister lives in Oslo"}

@@ -27,7 +27,8 @@ class FactSelection:
     """All of it holds of each fact that is meant; None means any.
 
     `since` (inclusive) and `until` (exclusive) bound when it was learnt, microseconds UTC. `as_of` asks for
-    what was in use at that moment, whatever became of it since: what was learnt later does not count.
+    what was in use at that moment, whatever became of it since: what was learnt later does not count. What
+    was found to be wrong since (`corrected`) never was true: it is meant if `state` is that, or any.
     """
 
     state: State | None = "active"
@@ -73,9 +74,10 @@ class FactSelection:
         )
 
     def holds_of(self, fact: Fact) -> bool:
-        """Whether a fact is meant, its state apart."""
+        """Whether a fact is meant, its state now apart."""
         return (
-            self.category in {None, fact.category}
+            (self.as_of is None or self._was_so(fact))
+            and self.category in {None, fact.category}
             and self.project in {None, fact.project}
             and self.about in {None, fact.about}
             and (bool(fact.doubts) or not self.doubted)
@@ -85,6 +87,12 @@ class FactSelection:
             and (self.trust is None or fact.trust == self.trust)
             and (self.source is None or any(source.kind == self.source for source in fact.sources))
         )
+
+    def _was_so(self, fact: Fact) -> bool:
+        """Whether what became of a fact since leaves it among what is meant as of a moment."""
+        if self.state == "active":
+            return fact.state != "corrected"
+        return self.state in {None, fact.state}
 
 
 @dataclass(frozen=True, slots=True)

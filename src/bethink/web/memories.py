@@ -375,7 +375,10 @@ def _selection(
     until: Annotated[Moment, Query(description="Learnt before this time.")] = None,
     as_of: Annotated[
         Moment,
-        Query(description="What was known and in use at this time, whatever became of it since."),
+        Query(
+            description="What was known and in use at this time, whatever became of it since, without what"
+            " was wrong: with a `state` those that are so by now, with `all` all of them."
+        ),
     ] = None,
     order: Annotated[
         Literal["newest", "category"],
