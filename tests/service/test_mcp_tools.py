@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.tool_selection import SEARCH_TOOLS, ToolRoom, found
+from bethink.agent.tool_selection import SEARCH_TOOLS, Cues, ToolRoom, WantedTools, found
 from bethink.agent.tool_selection import select_tools as offered_in
 from bethink.errors import BadInput
 from bethink.events import ToolFinished, ToolProgress
@@ -179,7 +179,14 @@ def names(tools: list[Tool]) -> set[str]:
 
 def select_tools(tools: list[Tool], messages: list[Message], most: int) -> list[Tool]:
     """In a window that has room for all."""
-    return offered_in(tools, messages, most, room=ToolRoom(10_000, 10_000), size=lambda _: 1, has_files=False)
+    return offered_in(
+        tools,
+        WantedTools.of(messages, Cues.of(tools)),
+        most,
+        room=ToolRoom(10_000, 10_000),
+        size=lambda _: 1,
+        has_files=False,
+    )
 
 
 def test_few_tools_are_offered_all_and_many_are_searched_for() -> None:

@@ -230,8 +230,9 @@ async def test_journals_are_dropped_a_day_after_the_end_and_messages_stay() -> N
         conversation = await house.new()
         run = await house.app.runs.start(house.me, conversation, "First")
         await house.events(run)
-        house.clock.advance(86_401)
         await house.say("Second", conversation)
+        house.clock.advance(86_401)
+        await house.app.housekeeping.tidy(house.me)
         with pytest.raises(UnknownId):
             await house.events(run)
         assert len(await house.messages(conversation)) == 4
@@ -312,7 +313,7 @@ async def test_uses_of_tools_are_kept_for_as_long_as_the_setting_says() -> None:
         await house.say("Is it so?")
         assert await store.count(owner, TOOL_USES, {}) == 1
         house.clock.advance(86_401)
-        await house.say("Is it so?")
+        await house.app.housekeeping.tidy(house.me)
         assert await store.count(owner, TOOL_USES, {}) == 0
 
 

@@ -83,6 +83,8 @@ class RunMetrics:
                 self.tokens[event.model, event.job, "out"] += event.output_tokens
 
 
+_RUNS_A_PURGE = 20
+"""So many runs of a process leave no more than one purge drops."""
 _STOP_S = 5
 """How long a run that was cancelled may take to end."""
 _log = log("runs")
@@ -430,8 +432,9 @@ class Runs:
             self.metrics.ended[done.reason] += 1
             self.on_end(recorder.principal.owner)
             self.post_turn.go_on(recorder.principal.owner, recorder.turn)
-        # Each run's end drops more than one run adds, so that no more and more of it is kept.
-        await self.purge(recorder.principal)
+        if self.metrics.started % _RUNS_A_PURGE == 1:
+            # What is put in order by the hour comes too late for commands, which end sooner.
+            await self.purge(recorder.principal)
 
     async def _keep_end(self, recorder: Recorder, done: RunDone) -> None:
         """Store the end and tell the readers; what breaks that ends the run as failed, stored if it can be.

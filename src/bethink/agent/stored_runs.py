@@ -194,7 +194,7 @@ _LEAST_SUMMARISED = 4
 """Messages of a conversation: a shorter one has no summary to look for."""
 _SECOND_US = 1_000_000
 _DAY_US = 86_400 * _SECOND_US
-_PURGED_AT_ONCE = 20
+_PURGED_AT_ONCE = 100
 """Runs whose journals go in one commit: each may hold thousands of entries."""
 
 

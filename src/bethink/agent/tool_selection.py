@@ -23,7 +23,7 @@ from bethink.messages import AssistantMessage, ToolMessage, UserMessage, tokens_
 from bethink.tool import OF_CLIENT, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from bethink.messages import Message
@@ -65,7 +65,7 @@ class ToolRoom:
 
 def select_tools(
     tools: Sequence[Tool],
-    messages: Sequence[Message],
+    wanted: WantedTools,
     most: int,
     *,
     room: ToolRoom,
@@ -75,7 +75,7 @@ def select_tools(
     """The tools to tell the model of, in their order.
 
     All without `search_tools` if they are at most `most`, fit, and none is rare. Else, while they fit:
-    the client's, which it must see; those that were found or called in `messages`, the latest first;
+    the client's, which it must see; those that were found or called, the latest first;
     Bethink's own in their order, those for files only if it `has_files`, or their owner documents; rare
     ones that fit what the user says; the others if all fit. What fits stands behind the usual ones, so that
     a provider's cache of these holds on.
@@ -100,9 +100,9 @@ def select_tools(
                 chosen[one.name] = one
                 taken += size(one)
 
-    take([by_name[name] for name in _found(messages) if name in by_name], room.all)
+    take([by_name[name] for name in wanted.found if name in by_name], room.all)
     before = taken
-    fitting = [one for one in _fitting(own, messages) if one.name not in chosen]
+    fitting = [by_name[name] for name in wanted.fitting if name in by_name and name not in chosen]
     # In a small window they leave the other half to the usual ones.
     for one in fitting:
         take([one], min(before + room.own // 2, room.all))
@@ -124,38 +124,65 @@ _LONG_CUE = 6
 """German puts words together: a long one may end another."""
 
 
-def _fitting(tools: Sequence[Tool], messages: Sequence[Message]) -> list[Tool]:
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """The cues of rare tools by their first words: a cue is said if a word begins with each of its own."""
+
+    words: frozenset[str]
+    by_first: Mapping[str, Sequence[tuple[frozenset[str], str]]]
+    order: Mapping[str, int]
+    """The tools' places."""
+
+    @classmethod
+    def of(cls, tools: Iterable[Tool]) -> Cues:
+        """The cues of these tools."""
+        by_first: dict[str, list[tuple[frozenset[str], str]]] = {}
+        words: set[str] = set()
+        order: dict[str, int] = {}
+        for one in tools:
+            order[one.name] = len(order)
+            for cue in one.cues if one.rare else ():
+                parts = cue.split()
+                words.update(parts)
+                by_first.setdefault(parts[0], []).append((frozenset(parts), one.name))
+        return cls(frozenset(words), by_first, order)
+
+    def said_in(self, words: AbstractSet[str]) -> Counter[str]:
+        """How many cues of each tool are said, by the tools' names."""
+        pieces = {word[:end] for word in words for end in range(1, len(word) + 1)}
+        pieces |= {word[start:] for word in words for start in range(len(word) - _LONG_CUE + 1)}
+        said = self.words & pieces
+        return Counter(
+            name for first in said for parts, name in self.by_first.get(first, ()) if parts <= said
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WantedTools:
+    """Names of tools that a conversation calls for: those it `found`, those `fitting` its words.
+
+    The found ones come the latest first, the fitting ones in the order in which they came to fit.
+    """
+
+    found: Sequence[str]
+    fitting: Sequence[str]
+
+    @classmethod
+    def of(cls, messages: Sequence[Message], cues: Cues) -> WantedTools:
+        """What these messages call for."""
+        return cls(_found(messages), _fitting(messages, cues))
+
+
+def _fitting(messages: Sequence[Message], cues: Cues) -> list[str]:
     """The rare tools that the user's last messages have a cue of, in the order in which they came to fit."""
     said = [message.content for message in messages if isinstance(message, UserMessage)][-_MESSAGES:]
-    found: dict[str, tuple[int, int, Tool]] = {}
+    found: dict[str, tuple[int, int]] = {}
     for age, text in enumerate(reversed(said)):
-        words = {word.casefold() for word in _SAID.findall(text[:_CHARS])}
-        points = [(_cues_in(one.cues, words), one) for one in tools if one.rare and one.cues]
-        best = sorted(((count, one) for count, one in points if count), key=lambda entry: -entry[0])
-        for place, (_, one) in enumerate(best):
-            known = found.get(one.name)
-            if known is not None or len(found) < _MOST_FITTING:
-                found[one.name] = (-age, place if known is None else known[1], one)
-    return [one for _, _, one in sorted(found.values(), key=lambda entry: entry[:2])]
-
-
-def _cues_in(cues: Sequence[str], words: AbstractSet[str]) -> int:
-    """How many of the cues are said."""
-    return sum(all(any(_says(word, part) for word in words) for part in cue.split()) for cue in cues)
-
-
-def _says(word: str, cue: str) -> bool:
-    return word.startswith(cue) or (len(cue) >= _LONG_CUE and word.endswith(cue))
-
-
-def holds_files(messages: Sequence[Message]) -> bool:
-    """Whether files came with what was said."""
-    return any(message.attachments for message in messages if isinstance(message, UserMessage))
-
-
-def reads(one: Tool) -> bool:
-    """Whether a tool reads what is the owner's: of such a key without the scope `read` has none."""
-    return one.effect == "read" and one.name != SEARCH_TOOLS
+        points = cues.said_in({word.casefold() for word in _SAID.findall(text[:_CHARS])})
+        for place, name in enumerate(sorted(points, key=lambda name: (-points[name], cues.order[name]))):
+            if name in found or len(found) < _MOST_FITTING:
+                found[name] = (-age, found.get(name, (0, place))[1])
+    return sorted(found, key=lambda name: found[name])
 
 
 def _found(messages: Sequence[Message]) -> list[str]:
@@ -171,6 +198,16 @@ def _found(messages: Sequence[Message]) -> list[str]:
             case _:
                 pass
     return list(dict.fromkeys(names))
+
+
+def holds_files(messages: Sequence[Message]) -> bool:
+    """Whether files came with what was said."""
+    return any(message.attachments for message in messages if isinstance(message, UserMessage))
+
+
+def reads(one: Tool) -> bool:
+    """Whether a tool reads what is the owner's: of such a key without the scope `read` has none."""
+    return one.effect == "read" and one.name != SEARCH_TOOLS
 
 
 def search_tool(tools: Callable[[], Sequence[Tool]]) -> Tool:
@@ -249,8 +286,10 @@ class ToolSnapshot:
 
     given: tuple[Sequence[Tool], ...]
     by_name: Mapping[str, Tool]
+    all: Sequence[Tool]
     offer: ToolOffer
     schemas: Mapping[str, ToolOffer]
+    cues: Cues
 
 
 def snapshot_of(given: tuple[Sequence[Tool], ...], last: ToolSnapshot | None = None) -> ToolSnapshot:
@@ -268,7 +307,8 @@ def snapshot_of(given: tuple[Sequence[Tool], ...], last: ToolSnapshot | None = N
     few = [one for name, one in single.items() if name != SEARCH_TOOLS]
     aliases = {alias: one for one in by_name.values() for alias in one.aliases}
     offer = ToolOffer(tuple(one.schemas[0] for one in few), sum(one.tokens for one in few))
-    return ToolSnapshot(given, aliases | by_name, offer, single)
+    tools = tuple(by_name.values())
+    return ToolSnapshot(given, aliases | by_name, tools, offer, single, Cues.of(tools))
 
 
 def brief(schema: ToolSchema) -> ToolOffer:

@@ -28,6 +28,7 @@ from bethink.agent.tool_selection import (
     ToolOffer,
     ToolRoom,
     ToolSnapshot,
+    WantedTools,
     brief,
     holds_files,
     reads,
@@ -155,7 +156,7 @@ class Toolbox:
     @property
     def all(self) -> Sequence[Tool]:
         """Every tool that there is now."""
-        return [tool for name, tool in self._known.by_name.items() if tool.name == name]
+        return self._known.all
 
     @property
     def offer(self) -> ToolOffer:
@@ -173,10 +174,10 @@ class Toolbox:
         if not self.enabled:
             return NO_TOOLS
         shown = {name: brief(one.schemas[0]) if room.brief else one for name, one in now.schemas.items()}
-        tools = [tool for tool in self.all if "read" in principal.rights or not reads(tool)]
+        tools = [tool for tool in now.all if "read" in principal.rights or not reads(tool)]
         chosen = select_tools(
             tools,
-            messages,
+            WantedTools.of(messages, now.cues),
             self.most,
             room=room,
             size=lambda one: shown[one.name].tokens,

@@ -7,7 +7,7 @@ holds at once, and a record that nothing stands behind gives nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -135,8 +135,9 @@ class Sharing:
 
     async def has_documents(self, principal: Principal) -> bool:
         """Whether a principal has any documents, or sees any of somebody else."""
-        own = await self.store.count(principal.owner, DOCUMENTS, {})
-        return bool(own or await self.received(principal))
+        either: tuple[Scan[Any], ...] = (Scan(DOCUMENTS, limit=1), Scan(RECEIVED, limit=1))
+        own, received = await self.store.scan(principal.owner, *either)
+        return bool(own.items or (received.items and await self.received(principal)))
 
     async def received(self, principal: Principal) -> list[SharedCollection]:
         """What others share with a user now."""

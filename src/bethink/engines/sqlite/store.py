@@ -467,38 +467,46 @@ class SqliteStore:
             self._is_spent = True
             await self._writer.commit(prepared)
         for table in unmade:
-            table.is_made = True
+            table.set_made()
 
     async def get(
         self, collection: Collection[R], owner: str, ids: Sequence[str]
     ) -> tuple[Versioned[R] | None, ...]:
         """The records with these ids, in their order, None if there is none."""
-        table = await self._readable(collection)
-        if table is None:
-            return (None,) * len(ids)
-        return tuple(await self._readers.run(lambda connection: table.get(connection, owner, ids)))
+        table = self._table(collection)
+
+        def work(connection: sqlite3.Connection) -> tuple[Versioned[R] | None, ...]:
+            return tuple(table.get(connection, owner, ids)) if table.is_there else (None,) * len(ids)
+
+        return await self._read([table], work)
 
     async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
         """A page of records for each scan, in order."""
-        wanted = [(await self._readable(scan.collection), scan, check_scan(scan)) for scan in scans]
-        return await self._readers.run(
-            lambda connection: [
-                table.scan(connection, owner, scan, after=after) if table else Page()
+        wanted = [(self._table(scan.collection), scan, check_scan(scan)) for scan in scans]
+
+        def work(connection: sqlite3.Connection) -> list[Page[R]]:
+            return [
+                table.scan(connection, owner, scan, after=after) if table.is_there else Page()
                 for table, scan, after in wanted
             ]
-        )
+
+        return await self._read([table for table, _, _ in wanted], work)
 
     async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
         """How many records have keys equal to `where`."""
         check_where(collection, where)
-        table = await self._readable(collection)
-        return 0 if table is None else await self._readers.run(partial(table.count, owner=owner, where=where))
+        table = self._table(collection)
+        return await self._read(
+            [table],
+            lambda connection: table.count(connection, owner, where) if table.is_there else 0,
+        )
 
     async def owners(self, collection: Collection[Any], *, after: str = "", limit: int = 100) -> list[str]:
         """Owners of records of the collection, in order."""
-        table = await self._readable(collection)
-        return (
-            [] if table is None else await self._readers.run(partial(table.owners, after=after, limit=limit))
+        table = self._table(collection)
+        return await self._read(
+            [table],
+            lambda connection: table.owners(connection, after, limit) if table.is_there else [],
         )
 
     async def scrub(self) -> tuple[str, ...]:
@@ -523,16 +531,26 @@ class SqliteStore:
             table = self._tables[collection] = self._table_of(collection)
         return table
 
-    async def _readable(self, collection: Collection[Any]) -> Table | None:
-        """The table; None before anything was kept in it: who only reads waits for no other writer."""
-        table = self._table(collection)
-        if not table.is_made:
-            columns = await self._readers.run(table.look)
-            if not columns:
-                return None
-            if not columns.issuperset(collection.keys):
+    async def _read(self, tables: Sequence[Table], work: Callable[[sqlite3.Connection], T]) -> T:
+        """What `work` gives, once it is known which of the tables are there.
+
+        Who only reads waits for no writer, unless a table lacks a key that is declared by now.
+        """
+        unmade = [table for table in tables if not table.is_made]
+        if not unmade:
+            return await self._readers.run(work)
+
+        def look_and_work(connection: sqlite3.Connection) -> tuple[T] | None:
+            for table in unmade:
+                table.look(connection)
+            return None if any(table.is_older for table in unmade) else (work(connection),)
+
+        if (given := await self._readers.run(look_and_work)) is not None:
+            return given[0]
+        for table in unmade:
+            if table.is_older:
                 await self._writer.alone(partial(_make, table))
-        return table
+        return await self._readers.run(work)
 
     def _prepare(self, owner: str, changes: tuple[Change, ...], unmade: Sequence[Table]) -> Step:
         check_text(owner)
@@ -611,7 +629,7 @@ def _make(table: Table, connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     table.make(connection)
     connection.execute("COMMIT")
-    table.is_made = True
+    table.set_made()
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:

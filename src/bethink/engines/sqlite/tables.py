@@ -138,6 +138,7 @@ _SOUGHT_AT_ONCE = 16
 """Ids in one statement: few enough that a statement for each number of them is kept."""
 
 
+_IS_THERE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
 _COLUMNS = """
 SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c
 WHERE t.type = 'table' AND t.name = coalesce(?, t.name)
@@ -187,14 +188,17 @@ class Table:
     """Rows of one collection, every statement with the owner in its condition.
 
     `is_made` tells whether the file has all that the collection declares; if not, `make` belongs before the
-    first use.
+    first change. It `is_there` if it can be read, and `is_older` if it lacks a key until `make`.
     """
 
     def __init__(self, collection: Collection[Any], *, layouts: Mapping[str, Layout], seal: Seal) -> None:
         name, keys = collection.name, collection.keys
         self._indexes = {f"{name}_{'_'.join(scan)}": ("owner", *scan, "id") for scan in collection.scans}
-        self.is_made = self._is_in(layouts.get(name, Layout()), keys)
         self.collection = collection
+        layout = layouts.get(name, Layout())
+        self.is_there = bool(layout.columns)
+        self.is_older = self.is_there and not layout.columns.issuperset(keys)
+        self.is_made = self._is_in(layout, keys)
         self._seal = seal
         written = ("owner", "id", "version", "schema", *keys, "place")
         values = ", ".join("1" if column == "version" else "?" for column in written)
@@ -214,11 +218,19 @@ class Table:
             layout.indexes.values()
         )
 
-    def look(self, connection: sqlite3.Connection) -> set[str]:
-        """The columns that the file has of it now: another process may have made it."""
-        layout = layout_of(connection, self.collection.name).get(self.collection.name, Layout())
-        self.is_made = self._is_in(layout, self.collection.keys)
-        return layout.columns
+    def look(self, connection: sqlite3.Connection) -> None:
+        """See what the file has of it now: another process may have made it."""
+        name, keys = self.collection.name, self.collection.keys
+        if connection.execute(_IS_THERE, (name,)).fetchone() is None:
+            return
+        layout = layout_of(connection, name).get(name, Layout())
+        self.is_there = bool(layout.columns)
+        self.is_older = not layout.columns.issuperset(keys)
+        self.is_made = self._is_in(layout, keys)
+
+    def set_made(self) -> None:
+        """What `make` did is committed."""
+        self.is_there, self.is_older, self.is_made = True, False, True
 
     def make(self, connection: sqlite3.Connection) -> None:
         """Have the file hold what the collection declares; a key that is new is filled from the records.
