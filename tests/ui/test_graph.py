@@ -131,8 +131,10 @@ def test_a_graph_that_is_off_says_which_setting_switches_it_on(library: Served, 
 
     page.route("**/documents/graph", refuse)
     page.goto(f"{library.url}/documents/graph")
-    expect(page.get_by_text(said)).to_be_visible()
+    expect(page.get_by_text("It shows how documents")).to_be_visible()
     assert faults(page) == []
+    switch = page.get_by_role("link", name="Switch it on in Settings")
+    expect(switch).to_have_attribute("href", "/settings/memory?setting=graph_enabled")
 
 
 @pytest.mark.parametrize("look", ["light", "dark", "forced"])

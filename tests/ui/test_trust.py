@@ -97,7 +97,7 @@ def test_what_was_suggested_is_answered_with_a_key(served: Served, page: Page) -
     for content in ("Wants to learn Finnish", "Owns a yacht", "Is afraid of geese"):
         served.post("/memories", {"content": content, "suggested": True})
     page.goto(f"{served.url}/memory")
-    page.get_by_role("link", name="To review 3").click()
+    page.get_by_role("link", name="Review 3").click()
     waiting = page.get_by_role("list", name="Suggested memories")
     first = waiting.get_by_role("article", name="Is afraid of geese")
     first.focus()

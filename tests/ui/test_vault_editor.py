@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.ui.acts import faults
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES
-from tests.ui.vaulted import Vaulted, editor, holds, row, saved, write_at_end
+from tests.ui.vaulted import Vaulted, editor, holds, reading, row, saved, write_at_end
 
 pytestmark = pytest.mark.timeout(90)
 _PAGE = """---
@@ -67,11 +67,11 @@ def test_a_box_writes_the_file_in_the_editor_and_in_the_preview(vault: Vaulted, 
     boxes.click()
     _save(page)
     assert "- [x] Book the train\n" in vault.text("lisbon.md")
-    done = page.locator(".vault-md").get_by_role("checkbox", name="Done")
+    done = reading(page).get_by_role("checkbox", name="Done")
     expect(done).to_have_count(2)
     done.last.click()
     expect(saved(page)).to_be_visible()
-    expect(page.locator(".vault-md").get_by_role("checkbox", name="To do")).to_have_count(1)
+    expect(reading(page).get_by_role("checkbox", name="To do")).to_have_count(1)
     assert vault.text("lisbon.md") == _PAGE.replace("[ ] Book", "[x] Book").replace("[x] Ask", "[ ] Ask")
 
 
@@ -237,4 +237,4 @@ def test_pictures_of_the_vault_are_shown_in_the_editor_and_in_the_preview(vault:
         vault.open(page, "trips/lisbon.md")
     assert (answer.value.status, answer.value.headers["content-type"]) == (200, "image/png")
     expect(editor(page).get_by_role("img", name="a dot")).to_be_visible()
-    expect(page.locator(".vault-md").get_by_role("img")).to_have_count(2)
+    expect(reading(page).get_by_role("img")).to_have_count(2)

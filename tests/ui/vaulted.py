@@ -74,7 +74,7 @@ def write_at_end(page: Page, text: str) -> None:
 
 
 def reading(page: Page) -> Locator:
-    return page.locator(".vault-md")
+    return page.get_by_role("article", name="Reading view")
 
 
 def look_away(page: Page) -> None:

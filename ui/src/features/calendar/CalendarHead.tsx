@@ -1,8 +1,8 @@
 import { CalendarPlus, ChevronLeft, ChevronRight, Settings2 } from "lucide-react";
-import { t } from "../../i18n";
+import { locale, t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { PageHead } from "../../kit/PageHead";
-import { Link, Segmented } from "../../kit/pieces";
+import { Link, PHONE, Segmented, useMedia } from "../../kit/pieces";
 import type { Shown } from "../../planner/shown";
 import {
   browserZone,
@@ -34,11 +34,15 @@ const views: readonly { value: CalendarView; label: string }[] = [
 ];
 
 /** What is shown, in words. */
-function title(view: CalendarView, day: Day, days: readonly Day[]): string {
+function title(view: CalendarView, day: Day, days: readonly Day[], isShort: boolean): string {
   if (view === "month") return monthName(dateOf(day));
-  if (view === "day") return longDay(dateOf(day));
-  const last = dateOf(days.at(-1) ?? day);
-  return `${shortDay(dateOf(days[0] ?? day))} – ${shortDay(last)} ${last.getFullYear()}`;
+  if (view === "day") return isShort ? shortDay(dateOf(day)) : longDay(dateOf(day));
+  const range = new Intl.DateTimeFormat(locale(), {
+    day: "numeric",
+    month: "short",
+    ...(isShort ? {} : { year: "numeric" }),
+  });
+  return range.formatRange(dateOf(days[0] ?? day), dateOf(days.at(-1) ?? day));
 }
 
 /** The next whole hour of a day. */
@@ -49,40 +53,45 @@ function nextHour(day: Day): Shown {
 }
 
 export function CalendarHead({ view, day, days, onShow, onTurn, onNew }: HeadProps) {
+  const phone = useMedia(PHONE);
   return (
-    <PageHead
-      title={
-        <>
-          <span className="visually-hidden">{t("Calendar,")} </span>
-          <span aria-live="polite">{title(view, day, days)}</span>{" "}
-          <small className={styles.zone} data-tip={t("Times are shown by this clock")}>
-            {browserZone().replaceAll("_", " ")}
-          </small>
-        </>
-      }
-    >
-      <Button onClick={() => onShow(view, dayOf(new Date()))}>{t("Today")}</Button>
-      <IconButton icon={ChevronLeft} label={t("Earlier")} onClick={() => onTurn(-1)} />
-      <IconButton icon={ChevronRight} label={t("Later")} onClick={() => onTurn(1)} />
-      <div className={styles.views}>
-        <Segmented
-          label={t("View")}
-          value={view}
-          options={views}
-          onChange={(next) => onShow(next)}
-        />
-      </div>
-      <Button data-fold icon={CalendarPlus} onClick={() => onNew(nextHour(day))}>
-        {t("New event")}
-      </Button>
-      <Link
-        className="icon-button"
-        to="/calendar/settings"
-        aria-label={t("Other calendars")}
-        data-tip={t("Other calendars")}
+    <div className={styles.headPlace}>
+      <PageHead
+        title={
+          <>
+            <span className="visually-hidden">{t("Calendar,")} </span>
+            <span aria-live="polite">{title(view, day, days, phone)}</span>{" "}
+            <small className={styles.zone} data-tip={t("Times are shown by this clock")}>
+              {browserZone().replaceAll("_", " ")}
+            </small>
+          </>
+        }
       >
-        <Settings2 size={18} strokeWidth={1.75} aria-hidden />
-      </Link>
-    </PageHead>
+        <Button className={styles.toToday ?? ""} onClick={() => onShow(view, dayOf(new Date()))}>
+          {t("Today")}
+        </Button>
+        <IconButton icon={ChevronLeft} label={t("Earlier")} onClick={() => onTurn(-1)} />
+        <IconButton icon={ChevronRight} label={t("Later")} onClick={() => onTurn(1)} />
+        <div className={styles.views}>
+          <Segmented
+            label={t("View")}
+            value={view}
+            options={views}
+            onChange={(next) => onShow(next)}
+          />
+        </div>
+        <Button data-fold icon={CalendarPlus} onClick={() => onNew(nextHour(day))}>
+          {t("New event")}
+        </Button>
+        <Link
+          className="icon-button"
+          to="/calendar/settings"
+          aria-label={t("Other calendars")}
+          data-tip={t("Other calendars")}
+        >
+          <Settings2 size={18} strokeWidth={1.75} aria-hidden />
+        </Link>
+      </PageHead>
+    </div>
   );
 }

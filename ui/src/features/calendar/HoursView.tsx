@@ -109,7 +109,7 @@ export function HoursView(props: ViewProps & { view: CalendarView }) {
         <div className={styles.hourNames} data-names aria-hidden>
           {hours.slice(1).map((hour) => (
             <span key={hour} style={{ top: `calc(var(--hour) * ${hour})` }}>
-              {hour}:00
+              {String(hour).padStart(2, "0")}:00
             </span>
           ))}
         </div>

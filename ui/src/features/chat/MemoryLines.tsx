@@ -2,6 +2,7 @@
 import { Undo2 } from "lucide-react";
 import { useEffect, useState } from "react";
 import { addressOf, changeName, kindName } from "../../answer/parts";
+import { plainText } from "../../answer/plainText";
 import { api, asProblem } from "../../api/client";
 import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
@@ -93,7 +94,7 @@ export function RecalledLine({ item, number = 0 }: RecalledProps) {
   const [mended, setMended] = useState<{ text: string | null } | null>(null);
   const { text, title, at, kind, score, source, gone, doubt, valid_until: until } = whole;
   const words =
-    text ??
+    (text && plainText(text)) ??
     (gone
       ? kind === "passage"
         ? t("No longer in the library")
@@ -103,7 +104,7 @@ export function RecalledLine({ item, number = 0 }: RecalledProps) {
   const isGone = mended?.text === null;
   return (
     <li className={isGone ? "undone" : ""}>
-      <span>
+      <span className="said">
         {number > 0 && <sup className="cite">{number} </sup>}
         {address ? <Link to={address}>{mended?.text ?? words}</Link> : (mended?.text ?? words)}
       </span>

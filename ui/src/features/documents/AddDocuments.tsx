@@ -1,4 +1,4 @@
-import { FolderUp, Link2, NotebookPen, Plus, Upload } from "lucide-react";
+import { ChevronDown, FolderUp, Link2, NotebookPen, Upload } from "lucide-react";
 import { type ChangeEvent, useRef, useState } from "react";
 import { documentsApi } from "../../api/documents";
 import { t } from "../../i18n";
@@ -37,7 +37,7 @@ export function AddDocuments({ collection, onFiles }: AddProps) {
         {t("Add files")}
       </Button>
       <Menu
-        icon={Plus}
+        icon={ChevronDown}
         label={t("More ways to add")}
         items={[
           { label: t("Add a folder"), icon: FolderUp, run: () => folder.current?.click() },

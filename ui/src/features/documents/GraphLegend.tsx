@@ -1,21 +1,8 @@
 import type { GraphShown } from "../../api/documents";
 import { locale, t } from "../../i18n";
-import type { NetNode } from "../../kit/graph/graphLayout";
-import { Shape } from "../../kit/graph/Shape";
+import { Legend, Sample } from "../../kit/graph/Legend";
 import { Link } from "../../kit/pieces";
 import { type AddressOf, idOfTopic, kindOf, TONES, toneOf } from "./graphNet";
-
-function Sample({ shape, tone }: Pick<NetNode, "shape" | "tone">) {
-  return (
-    <svg
-      viewBox="-8 -8 16 16"
-      className={tone === undefined ? undefined : `tone-${tone}`}
-      aria-hidden
-    >
-      <Shape shape={shape} radius={6} />
-    </svg>
-  );
-}
 
 type LegendProps = {
   shown: GraphShown;
@@ -30,21 +17,21 @@ export function GraphLegend({ shown, addressOf }: LegendProps) {
   const more = shown.topics.length - topics.length;
   return (
     <>
-      <ul className="graph-legend" aria-label={t("Kinds")}>
+      <Legend label={t("Kinds")}>
         {kinds.map((kind) => (
           <li key={kind}>
-            <Sample shape={kindOf(kind).shape} tone={undefined} />
+            <Sample shape={kindOf(kind).shape} />
             {kindOf(kind).word}
           </li>
         ))}
-      </ul>
+      </Legend>
       {topics.length > 0 && (
-        <ul className="graph-legend" aria-label={t("Topics")}>
+        <Legend label={t("Topics")}>
           {topics.map(({ number, label, passages }) => {
             const words = (
               <>
                 <Sample shape="circle" tone={toneOf(number)} />
-                {label} ({passages.toLocaleString()})
+                {label} ({passages.toLocaleString(locale())})
               </>
             );
             return (
@@ -58,7 +45,7 @@ export function GraphLegend({ shown, addressOf }: LegendProps) {
               {t("{count} smaller ones without a colour", { count: more.toLocaleString(locale()) })}
             </li>
           )}
-        </ul>
+        </Legend>
       )}
     </>
   );

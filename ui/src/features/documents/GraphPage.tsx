@@ -7,14 +7,14 @@ import { locale, t } from "../../i18n";
 import { Graph } from "../../kit/graph/Graph";
 import { drawn } from "../../kit/graph/graphLayout";
 import { PageHead } from "../../kit/PageHead";
-import "../../styles/graph.css";
 import { Empty, Link, Notice, ProblemNotice, Segmented, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
-import { addressOfNode, type GraphPlace } from "../../services/router";
+import { addressOfNode, addressOfSettings, type GraphPlace } from "../../services/router";
 import { remember, remembered } from "../../services/store";
 import { useRead } from "../../services/useRead";
 import { Frame } from "./Frame";
+import styles from "./Graph.module.css";
 import { GraphFinder } from "./GraphFinder";
 import { GraphLegend } from "./GraphLegend";
 import { GraphSide } from "./GraphSide";
@@ -54,7 +54,7 @@ export function GraphPage({ place }: { place: GraphPlace }) {
   const name = library.collections.find(({ id }) => id === collection)?.name ?? t("Everything");
   return (
     <Frame library={library} view="graph">
-      <div className="graph-view">
+      <div className={styles.view}>
         {problem && !value && <NoGraph problem={problem} onRetry={() => void again()} />}
         {problem && value && <ProblemNotice problem={problem} onRetry={() => void again()} />}
         {!value && !problem && <Skeleton lines={6} label={t("Loading the graph")} />}
@@ -71,7 +71,7 @@ function NoGraph({ problem, onRetry }: { problem: Problem; onRetry: () => void }
       <>
         <PageHead title={t("Graph")} />
         <ProblemNotice problem={problem} onRetry={onRetry} />
-        <p className="graph-note">
+        <p className={styles.note}>
           <Link to={addressOfNode()}>{t("Show all of the graph")}</Link>
         </p>
       </>
@@ -81,12 +81,14 @@ function NoGraph({ problem, onRetry }: { problem: Problem; onRetry: () => void }
     <>
       <PageHead title={t("Graph")} />
       <Empty icon={Waypoints} title={t("No graph is shown")}>
-        <p>{problem.detail || problem.title}</p>
         <p>
           {t(
             "It shows how documents, memories and pages of the vault hang together: what is alike, names the same, or leads from one to another, and the topics that they make. It is made of what is searched, so that nothing has to be built.",
           )}
         </p>
+        <Link className="button" to={addressOfSettings("memory", "graph_enabled")}>
+          {t("Switch it on in Settings")}
+        </Link>
       </Empty>
     </>
   );
@@ -144,8 +146,8 @@ function Shown({ place, name, shown, focus }: ShownProps) {
         </Notice>
       )}
       {shown.nodes.length ? (
-        <div className="graph-body">
-          <div className="graph-canvas">
+        <div className={styles.body}>
+          <div className={styles.canvas}>
             {drawing.spots.length > 0 && (
               <Graph
                 drawing={drawing}

@@ -6,6 +6,7 @@ import type { Spot } from "../../kit/graph/graphLayout";
 import { Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { addressOfNode, addressOfThing, type GraphPlace } from "../../services/router";
 import { useRead } from "../../services/useRead";
+import styles from "./Graph.module.css";
 import { type AddressOf, betweenOf, kindOf } from "./graphNet";
 
 type SideProps = {
@@ -22,7 +23,7 @@ export function GraphSide({ place, shown, focus, spots, addressOf }: SideProps) 
   const [middle, ...others] = spots;
   const steps = [...new Set(others.map(({ distance }) => distance ?? 1))].sort((a, b) => a - b);
   return (
-    <aside className="graph-side scroll" aria-label={t("What is in the middle")}>
+    <aside className={`${styles.side} scroll`} aria-label={t("What is in the middle")}>
       {focus ? (
         <Focused focus={focus} place={place} />
       ) : (
@@ -116,11 +117,11 @@ function Focused({ focus, place }: { focus: GraphFocus; place: GraphPlace }) {
       <h2>{node.label}</h2>
       <p>
         {kindOf(node.kind).word}
-        {node.page !== null && `, page ${node.page.toLocaleString()}`}
+        {node.page !== null && `, page ${node.page.toLocaleString(locale())}`}
       </p>
       {text && (
         <section
-          className="said"
+          className={styles.said}
           aria-label={t("What it says")}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a long text is scrolled with the keyboard
           tabIndex={0}

@@ -6,7 +6,7 @@ import { t } from "../../i18n";
 import { Graph } from "../../kit/graph/Graph";
 import { GraphList } from "../../kit/graph/GraphList";
 import { drawn } from "../../kit/graph/graphLayout";
-import { Shape } from "../../kit/graph/Shape";
+import { Legend, Sample } from "../../kit/graph/Legend";
 import { PageHead } from "../../kit/PageHead";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
@@ -48,7 +48,7 @@ export function MemoryGraph({ onSearch }: { onSearch: (query: string) => void })
             noun={t("nodes")}
             onOpen={({ id, name, address }) => (isName(id) ? onSearch(name) : router.go(address))}
           />
-          <Legend />
+          <Kinds />
           <GraphList drawing={drawing} />
         </>
       )}
@@ -56,7 +56,7 @@ export function MemoryGraph({ onSearch }: { onSearch: (query: string) => void })
   );
 }
 
-function Legend() {
+function Kinds() {
   const kinds = [
     { shape: "circle", name: t("Memory") },
     { shape: "diamond", name: t("Person or thing") },
@@ -64,15 +64,13 @@ function Legend() {
     { shape: "square", name: t("Document") },
   ] as const;
   return (
-    <ul className={styles.legend} aria-label={t("Kinds")}>
+    <Legend label={t("Kinds")}>
       {kinds.map(({ shape, name }) => (
         <li key={shape}>
-          <svg viewBox="-8 -8 16 16" width={16} height={16} aria-hidden>
-            <Shape shape={shape} radius={6} />
-          </svg>
+          <Sample shape={shape} />
           {name}
         </li>
       ))}
-    </ul>
+    </Legend>
   );
 }

@@ -1,12 +1,13 @@
 // The list pane: where one can go, what is searched and shown, and the memories themselves.
-import { Brain, HeartPulse, Inbox, Plus, SearchX, UserRound, Waypoints } from "lucide-react";
+import { Brain, Plus, SearchX } from "lucide-react";
 
 import { api } from "../../api/client";
 import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { ListTools } from "../../kit/ListTools";
 import { usePanes } from "../../kit/Panes";
-import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { TabLinks } from "../../kit/Tabs";
 import { useFocusAfter } from "../../kit/useFocusAfter";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
@@ -48,11 +49,12 @@ export function MemoryPane({ here, filter, onFilter, adding, onAdd, onOpen, onEd
         <IconButton ref={opener} icon={Plus} label={t("Add")} onClick={onAdd} />
         <DataMenu />
       </header>
-      <Views here={here} waiting={numbers.value?.states.suggested ?? 0} />
+      <div className={styles.views}>
+        <Views here={here} waiting={numbers.value?.states.suggested ?? 0} />
+      </div>
       <div className={styles.tools}>
         <ListTools
           label={t("Search memory")}
-          placeholder={t("Search by words or meaning")}
           query={filter.query}
           onQuery={(query) => onFilter({ query })}
           narrowed={narrowedBy(filter)}
@@ -99,26 +101,18 @@ export function MemoryPane({ here, filter, onFilter, adding, onAdd, onOpen, onEd
 function Views({ here, waiting }: { here: string | null; waiting: number }) {
   // Where nothing is open the profile stands beside the list.
   const usual = usePanes()?.phone ? null : "profile";
-  const views = [
-    { path: "profile", name: t("Profile"), icon: UserRound },
-    { path: "graph", name: t("Graph"), icon: Waypoints },
-    { path: "review", name: t("To review"), icon: Inbox },
-    { path: "health", name: t("Health"), icon: HeartPulse },
-  ];
+  const shown = here ?? usual;
   return (
-    <nav className={styles.views} aria-label={t("Views of memory")}>
-      {views.map(({ path, name, icon: Icon }) => (
-        <Link
-          key={path}
-          to={`/memory/${path}`}
-          aria-current={here === path || (here === null && path === usual) ? "page" : undefined}
-        >
-          <Icon size={16} aria-hidden />
-          {name}
-          {path === "review" && waiting > 0 && <span className={styles.badge}> {waiting}</span>}
-        </Link>
-      ))}
-    </nav>
+    <TabLinks
+      label={t("Views of memory")}
+      current={`/memory/${shown}`}
+      tabs={[
+        { to: "/memory/profile", label: t("Profile") },
+        { to: "/memory/graph", label: t("Graph") },
+        { to: "/memory/review", label: t("Review"), count: waiting },
+        { to: "/memory/health", label: t("Health") },
+      ]}
+    />
   );
 }
 

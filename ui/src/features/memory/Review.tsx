@@ -42,7 +42,7 @@ export function Review() {
   });
   return (
     <>
-      <PageHead title={t("To review")} />
+      <PageHead title={t("Review")} />
       <div className={`${styles.body} scroll`}>
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
         {status === "loading" && <Skeleton lines={5} label={t("Loading the suggestions")} />}

@@ -5,7 +5,7 @@ import { type Prompt, promptsApi } from "../../api/prompts";
 import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { ListButton, Panes } from "../../kit/Panes";
-import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { Empty, Link, PHONE, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useKey } from "../../services/useKey";
 import { useRead } from "../../services/useRead";
@@ -20,6 +20,7 @@ export default function PromptsRoom({ prompt }: { prompt: string | null }) {
   const { router } = useApp();
   const { value, problem, read, change } = useRead(promptsApi.list);
   const [query, setQuery] = useState("");
+  const phone = useMedia(PHONE);
   const items = value?.items ?? [];
   const open = items.find(({ id }) => id === prompt) ?? null;
   const wanted = query.trim().toLowerCase();
@@ -68,6 +69,7 @@ export default function PromptsRoom({ prompt }: { prompt: string | null }) {
       {value && !shown.length && items.length > 0 && (
         <p className={styles.none}>{t("No prompt says that.")}</p>
       )}
+      {phone && value && !items.length && <NothingOpen isEmpty isLost={false} />}
     </div>
   );
   return (

@@ -52,6 +52,11 @@ export function Assistants({ found }: { found: string | null }) {
       run: () => void save({ assistants: kept }),
     });
   };
+  const add = (
+    <Button icon={Plus} onClick={() => setEditing("")}>
+      {t("Add an assistant")}
+    </Button>
+  );
   return (
     <>
       {setBy(setting) && <p className={styles.foot}>{setBy(setting)}</p>}
@@ -60,6 +65,7 @@ export function Assistants({ found }: { found: string | null }) {
           <p>
             {t("Give a model a name and instructions, such as “Translator” or “Code reviewer”.")}
           </p>
+          {setting.editable && add}
         </Empty>
       )}
       <div className={styles.entries}>
@@ -92,13 +98,7 @@ export function Assistants({ found }: { found: string | null }) {
             ))}
           </ul>
         )}
-        {setting.editable && (
-          <span>
-            <Button icon={Plus} onClick={() => setEditing("")}>
-              {t("Add an assistant")}
-            </Button>
-          </span>
-        )}
+        {names.length > 0 && setting.editable && <span>{add}</span>}
       </div>
       <GroupSettings groups={["assistants"]} found={found} without={["assistants"]} />
       {editing !== null && (

@@ -14,8 +14,10 @@ import type { Change, Run, ToolPart } from "../../run/reduce";
 import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
 import { endOf } from "../../services/words";
+import styles from "./Ask.module.css";
 import type { Asked } from "./asking";
 import { folderOf, titleOf } from "./treeRows";
+import vault from "./vault.module.css";
 import { addressed, type Pages } from "./wikilinks";
 
 const NO_MODEL = "no_model";
@@ -32,7 +34,7 @@ export function AskAnswer(props: AnswerProps) {
   const { asked, run, pages, onChanged, onAgain } = props;
   const { question, running, problem } = asked;
   return (
-    <section className="asked" aria-label={t("Question and answer")}>
+    <section className={styles.asked} aria-label={t("Question and answer")}>
       <h2>{question}</h2>
       <article className="answer" aria-label={t("Answer")} aria-busy={running}>
         {blocksOf(run.parts).map((block) => (
@@ -51,7 +53,7 @@ export function AskAnswer(props: AnswerProps) {
       {asked.pages.length > 0 && !problem && (
         <nav aria-label={t("Pages it read")}>
           <h3>{t("Pages it read")}</h3>
-          <ul className="vault-links">
+          <ul className={vault.links}>
             {asked.pages.map((path) => (
               <li key={path}>
                 <Link to={addressOfPage(path)}>
@@ -127,7 +129,7 @@ function Changed({ changes, onChanged }: ChangedProps) {
   return (
     <section>
       <h3>{t("Changes")}</h3>
-      <ul className="noted">
+      <ul className={styles.noted}>
         {changes.map(({ ids, undo, change, text }, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: changes are only added
           <li key={i}>
@@ -136,7 +138,7 @@ function Changed({ changes, onChanged }: ChangedProps) {
             </span>
             {undo &&
               (undone.has(undo) ? (
-                <span className="note">{t("Undone")}</span>
+                <span className={vault.note}>{t("Undone")}</span>
               ) : (
                 <Button
                   look="quiet"

@@ -5,6 +5,7 @@ import { asProblem } from "../../api/client";
 import { vaultApi } from "../../api/vault";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import styles from "./Filters.module.css";
 
 export function AskModel({ onAdded }: { onAdded: () => Promise<void> }) {
   const [text, setText] = useState("");
@@ -34,7 +35,7 @@ export function AskModel({ onAdded }: { onAdded: () => Promise<void> }) {
   };
   return (
     <form
-      className="filter-form"
+      className={styles.form}
       aria-label={t("Ask the model")}
       onSubmit={(event) => void add(event)}
     >
@@ -44,7 +45,7 @@ export function AskModel({ onAdded }: { onAdded: () => Promise<void> }) {
           "This instruction is sent to every model that answers from your memory. A model may ignore it, and it hides nothing. To hide something reliably, add a filter above.",
         )}
       </p>
-      <div className="fields">
+      <div className={styles.fields}>
         <label className="field">
           {t("Instruction")}
           <input
@@ -61,7 +62,7 @@ export function AskModel({ onAdded }: { onAdded: () => Promise<void> }) {
         </label>
       </div>
       {why && (
-        <p className="fault" role="alert">
+        <p className="why" role="alert">
           {why}
         </p>
       )}

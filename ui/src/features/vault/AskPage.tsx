@@ -4,12 +4,14 @@ import { Send, Square } from "lucide-react";
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import { PageHead } from "../../kit/PageHead";
 import { Link } from "../../kit/pieces";
 import { useStore } from "../../services/store";
+import styles from "./Ask.module.css";
 import { AskAnswer } from "./AskAnswer";
 import type { Asking } from "./asking";
+import vault from "./vault.module.css";
 import type { Pages } from "./wikilinks";
-import "../../styles/vault-ask.css";
 
 const MOST_CHARS = 20_000;
 
@@ -20,30 +22,30 @@ export function AskPage({ asking, pages, onChanged }: AskProps) {
   const { run, running } = asked;
   const state = running ? t("Reading the vault") : run?.end === "answered" ? t("Answered") : "";
   return (
-    <div className="vault-page scroll">
-      <div className="page-inner vault-ask">
-        <header className="page-head">
-          <h1>{t("Ask the vault")}</h1>
-        </header>
-        <p className="lead">
-          {t(
-            "The vault agent answers from your pages and writes down what you tell it. The answer stays here until you leave the vault. A conversation with a history is in",
-          )}{" "}
-          <Link to="/">{t("Chat")}</Link>.
-        </p>
-        <AskForm asking={asking} running={running} />
-        <p className="visually-hidden" role="status">
-          {state}
-        </p>
-        {run && (
-          <AskAnswer
-            asked={asked}
-            run={run}
-            pages={pages}
-            onChanged={onChanged}
-            onAgain={() => void asking.ask(asked.question)}
-          />
-        )}
+    <div className={vault.page}>
+      <PageHead title={t("Ask the vault")} isMain />
+      <div className={`${vault.body} scroll`}>
+        <div className={`page-inner ${styles.ask}`}>
+          <p className={styles.lead}>
+            {t(
+              "The vault agent answers from your pages and writes down what you tell it. The answer stays here until you leave the vault. A conversation with a history is in",
+            )}{" "}
+            <Link to="/">{t("Chat")}</Link>.
+          </p>
+          <AskForm asking={asking} running={running} />
+          <p className="visually-hidden" role="status">
+            {state}
+          </p>
+          {run && (
+            <AskAnswer
+              asked={asked}
+              run={run}
+              pages={pages}
+              onChanged={onChanged}
+              onAgain={() => void asking.ask(asked.question)}
+            />
+          )}
+        </div>
       </div>
     </div>
   );
@@ -71,7 +73,7 @@ function AskForm({ asking, running }: { asking: Asking; running: boolean }) {
     ask();
   };
   return (
-    <form className="ask-form" onSubmit={ask}>
+    <form className={styles.form} onSubmit={ask}>
       <label className="field">
         {t("Question")}
         <textarea

@@ -5,12 +5,15 @@ import type { VaultChoice, VaultMended, VaultReport } from "../../api/types";
 import { vaultApi } from "../../api/vault";
 import { locale, t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import { PageHead } from "../../kit/PageHead";
 import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
 import { useRead } from "../../services/useRead";
+import styles from "./Check.module.css";
 import { Fixes } from "./Fixes";
 import { RepairDialog } from "./RepairDialog";
+import vault from "./vault.module.css";
 
 const SHOWN = 200;
 
@@ -58,53 +61,54 @@ export function CheckPage({ news, onChanged }: Props) {
   };
   const ignored = report?.ignored ?? [];
   return (
-    <div className="vault-page scroll">
-      <div className="page-inner vault-check">
-        <header className="page-head">
-          <h1>{t("Check")}</h1>
-          <Button onClick={() => void read()}>{t("Check again")}</Button>
-        </header>
-        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!report && !problem && <Skeleton lines={6} label={t("Checking the vault")} />}
-        {report?.findings.length === 0 && (
-          <Empty icon={CircleCheck} title={t("No problems found")}>
-            {ignored.length === 0 && (
-              <p>{t("Every link leads to a page, and every file is readable.")}</p>
-            )}
-          </Empty>
-        )}
-        {Object.entries(names()).map(([kind, name]) => (
-          <Group
-            key={kind}
-            name={name}
-            found={report?.findings.filter((finding) => finding.kind === kind) ?? []}
-            onChoose={setChoices}
-            onIgnore={() => void ignore([...ignored, kind as Kind])}
-          />
-        ))}
-        {ignored.length > 0 && (
-          <section aria-label={t("Ignored")}>
-            <h2>{t("Ignored")}</h2>
-            {ignored.map((kind) => (
-              <p key={kind} className="vault-group">
-                <span>{names()[kind]}</span>
-                <Button onClick={() => void ignore(ignored.filter((one) => one !== kind))}>
-                  {t("Check for this again")}
-                </Button>
-              </p>
-            ))}
-          </section>
-        )}
-        {choices && (
-          <RepairDialog
-            choices={choices}
-            onMended={(said, made) => void mended(said, made)}
-            onClose={() => {
-              setChoices(null);
-              void read();
-            }}
-          />
-        )}
+    <div className={vault.page}>
+      <PageHead title={t("Check")} isMain>
+        <Button onClick={() => void read()}>{t("Check again")}</Button>
+      </PageHead>
+      <div className={`${vault.body} scroll`}>
+        <div className={`page-inner ${styles.check}`}>
+          {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+          {!report && !problem && <Skeleton lines={6} label={t("Checking the vault")} />}
+          {report?.findings.length === 0 && (
+            <Empty icon={CircleCheck} title={t("No problems found")}>
+              {ignored.length === 0 && (
+                <p>{t("Every link leads to a page, and every file is readable.")}</p>
+              )}
+            </Empty>
+          )}
+          {Object.entries(names()).map(([kind, name]) => (
+            <Group
+              key={kind}
+              name={name}
+              found={report?.findings.filter((finding) => finding.kind === kind) ?? []}
+              onChoose={setChoices}
+              onIgnore={() => void ignore([...ignored, kind as Kind])}
+            />
+          ))}
+          {ignored.length > 0 && (
+            <section aria-label={t("Ignored")}>
+              <h2>{t("Ignored")}</h2>
+              {ignored.map((kind) => (
+                <p key={kind} className={styles.group}>
+                  <span>{names()[kind]}</span>
+                  <Button onClick={() => void ignore(ignored.filter((one) => one !== kind))}>
+                    {t("Check for this again")}
+                  </Button>
+                </p>
+              ))}
+            </section>
+          )}
+          {choices && (
+            <RepairDialog
+              choices={choices}
+              onMended={(said, made) => void mended(said, made)}
+              onClose={() => {
+                setChoices(null);
+                void read();
+              }}
+            />
+          )}
+        </div>
       </div>
     </div>
   );
@@ -122,7 +126,7 @@ function Group({ name, found, onChoose, onIgnore }: GroupProps) {
   const left = found.length - SHOWN;
   return (
     <section aria-label={name}>
-      <header className="vault-group">
+      <header className={styles.group}>
         <h2>
           {name} <small>{found.length.toLocaleString(locale())}</small>
         </h2>
@@ -141,7 +145,9 @@ function Group({ name, found, onChoose, onIgnore }: GroupProps) {
         ))}
       </ul>
       {left > 0 && (
-        <p className="note">{t("And {left} more.", { left: left.toLocaleString(locale()) })}</p>
+        <p className={vault.note}>
+          {t("And {left} more.", { left: left.toLocaleString(locale()) })}
+        </p>
       )}
     </section>
   );
@@ -157,7 +163,7 @@ function Found({ finding: { path, line, said, choices }, onChoose }: FoundProps)
         {line > 0 && t("Line {line}:", { line })} {said}
       </span>
       {choices.length > 0 && (
-        <span className="choices">
+        <span className={styles.ways}>
           {choices.map((choice) => (
             <Button key={choice.said} onClick={() => onChoose(choice)}>
               {choice.said}

@@ -4,6 +4,7 @@ import { Notice } from "../../kit/pieces";
 import { Diff } from "./Diff";
 import { differing } from "./diffLines";
 import { both, type Draft } from "./draft";
+import vault from "./vault.module.css";
 
 type ConflictProps = {
   draft: Draft;
@@ -20,7 +21,7 @@ export function Conflict({ draft, onChoose, onLeave }: ConflictProps) {
       <Notice tone="ask">
         <strong>{t("This page was deleted or moved by another program")}</strong>
         <span>{t("Its text is now only in this editor.")}</span>
-        <span className="choices">
+        <span className={vault.ways}>
           <Button onClick={() => onChoose("mine")}>{t("Save it again")}</Button>
           <Button look="quiet" onClick={onLeave}>
             {t("Discard it")}
@@ -43,7 +44,7 @@ export function Conflict({ draft, onChoose, onLeave }: ConflictProps) {
         label={t("The other text, marked as removed, and yours, marked as added")}
       />
       {canMerge && <span>{t("The changes are in different places, so both can be kept.")}</span>}
-      <span className="choices">
+      <span className={vault.ways}>
         {canMerge && (
           <Button look="primary" onClick={() => onChoose("both")}>
             {t("Keep both")}

@@ -7,13 +7,16 @@ import type { VaultFilter } from "../../api/types";
 import { vaultApi } from "../../api/vault";
 import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
+import { PageHead } from "../../kit/PageHead";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { SelectField } from "../../kit/Select";
 import { useApp } from "../../services/context";
 import { useRead } from "../../services/useRead";
 import { AskModel } from "./AskModel";
+import styles from "./Filters.module.css";
 import { actions, audiences, patterns, told } from "./filterWords";
 import { Seen } from "./Seen";
+import vault from "./vault.module.css";
 
 const ask = (signal: AbortSignal) => vaultApi.filters(signal);
 
@@ -35,45 +38,45 @@ export function FiltersPage({ paths }: { paths: readonly string[] }) {
     }
   };
   return (
-    <div className="vault-page scroll">
-      <div className="page-inner vault-filters">
-        <header className="page-head">
-          <h1>{t("Filters")}</h1>
-        </header>
-        <p className="lead">
-          {t(
-            "Bethink removes what you hide here before a model or another program reads a page. You always see everything.",
-          )}
-        </p>
-        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
-        {!items && !problem && <Skeleton lines={3} label={t("Loading the filters")} />}
-        {items?.length === 0 && (
-          <p className="none-yet">
-            <ShieldCheck size={16} aria-hidden /> {t("No filters. Nothing is hidden.")}
+    <div className={vault.page}>
+      <PageHead title={t("Filters")} isMain />
+      <div className={`${vault.body} scroll`}>
+        <div className={`page-inner ${styles.filters}`}>
+          <p className={styles.lead}>
+            {t(
+              "Bethink removes what you hide here before a model or another program reads a page. You always see everything.",
+            )}
           </p>
-        )}
-        {items && items.length > 0 && (
-          <ul className="filter-list" aria-label={t("Filters")}>
-            {items.map((filter) => (
-              <li key={filter.id}>
-                <EyeOff size={16} aria-hidden />
-                <span>
-                  {told(filter)}
-                  {filter.note && <small>{filter.note}</small>}
-                </span>
-                <IconButton
-                  icon={Trash2}
-                  size={16}
-                  label={t("Remove: {what}", { what: told(filter) })}
-                  onClick={() => void remove(filter)}
-                />
-              </li>
-            ))}
-          </ul>
-        )}
-        {items && <AddFilter onAdded={read} />}
-        {items && <AskModel onAdded={read} />}
-        {items && <Seen paths={paths} filters={items} />}
+          {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+          {!items && !problem && <Skeleton lines={3} label={t("Loading the filters")} />}
+          {items?.length === 0 && (
+            <p className={styles.noneYet}>
+              <ShieldCheck size={16} aria-hidden /> {t("No filters. Nothing is hidden.")}
+            </p>
+          )}
+          {items && items.length > 0 && (
+            <ul className={styles.list} aria-label={t("Filters")}>
+              {items.map((filter) => (
+                <li key={filter.id}>
+                  <EyeOff size={16} aria-hidden />
+                  <span>
+                    {told(filter)}
+                    {filter.note && <small>{filter.note}</small>}
+                  </span>
+                  <IconButton
+                    icon={Trash2}
+                    size={16}
+                    label={t("Remove: {what}", { what: told(filter) })}
+                    onClick={() => void remove(filter)}
+                  />
+                </li>
+              ))}
+            </ul>
+          )}
+          {items && <AddFilter onAdded={read} />}
+          {items && <AskModel onAdded={read} />}
+          {items && <Seen paths={paths} filters={items} />}
+        </div>
       </div>
     </div>
   );
@@ -133,12 +136,12 @@ function AddFilter({ onAdded }: { onAdded: () => Promise<void> }) {
   );
   return (
     <form
-      className="filter-form"
+      className={styles.form}
       aria-label={t("Add a filter")}
       onSubmit={(event) => void add(event)}
     >
       <h2>{t("Add a filter")}</h2>
-      <div className="fields">
+      <div className={styles.fields}>
         {select("action", t("Action"), actions())}
         {select("pattern", t("Content"), patterns())}
         {select("audience", t("Readers"), audiences())}
@@ -147,7 +150,7 @@ function AddFilter({ onAdded }: { onAdded: () => Promise<void> }) {
         {field("field", t("In the field"), t("salary"))}
       </div>
       {why && (
-        <p className="fault" role="alert">
+        <p className="why" role="alert">
           {why}
         </p>
       )}

@@ -7,6 +7,7 @@ import { vaultApi } from "../../api/vault";
 import { t } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { addressOfPage } from "../../services/router";
+import styles from "./Finder.module.css";
 import { folderOf, named, titleOf } from "./treeRows";
 import type { Pages } from "./wikilinks";
 
@@ -51,7 +52,7 @@ function Excerpt({ hit }: { hit: VaultHit }) {
   const cut = (start: number, end?: number) => characters.slice(start, end).join("");
   const ends = first.marks.map(({ end }) => end);
   return (
-    <span className="excerpt">
+    <span className={styles.excerpt}>
       {first.marks.map(({ start, end }, i) => (
         <span key={start}>
           {cut(ends[i - 1] ?? 0, start)}
@@ -108,7 +109,7 @@ export function Finder({ pages, query, onQuery, onOpen }: FinderProps) {
         />
       </label>
       {wanted && (
-        <div className="vault-found scroll">
+        <div className={`${styles.found} scroll`}>
           {names.length > 0 && <h2>{t("By name")}</h2>}
           <div id={id} role="listbox" aria-label={t("Pages found")}>
             {names.map((path, i) => (
@@ -122,7 +123,7 @@ export function Finder({ pages, query, onQuery, onOpen }: FinderProps) {
                 onClick={() => onOpen(path)}
               >
                 <FileText size={15} aria-hidden />
-                <span className="two-lines">
+                <span className={styles.twoLines}>
                   <span className="clip">{titleOf(path)}</span>
                   {folderOf(path) && <small className="clip">{folderOf(path)}</small>}
                 </span>
@@ -137,7 +138,7 @@ export function Finder({ pages, query, onQuery, onOpen }: FinderProps) {
                 })}
               </h2>
               {found.items.map((hit) => (
-                <Link key={hit.path} className="hit" to={addressOfPage(hit.path)}>
+                <Link key={hit.path} className={styles.hit} to={addressOfPage(hit.path)}>
                   <strong className="clip">{titleOf(hit.path)}</strong>
                   <Excerpt hit={hit} />
                 </Link>
@@ -145,7 +146,7 @@ export function Finder({ pages, query, onQuery, onOpen }: FinderProps) {
             </section>
           )}
           {!names.length && !found?.items.length && (
-            <p className="none" role="status">
+            <p className={styles.none} role="status">
               {problem || (found ? t("No page contains this.") : t("Searching…"))}
             </p>
           )}

@@ -6,14 +6,15 @@ import { locale, t } from "../../i18n";
 import { Graph } from "../../kit/graph/Graph";
 import { GraphList } from "../../kit/graph/GraphList";
 import { drawn } from "../../kit/graph/graphLayout";
-import "../../styles/graph.css";
 import { Link, Notice, ProblemNotice, Segmented, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
 import { remember, remembered } from "../../services/store";
 import { useRead } from "../../services/useRead";
+import styles from "./Page.module.css";
 import { PageHead } from "./PageHead";
 import { netOf } from "./pageNet";
+import vault from "./vault.module.css";
 
 const KEY = "bethink.vault.graph";
 const depths = ["1", "2", "3"] as const;
@@ -40,9 +41,9 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
     remember(KEY, next);
   };
   return (
-    <div className="vault-page">
+    <div className={vault.page}>
       <PageHead path={path}>
-        <div className="graph-tools">
+        <div className={styles.together}>
           <Segmented
             label={t("Links away")}
             value={depth}
@@ -60,7 +61,7 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
         </div>
       </PageHead>
       {problem && (
-        <div className="vault-notices">
+        <div className={vault.notices}>
           <ProblemNotice problem={problem} />
         </div>
       )}
@@ -68,7 +69,7 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
       {drawing && drawing.spots.length > 0 && (
         <>
           {drawing.total > drawing.spots.length && (
-            <div className="vault-notices">
+            <div className={vault.notices}>
               <Notice>
                 {t("{shown} of {total} pages are shown: the nearest ones.", {
                   shown: drawing.spots.length.toLocaleString(locale()),
@@ -81,7 +82,7 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
             </div>
           )}
           {drawing.spots.length === 1 && (
-            <p className="graph-note">{t("This page has no links.")}</p>
+            <p className={vault.lead}>{t("This page has no links.")}</p>
           )}
           <Graph
             drawing={drawing}

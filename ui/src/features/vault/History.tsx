@@ -10,6 +10,7 @@ import { useRead } from "../../services/useRead";
 import { bytes, fullDate, shortDate } from "../../services/words";
 import { Diff } from "./Diff";
 import { linesOf } from "./diffLines";
+import styles from "./Side.module.css";
 
 const who = (): Record<VaultVersion["by"], string> => ({
   person: t("by you"),
@@ -41,12 +42,12 @@ export function History({ path, news, onRestore }: HistoryProps) {
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
   if (!items) return <Skeleton lines={4} label={t("Loading the history")} />;
   return (
-    <ol className="vault-history">
+    <ol className={styles.history}>
       {items.map((item, i) => (
         <li key={item.id}>
           <button
             type="button"
-            className="version"
+            className={styles.version}
             aria-expanded={shown === item.id}
             onClick={() => setShown(shown === item.id ? null : item.id)}
           >
@@ -85,7 +86,7 @@ function Version({ path, item, onRestore }: VersionProps) {
   );
   const { value: lines, problem, read } = useRead(ask);
   return (
-    <div className="version-inside">
+    <div className={styles.inside}>
       {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
       {lines && (
         <Diff

@@ -7,6 +7,7 @@ import { Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { addressOfPage } from "../../services/router";
 import { useRead } from "../../services/useRead";
 import { folderOf, titleOf } from "./treeRows";
+import vault from "./vault.module.css";
 import { pathFor } from "./wikilinks";
 
 type PanelProps = {
@@ -41,10 +42,10 @@ export function LinksPanel({ path, news }: PanelProps) {
       {missing.length > 0 && (
         <section>
           <h2>{t("Does not exist yet")}</h2>
-          <ul className="vault-links">
+          <ul className={vault.links}>
             {missing.map((target) => (
               <li key={target}>
-                <Link className="missing" to={addressOfPage(pathFor(target))}>
+                <Link className={vault.missing} to={addressOfPage(pathFor(target))}>
                   {target}
                 </Link>
               </li>
@@ -57,9 +58,9 @@ export function LinksPanel({ path, news }: PanelProps) {
 }
 
 function Pointers({ items, none }: { items: readonly VaultPointer[]; none: string }) {
-  if (!items.length) return <p className="note">{none}</p>;
+  if (!items.length) return <p className={vault.note}>{none}</p>;
   return (
-    <ul className="vault-links">
+    <ul className={vault.links}>
       {items.map(({ path, title }) => (
         <li key={path}>
           <Link to={addressOfPage(path)}>

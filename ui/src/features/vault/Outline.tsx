@@ -1,6 +1,7 @@
 import { t } from "../../i18n";
 import styles from "./Outline.module.css";
 import { outlineOf } from "./texts";
+import vault from "./vault.module.css";
 
 /** Tells the editor and the preview of the page which heading to show: its line, and its place among the headings. */
 export const SHOW_HEADING = "vault-heading";
@@ -8,7 +9,7 @@ export const SHOW_HEADING = "vault-heading";
 /** The headings of a page; one leads to its place. */
 export function Outline({ text }: { text: string }) {
   const headings = outlineOf(text);
-  if (!headings.length) return <p className="note">{t("This page has no headings.")}</p>;
+  if (!headings.length) return <p className={vault.note}>{t("This page has no headings.")}</p>;
   const top = Math.min(...headings.map(({ level }) => level));
   return (
     <ol className={styles.outline} aria-label={t("Outline")}>

@@ -5,6 +5,7 @@ import { ListButton } from "../../kit/Panes";
 import { Menu, type MenuItem } from "../../kit/Popover";
 import { Segmented, useMedia } from "../../kit/pieces";
 import { type Draft, isUnsaved } from "./draft";
+import styles from "./Page.module.css";
 import { PathDialog } from "./PathDialog";
 import { folderOf, titleOf } from "./treeRows";
 import type { PageActions } from "./usePageActions";
@@ -48,16 +49,19 @@ export function PageHead(props: HeadProps) {
   const state = draft && savedState(draft);
   const folder = folderOf(path);
   return (
-    <header className="vault-head">
+    <header className={styles.head}>
       <ListButton />
-      <div className="vault-title">
+      <div className={styles.title}>
         {folder && <p className="clip">{folder.replaceAll("/", " / ")}</p>}
         <h1 className="clip" title={path}>
           {titleOf(path)}
         </h1>
       </div>
       {state && (
-        <span className={`saved ${draft && isUnsaved(draft) ? "un" : ""}`} role="status">
+        <span
+          className={`${styles.saved} ${draft && isUnsaved(draft) ? styles.unsaved : ""}`}
+          role="status"
+        >
           {state}
         </span>
       )}

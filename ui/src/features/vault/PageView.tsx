@@ -22,11 +22,13 @@ import { remember, remembered } from "../../services/store";
 import { Conflict } from "./Conflict";
 import type { Draft } from "./draft";
 import type { KeptEditors } from "./editor/Editor";
+import styles from "./Page.module.css";
 import { type Mode, PageHead } from "./PageHead";
 import { Side } from "./Side";
 import { headingsOf, toggled, withFront } from "./texts";
 import { type Editing, useDraft } from "./useDraft";
 import type { PageActions, Saving } from "./usePageActions";
+import vault from "./vault.module.css";
 import type { Pages } from "./wikilinks";
 
 const Preview = lazy(() => import("./Preview"));
@@ -66,9 +68,9 @@ export function PageView({ path, entry, pages, actions, kept, saving, onChanged 
   if (problem?.status === MISSING) return <NoPage path={path} actions={actions} />;
   if (problem) {
     return (
-      <div className="vault-page">
+      <div className={vault.page}>
         <PageHead path={path} />
-        <div className="vault-notices">
+        <div className={vault.notices}>
           <ProblemNotice problem={problem} onRetry={() => void editing.read()} />
         </div>
       </div>
@@ -76,7 +78,7 @@ export function PageView({ path, entry, pages, actions, kept, saving, onChanged 
   }
   if (!draft) {
     return (
-      <div className="vault-page">
+      <div className={vault.page}>
         <PageHead path={path} />
         <Skeleton lines={6} label={t("Loading the page")} />
       </div>
@@ -184,7 +186,7 @@ function OpenPage({ path, pages, kept, draft, editing, actions, onRestore }: Ope
         ]),
   ];
   return (
-    <div className="vault-page">
+    <div className={vault.page}>
       <PageHead
         path={path}
         draft={draft}
@@ -218,7 +220,7 @@ function OpenPage({ path, pages, kept, draft, editing, actions, onRestore }: Ope
         sideLabel={t("Links and history")}
         onCloseSide={beside}
       >
-        <div className={`vault-panes ${mode}`}>
+        <div className={`${styles.panes} ${mode === "both" ? styles.both : ""}`}>
           {mode !== "read" && (
             <Suspense fallback={<Skeleton lines={6} label={t("Loading the editor")} />}>
               <Editor
@@ -237,7 +239,7 @@ function OpenPage({ path, pages, kept, draft, editing, actions, onRestore }: Ope
             </Suspense>
           )}
           {mode !== "write" && (
-            <div className="vault-read scroll">
+            <div className={`${styles.read} scroll`}>
               <Reading path={path} text={draft.text} pages={pages} onTick={tick} />
             </div>
           )}
@@ -245,7 +247,7 @@ function OpenPage({ path, pages, kept, draft, editing, actions, onRestore }: Ope
         {/* Below the text, so that nothing moves under the hands of who writes. */}
         <Notices page={draft.page} />
         {(draft.theirs || draft.problem) && (
-          <div className="vault-notices">
+          <div className={vault.notices}>
             {draft.problem && <ProblemNotice problem={draft.problem} onRetry={save} />}
             <Conflict draft={draft} onChoose={editing.choose} onLeave={letGo} />
           </div>
@@ -272,7 +274,7 @@ function Reading({ path, text, pages, onTick }: ReadingProps) {
   if (text.length > MOST_PREVIEWED_CHARS) {
     return (
       <>
-        <p className="note">
+        <p className={vault.note}>
           {t("This page is too long for the preview. Its source is shown instead.")}
         </p>
         {plain}
@@ -289,7 +291,7 @@ function Reading({ path, text, pages, onTick }: ReadingProps) {
 function Notices({ page }: { page: VaultPage | null }) {
   if (!page?.problems.length) return null;
   return (
-    <div className="vault-notices">
+    <div className={vault.notices}>
       {page.problems.map((problem) => (
         <Notice key={problem} tone="ask">
           {problem}
@@ -303,7 +305,7 @@ function Notices({ page }: { page: VaultPage | null }) {
 function NoPage({ path, actions }: { path: string; actions: PageActions }) {
   const { toasts } = useApp();
   return (
-    <div className="vault-page">
+    <div className={vault.page}>
       <PageHead path={path} />
       <Empty icon={FilePlus2} title={t("This page does not exist yet")}>
         <p>{t("There is no file {path} in your vault.", { path })}</p>

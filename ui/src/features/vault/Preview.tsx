@@ -9,6 +9,8 @@ import { t } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { addressOfPage, decoded } from "../../services/router";
 import { SHOW_HEADING } from "./Outline";
+import styles from "./Preview.module.css";
+import vault from "./vault.module.css";
 import { type Pages, partsOf, pathFor } from "./wikilinks";
 
 type Node = { type: string; value?: string; url?: string; alt?: string; children?: Node[] };
@@ -84,7 +86,7 @@ function PageLink(props: { target: string; from: string; pages: Pages; children?
   if (found) return <Link to={addressOfPage(found)}>{children}</Link>;
   return (
     <Link
-      className="missing"
+      className={styles.missing}
       to={addressOfPage(pathFor(target))}
       title={t("{target}: does not exist yet", { target })}
     >
@@ -107,11 +109,11 @@ const components = (path: string, pages: Pages, onTick: (at: number) => void): C
   ),
   img: ({ src, alt }) =>
     typeof src === "string" && !/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(src) ? (
-      <img className="vault-picture" src={addressOfPicture(decoded(src), path)} alt={alt ?? ""} />
+      <img className={styles.picture} src={addressOfPicture(decoded(src), path)} alt={alt ?? ""} />
     ) : (
       <Abroad href={typeof src === "string" ? src : undefined}>{alt || t("Image")}</Abroad>
     ),
-  h1: ({ children }) => <h2 className="first">{children}</h2>,
+  h1: ({ children }) => <h2 className={styles.first}>{children}</h2>,
   h2: ({ children }) => <h3>{children}</h3>,
   h3: ({ children }) => <h4>{children}</h4>,
   h4: ({ children }) => <h5>{children}</h5>,
@@ -155,7 +157,7 @@ export default memo(function Preview({ path, text, pages, onTick }: PreviewProps
     return () => removeEventListener(SHOW_HEADING, show);
   }, []);
   return (
-    <div ref={box} className="md vault-md">
+    <article ref={box} aria-label={t("Reading view")} className={`md ${styles.text}`}>
       {front && (
         <details>
           <summary>{t("Properties")}</summary>
@@ -167,8 +169,8 @@ export default memo(function Preview({ path, text, pages, onTick }: PreviewProps
           {body}
         </ReactMarkdown>
       ) : (
-        <p className="note">{t("This page is empty.")}</p>
+        <p className={vault.note}>{t("This page is empty.")}</p>
       )}
-    </div>
+    </article>
   );
 });

@@ -7,6 +7,7 @@ import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import styles from "./Check.module.css";
 import { Diff } from "./Diff";
 import { linesOf } from "./diffLines";
 
@@ -71,7 +72,7 @@ export function RepairDialog({ choices, onMended, onClose }: RepairDialogProps) 
     }
   };
   return (
-    <Dialog title={title} className="repair-dialog" onClose={onClose}>
+    <Dialog title={title} className={styles.repair ?? ""} onClose={onClose}>
       <div className="body">
         {problem && <ProblemNotice problem={problem} />}
         {!planned && !problem && <Skeleton lines={4} label={t("Preparing the changes")} />}

@@ -9,6 +9,7 @@ import { Button } from "../../kit/Button";
 import { Combobox } from "../../kit/Combobox";
 import { Field } from "../../kit/Field";
 import { SelectField } from "../../kit/Select";
+import styles from "./Filters.module.css";
 import { readers, THE_AGENT } from "./filterWords";
 
 type Place = { path: string; audience: string };
@@ -45,7 +46,7 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
   }, [filters, paths]);
   return (
     <form
-      className="filter-form"
+      className={styles.form}
       aria-label={t("What would this client see?")}
       onSubmit={(event) => {
         event.preventDefault();
@@ -53,7 +54,7 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
       }}
     >
       <h2>{t("What would this client see?")}</h2>
-      <div className="fields">
+      <div className={styles.fields}>
         <Field label={t("Page")}>
           {({ id }) => (
             <Combobox
@@ -76,7 +77,7 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
         </Button>
       </div>
       {why && (
-        <p className="fault" role="alert">
+        <p className="why" role="alert">
           {why}
         </p>
       )}
@@ -99,7 +100,7 @@ function Page({ shown: { seen, page } }: { shown: Shown }) {
           : t("They see all of this page.")}
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long page is scrolled with the keyboard */}
-      <section className="seen scroll" tabIndex={0} aria-label={t("The page as they see it")}>
+      <section className={styles.seen} tabIndex={0} aria-label={t("The page as they see it")}>
         {seen.marks.map(({ start, end, shown }, i) => (
           <span key={start}>
             {cut(ends[i - 1] ?? 0, start)}

@@ -4,6 +4,7 @@ import { Segmented } from "../../kit/pieces";
 import { History } from "./History";
 import { LinksPanel } from "./LinksPanel";
 import { Outline } from "./Outline";
+import styles from "./Side.module.css";
 
 type SideProps = {
   path: string;
@@ -17,7 +18,7 @@ type SideProps = {
 export function Side({ path, text, news, onRestore }: SideProps) {
   const [shown, setShown] = useState<"links" | "outline" | "history">("links");
   return (
-    <div className="vault-side">
+    <div className={styles.side}>
       <Segmented
         label={t("Beside the page")}
         value={shown}

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { vaultApi } from "../../api/vault";
 import { t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
-import { ListButton, Panes } from "../../kit/Panes";
+import { Panes } from "../../kit/Panes";
 import { Empty, Link, PHONE, ProblemNotice, Skeleton, useMedia } from "../../kit/pieces";
 import { TabLinks } from "../../kit/Tabs";
 import { useApp } from "../../services/context";
@@ -25,9 +25,9 @@ import { folderOf, treeOf } from "./treeRows";
 import { type Saving, usePageActions } from "./usePageActions";
 import { type TreeActions, useTreeActions } from "./useTreeActions";
 import { useVault, type Vault } from "./useVault";
+import styles from "./vault.module.css";
 import { WholeGraph } from "./WholeGraph";
 import { Pages } from "./wikilinks";
-import "../../styles/vault.css";
 
 const FIRST = "user.md";
 
@@ -56,7 +56,7 @@ export default function VaultRoom({ page, view }: RoomProps) {
   const newPage = () => tree.ask({ kind: "page", folder: page ? folderOf(page) : "" });
   const shared = { pages, actions, kept, saving, onChanged: look };
   return (
-    <div className={`vault ${alone ? "on-page" : ""}`}>
+    <div className={styles.room}>
       <Panes
         name="vault"
         listLabel={t("Vault")}
@@ -68,7 +68,6 @@ export default function VaultRoom({ page, view }: RoomProps) {
         {page !== null && view !== "graph" && (
           <PageView key={page} path={page} entry={entries?.get(page)} {...shared} />
         )}
-        {page === null && view !== "pages" && view !== "graph" && <RoomHead />}
         {page === null && view === "graph" && <WholeGraph news={entries} />}
         {view === "tags" && <TagsPage news={entries} />}
         {view === "today" && notes && <Today notes={notes} pages={pages} actions={actions} />}
@@ -109,7 +108,7 @@ function VaultNav({ page, view, vault, pages, tree, onNew }: NavProps) {
     { to: "/vault/filters", label: t("Filters") },
   ];
   return (
-    <div className="vault-nav">
+    <div className={styles.nav}>
       <header>
         {alone ? <h2>{t("Vault")}</h2> : <h1>{t("Vault")}</h1>}
         <IconButton
@@ -148,20 +147,12 @@ function VaultNav({ page, view, vault, pages, tree, onNew }: NavProps) {
 }
 
 /** Above a view that is no page: the way back to the list. */
-function RoomHead() {
-  return (
-    <div className="vault-back">
-      <ListButton />
-    </div>
-  );
-}
-
 /** What stands beside the tree while no page is open. */
 function Begin({ known, onNew }: { known: readonly string[]; onNew: () => void }) {
   const isNew = known.length <= 1;
   const title = isNew ? t("Your vault") : t("No page is open");
   return (
-    <div className="vault-page">
+    <div className={styles.page}>
       <Empty icon={isNew ? FolderTree : BookOpen} title={title}>
         <p>
           {isNew

@@ -6,13 +6,14 @@ import { t } from "../../i18n";
 import { Graph } from "../../kit/graph/Graph";
 import { GraphList } from "../../kit/graph/GraphList";
 import { drawn } from "../../kit/graph/graphLayout";
-import { ListButton } from "../../kit/Panes";
+import { PageHead } from "../../kit/PageHead";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { Select } from "../../kit/Select";
 import { useApp } from "../../services/context";
 import { useRead } from "../../services/useRead";
 import { narrowed, netOf } from "./pageNet";
 import { folderOf } from "./treeRows";
+import vault from "./vault.module.css";
 
 const ALL = "";
 const ORPHANS = "orphans";
@@ -48,24 +49,20 @@ export function WholeGraph({ news }: { news: unknown }) {
   const [only, setOnly] = useState(ALL);
   const drawing = useMemo(() => graph && drawn(netOf(narrowed(graph, only))), [graph, only]);
   return (
-    <div className="vault-page">
-      <header className="vault-head">
-        <ListButton />
-        <div className="vault-title">
-          <h1 className="clip">{t("Graph of all pages")}</h1>
-        </div>
+    <div className={vault.page}>
+      <PageHead title={t("Graph of all pages")} isMain>
         {graph && (
           <Select label={t("Show")} value={only} options={choices(graph)} onChange={setOnly} />
         )}
-      </header>
+      </PageHead>
       {problem && (
-        <div className="vault-notices">
+        <div className={vault.notices}>
           <ProblemNotice problem={problem} onRetry={() => void read()} />
         </div>
       )}
       {!graph && !problem && <Skeleton lines={6} label={t("Loading the links")} />}
       {drawing && drawing.spots.length === 0 && (
-        <p className="graph-note">{t("No page is like this.")}</p>
+        <p className={vault.lead}>{t("No page is like this.")}</p>
       )}
       {drawing && drawing.spots.length > 0 && (
         <>

@@ -7,7 +7,7 @@ export function Shape({ shape, radius }: { shape: NetNode["shape"]; radius: numb
     case "sheet":
       return (
         <rect
-          className="dot"
+          fill="var(--tone, var(--ink-3))"
           x={-0.7 * radius}
           y={-radius}
           width={1.4 * radius}
@@ -16,22 +16,31 @@ export function Shape({ shape, radius }: { shape: NetNode["shape"]; radius: numb
         />
       );
     case "square":
-      return <rect className="dot" x={-half} y={-half} width={2 * half} height={2 * half} rx={1} />;
+      return (
+        <rect
+          fill="var(--tone, var(--ink-3))"
+          x={-half}
+          y={-half}
+          width={2 * half}
+          height={2 * half}
+          rx={1}
+        />
+      );
     case "diamond":
       return (
         <path
-          className="dot"
+          fill="var(--tone, var(--ink-3))"
           d={`M0 ${-1.2 * radius}L${radius} 0 0 ${1.2 * radius} ${-radius} 0Z`}
         />
       );
     case "triangle":
       return (
         <path
-          className="dot"
+          fill="var(--tone, var(--ink-3))"
           d={`M0 ${-1.1 * radius}L${1.1 * radius} ${half} ${-1.1 * radius} ${half}Z`}
         />
       );
     default:
-      return <circle className="dot" r={radius} />;
+      return <circle fill="var(--tone, var(--ink-3))" r={radius} />;
   }
 }
