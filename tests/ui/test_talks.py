@@ -152,6 +152,98 @@ def test_projects_take_conversations_by_menu_and_by_dragging(served: Served, pag
     served.delete("/projects/The%20boat")
 
 
+def test_a_project_without_collections_says_how_to_make_one(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    page.get_by_role("button", name="New project").press("Enter")
+    dialog = page.get_by_role("dialog", name="New project")
+    expect(dialog.get_by_text("You have no collections yet.")).to_be_visible()
+    expect(dialog.get_by_role("link", name="Go to Documents")).to_be_visible()
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "project-no-collections.png")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+def collections(served: Served) -> list[str]:
+    """The ids of two collections, in each of which a document says who repairs a roof."""
+    bases = [served.post("/documents/collections", {"name": name})["id"] for name in ("Flat", "Boat")]
+    for name, keeper in (("Flat", "landlord"), ("Boat", "harbour")):
+        said = f"The {keeper} keeps the roof and the outer walls in repair."
+        served.post("/documents/text", {"name": f"{name}.md", "text": said, "collection": name})
+    return bases
+
+
+def test_the_collections_of_a_project_are_chosen_by_keyboard(served: Served, page: Page) -> None:
+    bases = collections(served)
+    page.goto(served.url)
+    dialog = page.get_by_role("dialog", name="New project")
+    page.get_by_role("button", name="New project").press("Enter")
+    expect(dialog.get_by_label("Name")).to_be_focused()
+    page.keyboard.type("The boat")
+    field = dialog.get_by_role("combobox", name="Documents")
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if field.evaluate("field => field === document.activeElement"):
+            break
+    page.keyboard.press("ArrowDown")
+    options = page.get_by_role("option")
+    expect(options).to_contain_text(["Flat", "Boat"])
+    assert faults(page) == []
+    page.keyboard.press("Enter")
+    page.keyboard.type("boa")
+    expect(options).to_contain_text(["Boat"])
+    page.keyboard.press("Enter")
+    chips = dialog.get_by_role("button", name=re.compile("^Remove: "))
+    expect(chips).to_have_count(2)
+    # Escape closes the list, takes nothing away, and leaves the dialog open.
+    page.keyboard.press("ArrowDown")
+    expect(options).to_have_count(2)
+    page.keyboard.press("Escape")
+    expect(options).to_have_count(0)
+    expect(chips).to_have_count(2)
+    page.screenshot(path=PICTURES / "project-collections.png")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Delete")
+    expect(chips).to_have_count(1)
+    assert faults(page) == []
+    dialog.get_by_role("button", name="Save").press("Enter")
+    expect(dialog).to_have_count(0)
+    (kept,) = served.get("/projects")["items"]
+    assert [one["id"] for one in kept["collections"]] == bases[1:]
+    served.delete("/projects/The%20boat")
+    for base in bases:
+        served.delete(f"/documents/collections/{base}?documents=true")
+
+
+def test_a_project_with_a_collection_searches_it_alone_and_shows_it(served: Served, page: Page) -> None:
+    bases = collections(served)
+    served.post("/projects", {"name": "The boat", "collections": bases[1:]})
+    page.goto(served.url)
+    page.get_by_role("button", name="The boat", exact=True).click()
+    expect(page.get_by_role("button", name="The boat Documents: Boat")).to_be_visible()
+    page.get_by_role("button", name="More for project The boat").click()
+    page.get_by_role("menuitem", name="New chat in this project").click()
+    say(page, "Who repairs the roof?")
+    expect(answered(page)).to_be_visible()
+    (item,) = served.get("/conversations")["items"]
+    messages = served.get(f"/conversations/{item['id']}")["messages"]
+    told = next(one["content"] for one in messages if one["role"] == "tool")
+    assert ("Boat.md" in told, "Flat.md" in told) == (True, False)
+    page.reload()
+    mark = page.locator(".chat-head").get_by_role("button", name="Project: The boat Documents: Boat")
+    expect(mark).to_be_visible()
+    assert faults(page) == []
+    served.delete(f"/documents/collections/{bases[1]}?documents=true")
+    mark.click()
+    edit = page.get_by_role("dialog", name="Edit project")
+    expect(edit.get_by_text("Without any, answers look in all your documents.")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(edit).to_have_count(0)
+    served.delete("/projects/The%20boat")
+    served.delete(f"/documents/collections/{bases[0]}?documents=true")
+
+
 def test_several_are_chosen_and_moved_together(served: Served, page: Page) -> None:
     made(served, "One", "Two", "Three", "Four")
     page.goto(served.url)

@@ -1,4 +1,4 @@
-import { Folder, Ghost, PanelRight, ScrollText, TextAlignStart } from "lucide-react";
+import { Ghost, PanelRight, ScrollText, TextAlignStart } from "lucide-react";
 import { useState } from "react";
 import type { Conversation } from "../../api/types";
 import { t } from "../../i18n";
@@ -11,6 +11,7 @@ import { ContextRing } from "./ContextRing";
 import { ConversationMenu, titleOf, useConversationMenu } from "./ConversationMenu";
 import { chosenIn, InstructionsDialog } from "./InstructionsDialog";
 import { TitleField } from "./list/ConversationRow";
+import { ProjectMark } from "./ProjectMark";
 import { TemporaryMark } from "./TemporaryMark";
 
 type HeadProps = {
@@ -73,7 +74,7 @@ export function ChatHead(props: HeadProps) {
   const [renaming, setRenaming] = useState(false);
   const [writing, setWriting] = useState(false);
   const { conversations, pane } = useApp();
-  const { items, projects } = useStore(conversations.store);
+  const { items } = useStore(conversations.store);
   const conversation = items.find((item) => item.id === view.id) ?? view.conversation;
   const temporary = Boolean((view.conversation ?? view.begin).temporary);
   const { project } = conversation ?? view.begin;
@@ -97,13 +98,7 @@ export function ChatHead(props: HeadProps) {
           onArtifacts={() => pane.show({ listed: "here" })}
         />
       )}
-      {project && (
-        <span className="chip project-mark" title={t("Project")}>
-          <Folder size={14} aria-hidden />
-          <span className="visually-hidden">{t("Project")}: </span>
-          <span className="clip">{projects.find(({ id }) => id === project)?.name ?? project}</span>
-        </span>
-      )}
+      {project && <ProjectMark id={project} />}
       <span className="gap" />
       <InstructionsButton view={view} onOpen={() => setWriting(true)} />
       <ContextRing view={view} />

@@ -142,7 +142,8 @@ async function read(
   const parts = {
     "/": () => [promptOptions(signal)],
     "@": () => [fileOptions(conversation), documentOptions(query, signal)],
-    "#": () => [pageOptions(signal), collectionOptions(signal)],
+    // Collections first: they are few, and many pages would leave no room for them.
+    "#": () => [collectionOptions(signal), pageOptions(signal)],
   }[mark]();
   const answers = await Promise.allSettled(parts);
   return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));

@@ -8,7 +8,7 @@ import {
   Search,
   Trash2,
 } from "lucide-react";
-import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, memo, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Project } from "../../../api/projects";
 import { locale, t } from "../../../i18n";
 import { Button, IconButton } from "../../../kit/Button";
@@ -19,12 +19,12 @@ import { remember, remembered, useStore } from "../../../services/store";
 import { useReturn } from "../../../services/useReturn";
 import { useConversationActions } from "../useConversationActions";
 import styles from "./list.module.css";
-import { ProjectDialog } from "./ProjectDialog";
 import { RowList } from "./RowList";
 import { byDay, listed } from "./rows";
 import { SelectionBar } from "./SelectionBar";
 import { useSelection } from "./useSelection";
 
+const ProjectDialog = lazy(() => import("./ProjectDialog"));
 const OPEN = "bethink.projects";
 
 /** Which projects show their conversations, kept on this device. */
@@ -125,10 +125,12 @@ export const ConversationNav = memo(function ConversationNav({ current }: NavPro
         </div>
       )}
       {editing && (
-        <ProjectDialog
-          project={editing === "new" ? null : editing}
-          onClose={() => setEditing(null)}
-        />
+        <Suspense fallback={null}>
+          <ProjectDialog
+            project={editing === "new" ? null : editing}
+            onClose={() => setEditing(null)}
+          />
+        </Suspense>
       )}
     </nav>
   );

@@ -1,12 +1,14 @@
 import { type FormEvent, useState } from "react";
-import { asProblem } from "../../../api/client";
+import { asProblem, type Problem } from "../../../api/client";
 import type { Project } from "../../../api/projects";
 import { t } from "../../../i18n";
 import { Button } from "../../../kit/Button";
+import type { Choice } from "../../../kit/Choices";
 import { Dialog } from "../../../kit/Dialog";
 import { Field } from "../../../kit/Field";
-import { Segmented } from "../../../kit/pieces";
+import { ProblemNotice, Segmented } from "../../../kit/pieces";
 import { useApp } from "../../../services/context";
+import { ProjectCollections } from "./ProjectCollections";
 
 type ProjectDialogProps = {
   /** Null makes a new one. */
@@ -15,12 +17,13 @@ type ProjectDialogProps = {
   onMade?: (project: Project) => void;
 };
 
-export function ProjectDialog({ project, onClose, onMade }: ProjectDialogProps) {
+export default function ProjectDialog({ project, onClose, onMade }: ProjectDialogProps) {
   const { conversations } = useApp();
   const [name, setName] = useState(project?.name ?? "");
   const [instructions, setInstructions] = useState(project?.instructions ?? "");
   const [memory, setMemory] = useState<"all" | "own">(project?.memory ?? "all");
-  const [problem, setProblem] = useState<string | null>(null);
+  const [chosen, setChosen] = useState<readonly Choice[]>(project?.collections ?? []);
+  const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   // One that conversations merely name has no record yet.
   const isKept = Boolean(project?.created_at);
@@ -29,23 +32,23 @@ export function ProjectDialog({ project, onClose, onMade }: ProjectDialogProps) 
     if (!name.trim() || busy) return;
     setBusy(true);
     try {
-      const draft = { name: project && !isKept ? project.id : name, instructions, memory };
+      const said = { instructions, memory, collections: chosen.map(({ id }) => id) };
       const saved =
         project && isKept
-          ? await conversations.changeProject(project.id, { name, instructions, memory })
-          : await conversations.makeProject(draft);
+          ? await conversations.changeProject(project.id, { name, ...said })
+          : await conversations.makeProject({ name: project?.id ?? name, ...said });
       onMade?.(saved);
       onClose();
     } catch (error) {
-      const { detail, title } = asProblem(error);
-      setProblem(detail || title);
+      setProblem(asProblem(error));
       setBusy(false);
     }
   };
+  const isTaken = problem?.status === 409;
   return (
     <Dialog title={project ? t("Edit project") : t("New project")} onClose={onClose}>
       <form className="body" onSubmit={(event) => void save(event)}>
-        <Field label={t("Name")} problem={problem}>
+        <Field label={t("Name")} problem={isTaken ? problem?.detail : null}>
           {(control) => (
             <input
               {...control}
@@ -94,6 +97,8 @@ export function ProjectDialog({ project, onClose, onMade }: ProjectDialogProps) 
             />
           )}
         </Field>
+        <ProjectCollections value={chosen} memory={memory} onChange={setChosen} />
+        {problem && !isTaken && <ProblemNotice problem={problem} />}
         <div className="actions">
           <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button look="primary" type="submit" disabled={!name.trim() || busy}>

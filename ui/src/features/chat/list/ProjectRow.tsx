@@ -1,4 +1,4 @@
-import { ChevronRight, Ellipsis, Folder, Pencil, Plus, Trash2 } from "lucide-react";
+import { ChevronRight, Ellipsis, Folder, Library, Pencil, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { Project } from "../../../api/projects";
 import { t } from "../../../i18n";
@@ -24,12 +24,24 @@ export function ProjectRow({ project, open, over, onToggle, onEdit }: ProjectRow
     router.go("/");
   };
   const remove = () => conversations.removeProject(project.id).catch(toasts.fault);
+  const names = project.collections.map(({ name }) => name).join(", ");
   return (
     <div className={`${styles.project} ${over ? styles.over : ""}`} data-project={project.id}>
       <button type="button" aria-expanded={open} onClick={onToggle}>
         <ChevronRight size={14} aria-hidden />
         <Folder size={15} aria-hidden />
-        <span className="clip">{project.name}</span>
+        <span className={styles.names}>
+          <span className="clip">{project.name}</span>
+          {open && names && (
+            <small title={t("Documents: {names}", { names })}>
+              <Library size={12} aria-hidden />
+              <span className="visually-hidden">{t("Documents: {names}", { names })}</span>
+              <span className="clip" aria-hidden>
+                {names}
+              </span>
+            </small>
+          )}
+        </span>
       </button>
       <Menu
         icon={Ellipsis}

@@ -34,7 +34,7 @@ export function byDay(items: readonly Conversation[], now: number): Row[] {
 /** Projects of which something is said, and those that conversations merely name. */
 export function projectsOf(
   projects: readonly Project[],
-  items: readonly Conversation[],
+  items: readonly Pick<Conversation, "project">[],
 ): readonly Project[] {
   const known = new Set(projects.map(({ id }) => id));
   const named = new Set(items.flatMap(({ project }) => (project ? [project] : [])));
