@@ -206,7 +206,7 @@ ifneq ($(SKIPPED_TESTS),)
 	@echo "SKIPPED: the browser tests in tests/ui; they need a Chromium on the PATH"
 endif
 
-# Against what has to be fetched first; CI runs them where what they test was touched (checks/foreign.py).
+# Against what has to be fetched first; CI runs them where what they test was touched (checks/due.py).
 test-foreign: setup real-model servers clients ## the tests against foreign servers and clients, and a real model
 	@$(MAKE) --no-print-directory test-python ARGS="-m foreign $(ARGS)"
 

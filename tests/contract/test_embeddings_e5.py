@@ -73,7 +73,7 @@ async def _found(app: App, me: Principal, question: str) -> list[str]:
     return [hit.text for hit in await app.recall.search(me, question, k=1)]
 
 
-@pytest.mark.foreign
+@pytest.mark.foreign(make="real-model")
 async def test_another_model_is_taken_on_with_the_same_data(tmp_path: Path) -> None:
     here = models_directory(MODEL_FILE)
     settings = Settings(

@@ -29,12 +29,12 @@ def embeddings() -> LocalEmbeddings:
     return LocalEmbeddings(MINILM, models_directory(MODEL_FILE))
 
 
-@pytest.mark.foreign
+@pytest.mark.foreign(make="real-model")
 class TestMiniLm(EmbeddingsSuite):
     pass
 
 
-@pytest.mark.foreign
+@pytest.mark.foreign(make="real-model")
 @pytest.mark.requirement("R45")
 async def test_vectors_are_near_those_of_the_full_precision_model(embeddings: LocalEmbeddings) -> None:
     found = await measure_accuracy(embeddings)
@@ -43,7 +43,7 @@ async def test_vectors_are_near_those_of_the_full_precision_model(embeddings: Lo
     assert found.is_accepted(MINILM)
 
 
-@pytest.mark.foreign
+@pytest.mark.foreign(make="real-model")
 async def test_the_published_similarities_are_found(embeddings: LocalEmbeddings) -> None:
     lovely, sunny, stadium = await embeddings.embed(
         ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
@@ -54,7 +54,7 @@ async def test_the_published_similarities_are_found(embeddings: LocalEmbeddings)
     assert sunny @ stadium == pytest.approx(0.1411, abs=0.02)
 
 
-@pytest.mark.foreign
+@pytest.mark.foreign(make="real-model")
 async def test_meaning_is_found_without_shared_words(embeddings: LocalEmbeddings) -> None:
     question, near, far = await embeddings.embed(
         ["Where is her home?", "Alice lives in Paris.", "The plumber sent a bill."]
@@ -86,7 +86,7 @@ def test_the_tokenizer_in_its_identity_is_the_one_that_ships() -> None:
     assert LocalEmbeddings(MINILM, Path()).model.tokenizer == f"wordpiece-{TOKENIZER_SHA256[:12]}"
 
 
-@pytest.mark.foreign
+@pytest.mark.foreign(make="real-model")
 async def test_a_missing_model_says_how_to_get_it_and_is_taken_when_it_comes(tmp_path: Path) -> None:
     embeddings = LocalEmbeddings(MINILM, tmp_path)
     for attempt in (embeddings.load(), embeddings.embed(["a"]), embeddings.embed([])):
@@ -99,7 +99,7 @@ async def test_a_missing_model_says_how_to_get_it_and_is_taken_when_it_comes(tmp
     assert embeddings.unavailable is None
 
 
-@pytest.mark.foreign
+@pytest.mark.foreign(make="real-model")
 @pytest.mark.parametrize("damage", [b"", b"not a model", None])
 async def test_a_damaged_model_is_refused(tmp_path: Path, damage: bytes | None) -> None:
     if damage is None:

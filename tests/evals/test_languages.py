@@ -19,7 +19,7 @@ from bethink.recall.answerable import answering, bearing
 from bethink.settings import Settings
 from tests.contract.embeddings_suite import models_directory
 
-pytestmark = [pytest.mark.foreign, pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.foreign(make="real-model"), pytest.mark.anyio, pytest.mark.timeout(120)]
 PAIRS: dict[str, list[tuple[str, str]]] = json.loads(
     (Path(__file__).parent / "languages.json").read_text("utf-8")
 )

@@ -17,7 +17,7 @@ from tests.server_process import ROOT
 PEER = ROOT / ".servers" / "caldav" / "bin" / "python"
 pytestmark = [
     pytest.mark.timeout(120),
-    pytest.mark.foreign,
+    pytest.mark.foreign(make="servers"),
     pytest.mark.skipif(
         not PEER.exists() and "CI" not in os.environ, reason="`make servers` makes its environment"
     ),

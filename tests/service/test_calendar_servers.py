@@ -22,7 +22,7 @@ PROGRAMS = ROOT / ".servers" / "caldav" / "bin"
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.timeout(120),
-    pytest.mark.foreign,
+    pytest.mark.foreign(make="servers"),
     pytest.mark.skipif(
         not PROGRAMS.exists() and "CI" not in os.environ, reason="`make servers` makes their environment"
     ),

@@ -20,7 +20,7 @@ from bethink.settings import Settings
 from tests.contract.embeddings_suite import models_directory
 from tests.server_process import running
 
-pytestmark = [pytest.mark.foreign, pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.foreign(make="real-model"), pytest.mark.anyio, pytest.mark.timeout(120)]
 
 FACTS = 300
 OLD, NEW = model_key(MINILM.identity), model_key(E5.identity)

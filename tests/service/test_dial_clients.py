@@ -43,7 +43,7 @@ async def dial(data: Path) -> AsyncGenerator[tuple[str, StandIn]]:
             yield url, stand_in
 
 
-@pytest.mark.foreign
+@pytest.mark.foreign(make="clients")
 @pytest.mark.skipif(
     not CLIENTS.exists() and "CI" not in os.environ, reason="`make clients` makes their environment"
 )

@@ -29,7 +29,7 @@ from tests.house import open_house
 from tests.sample_vaults import healthcare, lay_out
 
 # Loading a model on a busy machine takes a while; nothing here measures it.
-pytestmark = [pytest.mark.foreign, pytest.mark.anyio, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.foreign(make="real-model"), pytest.mark.anyio, pytest.mark.timeout(180)]
 
 ROOT = Path(__file__).parent.parent.parent
 MODELS = Path(os.environ.get("BETHINK_MODELS_DIR", ROOT / ".models"))

@@ -24,7 +24,7 @@ from bethink.mcp_client.servers import Servers
 from tests.tool_servers import called, foreign_node, foreign_python, is_running, open_servers, states, until
 
 # Node and Python processes start slowly where others are at work.
-pytestmark = [pytest.mark.foreign, pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.foreign(make="servers"), pytest.mark.anyio, pytest.mark.timeout(120)]
 
 LONG = "trigger-long-running-operation"
 

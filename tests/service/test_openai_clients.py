@@ -39,7 +39,7 @@ def model() -> Iterator[ScriptedProcess]:
         pytest.param(
             *(OLDER, "2."),
             marks=[
-                pytest.mark.foreign,
+                pytest.mark.foreign(make="clients"),
                 pytest.mark.skipif(
                     not OLDER.exists() and "CI" not in os.environ,
                     reason="`make clients` makes its environment",

@@ -23,7 +23,7 @@ from bethink.llm.providers import Connection, connect
 from bethink.messages import UserMessage
 
 # The first token of a busy machine may take a while; nothing here measures it.
-pytestmark = [pytest.mark.foreign, pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.foreign(make="real-model"), pytest.mark.anyio, pytest.mark.timeout(120)]
 
 ROOT = Path(__file__).parent.parent.parent
 MODELS = Path(os.environ.get("BETHINK_MODELS_DIR", ROOT / ".models"))

@@ -26,6 +26,8 @@ _OWNER: dict[str, Any] = {
 
 What moves is drawn sixty times a second, by the processor; tests that are about it have it move.
 """
+_LOOKS = {"color_scheme", "forced_colors", "reduced_motion", "contrast"}
+"""What a page alone can have; all else is its context's."""
 _PATIENCE_MS = 60_000
 """How long a page may take to show what a test waits for, on a machine that does much else."""
 
@@ -68,6 +70,11 @@ def served(running: Served) -> Served:
 def emptied(served: Served) -> None:
     """Take out what earlier tests put in."""
     served.delete("/memories?confirm=true")
+    while tasks := served.get("/tasks?limit=200")["items"]:
+        for task in tasks:
+            # What it is a part of takes it along.
+            if task["parent"] is None:
+                served.delete(f"/tasks/{task['id']}")
     for place in ("archived=false", "archived=true", "trashed=true"):
         while kept := served.get(f"/conversations?limit=100&{place}")["items"]:
             for conversation in kept:
@@ -108,8 +115,8 @@ def _forget(context: BrowserContext, servers: set[str]) -> None:
 def new_page(browser: Browser, shared: BrowserContext) -> Generator[NewPage]:
     """Makes pages; what a page logs as an error, and what its policy refuses, fails the test.
 
-    The first is one of the shared context unless it is to be its `own` or has options; others are as if in
-    other browsers.
+    The first is one of the shared context unless it is to be its `own` or has options that only a context
+    can have; others are as if in other browsers.
     """
     faults: list[str] = []
     contexts: list[BrowserContext] = []
@@ -121,7 +128,8 @@ def new_page(browser: Browser, shared: BrowserContext) -> Generator[NewPage]:
             servers.add(f"http://{address.netloc}")
 
     def make(*, width: int = 1360, height: int = 860, own: bool = False, **options: str | bool) -> Page:
-        if own or options or shared in contexts:
+        looks = {name: options[name] for name in options if name in _LOOKS}
+        if own or len(looks) < len(options) or shared in contexts:
             context = browser.new_context(
                 viewport={"width": width, "height": height}, **{**_OWNER, **cast("dict[str, Any]", options)}
             )
@@ -131,6 +139,8 @@ def new_page(browser: Browser, shared: BrowserContext) -> Generator[NewPage]:
         contexts.append(context)
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": height})
+        if looks and context is shared:
+            page.emulate_media(**cast("dict[str, Any]", looks))
         page.on("framenavigated", visited)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)

@@ -21,16 +21,6 @@ _SMALL = """() => [...document.querySelectorAll("main :is(button, a, summary, in
     .map(([name]) => name)"""
 
 
-@pytest.fixture
-def desk(served: Served) -> Served:
-    """The server without a task."""
-    while kept := served.get("/tasks?limit=200")["items"]:
-        for task in kept:
-            if task["parent"] is None:
-                served.delete(f"/tasks/{task['id']}")
-    return served
-
-
 def _task(served: Served, title: str, **fields: object) -> str:
     """Keep a task; its id."""
     return served.post("/tasks", {"title": title, **fields})["id"]
@@ -59,14 +49,14 @@ def _carry(page: Page, what: Locator, to: Locator) -> None:
     page.mouse.up()
 
 
-def test_tasks_stand_by_the_day_they_are_due_and_are_ticked_off(desk: Served, page: Page) -> None:
-    page.goto(f"{desk.url}/tasks")
+def test_tasks_stand_by_the_day_they_are_due_and_are_ticked_off(served: Served, page: Page) -> None:
+    page.goto(f"{served.url}/tasks")
     expect(page.get_by_role("heading", name="Nothing to do")).to_be_visible()
     assert faults(page) == []
-    _task(desk, "Pay the rent", due_date=_in(-3), priority="urgent", tags=["home"])
-    _task(desk, "Water the plants", due_date=_in(0))
-    _task(desk, "Book the night train", due_date=_in(4), project="Lisbon")
-    _task(desk, "Learn the second movement")
+    _task(served, "Pay the rent", due_date=_in(-3), priority="urgent", tags=["home"])
+    _task(served, "Water the plants", due_date=_in(0))
+    _task(served, "Book the night train", due_date=_in(4), project="Lisbon")
+    _task(served, "Learn the second movement")
     page.reload()
     for group, title in (
         ("Overdue", "Pay the rent"),
@@ -98,8 +88,8 @@ def test_tasks_stand_by_the_day_they_are_due_and_are_ticked_off(desk: Served, pa
     expect(page.locator("[data-group='Best first'] [data-row]").first).to_contain_text("Book the night train")
 
 
-def test_a_task_is_written_in_words_and_what_is_understood_shows(desk: Served, page: Page) -> None:
-    page.goto(f"{desk.url}/tasks")
+def test_a_task_is_written_in_words_and_what_is_understood_shows(served: Served, page: Page) -> None:
+    page.goto(f"{served.url}/tasks")
     expect(page.get_by_role("heading", name="Nothing to do")).to_be_visible()
     page.keyboard.press("n")
     field = page.get_by_label("New task in words")
@@ -124,10 +114,10 @@ def test_a_task_is_written_in_words_and_what_is_understood_shows(desk: Served, p
     expect(understood).to_contain_text("Water the plants")
 
 
-def test_several_tasks_are_done_and_brought_back_at_once(desk: Served, page: Page) -> None:
+def test_several_tasks_are_done_and_brought_back_at_once(served: Served, page: Page) -> None:
     for title in ("Sow the beans", "Rake the leaves", "Mend the fence"):
-        _task(desk, title)
-    page.goto(f"{desk.url}/tasks")
+        _task(served, title)
+    page.goto(f"{served.url}/tasks")
     page.get_by_label("Select Sow the beans").check()
     page.get_by_label("Select Mend the fence").check()
     expect(page.get_by_text("2 selected")).to_be_visible()
@@ -138,10 +128,10 @@ def test_several_tasks_are_done_and_brought_back_at_once(desk: Served, page: Pag
     expect(page.locator("[data-row]")).to_have_count(3)
 
 
-def test_the_list_is_worked_by_keys_alone(desk: Served, page: Page) -> None:
-    _task(desk, "First", due_date=_in(1))
-    _task(desk, "Second", due_date=_in(2))
-    page.goto(f"{desk.url}/tasks")
+def test_the_list_is_worked_by_keys_alone(served: Served, page: Page) -> None:
+    _task(served, "First", due_date=_in(1))
+    _task(served, "Second", due_date=_in(2))
+    page.goto(f"{served.url}/tasks")
     expect(_row(page, "Second")).to_be_visible()
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -160,10 +150,10 @@ def test_the_list_is_worked_by_keys_alone(desk: Served, page: Page) -> None:
     expect(page).to_have_url(re.compile(r"/tasks/[\w-]{20,}$"))
 
 
-def test_a_task_is_changed_field_by_field_and_has_parts(desk: Served, page: Page) -> None:
-    first = _task(desk, "Ask for the keys")
-    task = _task(desk, "Move house")
-    page.goto(f"{desk.url}/tasks/{task}")
+def test_a_task_is_changed_field_by_field_and_has_parts(served: Served, page: Page) -> None:
+    first = _task(served, "Ask for the keys")
+    task = _task(served, "Move house")
+    page.goto(f"{served.url}/tasks/{task}")
     pane = page.get_by_role("complementary", name="Task")
     title = pane.get_by_label("Title")
     title.fill("Move into the new house")
@@ -178,7 +168,7 @@ def test_a_task_is_changed_field_by_field_and_has_parts(desk: Served, page: Page
     expect(pane.get_by_role("button", name="Ask for the keys", exact=True)).to_be_visible()
     assert faults(page) == []
     page.screenshot(path=PICTURES / "task.png")
-    kept = desk.get(f"/tasks/{task}")
+    kept = served.get(f"/tasks/{task}")
     assert (kept["title"], kept["status"], kept["due_date"]) == (
         "Move into the new house",
         "in_progress",
@@ -191,10 +181,10 @@ def test_a_task_is_changed_field_by_field_and_has_parts(desk: Served, page: Page
     expect(_row(page, "Move into the new house")).to_be_visible()
 
 
-def test_of_a_long_list_only_what_is_in_view_exists(desk: Served, page: Page) -> None:
+def test_of_a_long_list_only_what_is_in_view_exists(served: Served, page: Page) -> None:
     for number in range(230):
-        _task(desk, f"Task number {number}", due_date=_in(1 + number))
-    page.goto(f"{desk.url}/tasks")
+        _task(served, f"Task number {number}", due_date=_in(1 + number))
+    page.goto(f"{served.url}/tasks")
     expect(_row(page, "Task number 0")).to_be_visible()
     _row(page, "Task number 0").get_by_role("link").focus()
     for _ in range(30):
@@ -211,10 +201,10 @@ def test_of_a_long_list_only_what_is_in_view_exists(desk: Served, page: Page) ->
     assert page.locator("[data-row]").count() < 60
 
 
-def test_on_the_board_tasks_are_carried_by_mouse_and_by_keys(desk: Served, page: Page) -> None:
+def test_on_the_board_tasks_are_carried_by_mouse_and_by_keys(served: Served, page: Page) -> None:
     for title in ("One", "Two", "Three"):
-        _task(desk, title)
-    page.goto(f"{desk.url}/tasks/board")
+        _task(served, title)
+    page.goto(f"{served.url}/tasks/board")
     todo, doing = _column(page, "To do"), _column(page, "In progress")
     expect(todo.locator("[data-row]")).to_have_count(3)
     assert faults(page) == []
@@ -236,10 +226,10 @@ def test_on_the_board_tasks_are_carried_by_mouse_and_by_keys(desk: Served, page:
     expect(doing.locator("[data-row]").first).to_contain_text("Three")
 
 
-def test_tasks_fit_a_phone(desk: Served, new_page: NewPage) -> None:
-    _task(desk, "Write the letter to the tax office about the workshop", due_date=_in(0), priority="high")
+def test_tasks_fit_a_phone(served: Served, new_page: NewPage) -> None:
+    _task(served, "Write the letter to the tax office about the workshop", due_date=_in(0), priority="high")
     page = new_page(width=390, height=844, has_touch=True, is_mobile=True, color_scheme="dark")
-    page.goto(f"{desk.url}/tasks")
+    page.goto(f"{served.url}/tasks")
     expect(page.locator("[data-row]")).to_have_count(1)
     assert page.evaluate(_SMALL) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from checks.budgets import function_at
+from checks.due import ROOT, TESTED
 from checks.hosts import named_hosts
 from checks.requirements import Requirement, carried_ids, manifest_faults, marker_faults
 from checks.rooms import features
@@ -58,3 +62,18 @@ def test_an_exception_is_named_by_the_function_that_a_line_belongs_to() -> None:
 def test_the_layers_have_the_features_that_the_list_imports() -> None:
     source = "from bethink import memory, notes\nfrom bethink.agent import audit\nimport bethink\n"
     assert features(source) == ["memory", "notes"]
+
+
+def test_a_test_that_needs_what_is_fetched_is_due_when_it_is_touched() -> None:
+    marked = {
+        (found[1], path.relative_to(ROOT).as_posix())
+        for path in Path(ROOT / "tests").rglob("test_*.py")
+        for found in re.finditer(r'pytest\.mark\.foreign\(make="([^"]+)"\)', path.read_text(encoding="utf-8"))
+    }
+    assert marked == {
+        (name, path)
+        for name, paths in TESTED.items()
+        for path in paths
+        if path.startswith("tests/") and Path(path).name.startswith("test_")
+    }
+    assert [path for paths in TESTED.values() for path in paths if not (ROOT / path).exists()] == []
