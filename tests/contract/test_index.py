@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bethink.embeddings import EmbeddingModel
 from bethink.errors import BadInput
-from bethink.index import Candidate, Index, IndexItem, IndexQuery
+from bethink.index import Candidate, Candidates, Index, IndexItem, IndexQuery
 from bethink.store import Delete, DeleteAll, Put, SetVector
 from tests.contract.conftest import Database
 from tests.contract.records import NOTES, Note
@@ -58,6 +58,32 @@ async def test_a_committed_item_is_found_by_both_legs_with_their_own_scores(data
     assert candidates["a"].lexical > 0
     assert (candidates["a"].kind, candidates["a"].at, candidates["a"].speaker) == ("fact", 7, "Alice")
     assert candidates["b"] == Candidate("b", "fact", 0, None, None, 0.0)
+
+
+async def test_many_queries_at_once_find_what_each_finds_alone(database: Database) -> None:
+    two_parts = np.stack([axis(2), axis(3)])
+    await keep(
+        database,
+        a=item("Alice lives in Paris", 0, project="home"),
+        b=item("Bob skis", 1),
+        c=item("Carol lives in Oslo", 2),
+        d=replace(item("Dora writes a long page"), vector=two_parts, model=MODEL),
+        e=item("Eve has no vector yet"),
+    )
+    await database.store.commit("ann", [Delete(NOTES, "c")])
+    query = IndexQuery("ann", "who lives in Paris?", (axis(0) + axis(3)) / np.float32(2**0.5), MODEL)
+    queries = [
+        query,
+        replace(query, text="skis", vector=axis(1)),
+        replace(query, project="home"),
+        replace(query, limit=1),
+    ]
+    for asked in (queries, [*queries, replace(query, vector=None), replace(query, vector=None, model=None)]):
+        alone = [await database.index.search(one) for one in asked]
+        assert await database.index.search_all(asked) == alone
+        assert {one.id for one in alone[0].items} == {"a", "b", "d"}
+    assert await database.index.search_all([]) == []
+    assert await database.index.search_all([IndexQuery("nobody", "Paris")] * 2) == [Candidates()] * 2
 
 
 async def test_a_leg_without_input_stays_empty(database: Database) -> None:

@@ -53,6 +53,9 @@ class Found:
         self.asked.append(query)
         return self._answer
 
+    async def search_all(self, queries: Sequence[IndexQuery]) -> list[Candidates]:
+        return [await self.search(query) for query in queries]
+
     async def missing_vectors(self, owner: str, model: object, limit: int) -> tuple[WithoutVector, ...]:
         return ()
 

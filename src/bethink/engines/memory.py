@@ -134,11 +134,13 @@ class MemoryIndex:
 
     async def search(self, query: IndexQuery) -> Candidates:
         """The best `limit` of each leg."""
-        if not self._kept.get(query.owner):
-            return Candidates()
-        terms = self._analyzer.digests(self._analyzer.question(query.text))
-        model = None if query.model is None else model_key(query.model)
-        return self._shard(query.owner).search(query, terms, model)
+        return (await self.search_all([query]))[0]
+
+    async def search_all(self, queries: Sequence[IndexQuery]) -> list[Candidates]:
+        """What `search` gives of each, which are of one owner."""
+        if not queries or not self._kept.get(queries[0].owner):
+            return [Candidates()] * len(queries)
+        return self._shard(queries[0].owner).search_all(queries, self._analyzer)
 
     async def missing_vectors(
         self, owner: str, model: EmbeddingModel, limit: int

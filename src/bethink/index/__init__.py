@@ -135,6 +135,10 @@ class Index(Protocol):
         """
         ...
 
+    async def search_all(self, queries: Sequence[IndexQuery]) -> list[Candidates]:
+        """What `search` gives of each, which are of one owner; many cost much less than one by one."""
+        ...
+
     async def missing_vectors(
         self, owner: str, model: EmbeddingModel, limit: int
     ) -> tuple[WithoutVector, ...]:

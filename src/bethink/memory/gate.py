@@ -173,9 +173,8 @@ class Gate:
         for (asked, _), page in zip(scans, pages, strict=True):
             draft.saw(*page.items)
             asked.near |= dict.fromkeys(one.record.id for one in page.items)
-        # One after the other: threads that search at once only wait for one another.
-        for asked in batch:
-            found = await self.writing.index.search(self._query(draft.owner, asked))
+        every = await self.writing.index.search_all([self._query(draft.owner, asked) for asked in batch])
+        for asked, found in zip(batch, every, strict=True):
             asked.near |= _near_enough(asked, found)
             if len(batch) == 1:
                 asked.shown = {one.id: one.dense or 0.0 for one in found.items}

@@ -170,8 +170,9 @@ class Draft:
         """Have the commit keep what it was, for the log."""
         self._steps.append(step)
 
-    def touched(self) -> list[FactStep]:
-        """What the commit does to facts, their doubts apart: those follow what is done to others."""
+    def touched(self, ids: Container[str] | None = None) -> list[FactStep]:
+        """What the commit does to these facts, or to all: not their doubts, which follow from others."""
+        changed = [self._facts[id] for id in self._changed if ids is None or id in ids]
         return [
             FactStep(
                 id=fact.id,
@@ -182,7 +183,7 @@ class Draft:
                 in_place=was is not None and fact.before is not was.before,
                 objected=tuple(self.objected.get(fact.id, ())),
             )
-            for fact, was in ((fact, self._originals[fact.id]) for fact in self.changed)
+            for fact, was in ((fact, self._originals[fact.id]) for fact in changed)
             if was is None
             or fact.id in self.objected
             or msgspec.structs.replace(fact, doubts=was.doubts) != was
@@ -349,8 +350,8 @@ class FactWriter:
         facts: Container[str] | None = None,
     ) -> None:
         """Have the commit keep in the log what it does to these facts, or to all that it changes."""
-        touched = [one for one in draft.touched() if facts is None or one.id in facts]
-        draft.note(LogStep(id=self.new_id(), at=draft.at, change=change, undo=undo, facts=tuple(touched)))
+        touched = tuple(draft.touched(facts))
+        draft.note(LogStep(id=self.new_id(), at=draft.at, change=change, undo=undo, facts=touched))
 
     async def changes(
         self, draft: Draft, vectors: Mapping[str, Vector] | None = None, *, but: Container[str] = ()

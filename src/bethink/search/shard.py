@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from bethink.index import Candidate, Candidates
-from bethink.search.analysis import TERM_BYTES, dimensions_of
+from bethink.search.analysis import TERM_BYTES, dimensions_of, model_key
 from bethink.search.legs import Column, Dense, Lexical
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bethink.index import IndexQuery
-    from bethink.search.analysis import Entries, Names
+    from bethink.search.analysis import Analyzer, Entries, Names
     from bethink.search.legs import Scored
 
 
@@ -132,8 +132,28 @@ class Shard:
         self._names = list(compress(self._names, is_used))
         self._name_codes = {names: code for code, names in enumerate(self._names)}
 
-    def search(self, query: IndexQuery, terms: bytes, model: str | None) -> Candidates:
-        """The best of both legs. `terms` are the question's digests, `model` names the vectors to compare."""
+    def search_all(self, queries: Sequence[IndexQuery], analyzer: Analyzer) -> list[Candidates]:
+        """The best of both legs, for each of one owner's queries."""
+        terms = [analyzer.digests(analyzer.question(query.text)) for query in queries]
+        if len(queries) == 1:
+            return [self._search(queries[0], terms[0])]
+        cosines: dict[int, NDArray[np.float32]] = {}
+        for model in {query.model for query in queries if query.model is not None}:
+            dense = self._dense.get(model_key(model))
+            asked = [place for place, query in enumerate(queries) if query.model == model]
+            vectors = [vector for place in asked if (vector := queries[place].vector) is not None]
+            if dense is not None and len(vectors) == len(asked):
+                cosines |= zip(asked, dense.all_cosines(np.stack(vectors)), strict=True)
+        return [
+            self._search(query, of_query, cosines.get(place))
+            for place, (query, of_query) in enumerate(zip(queries, terms, strict=True))
+        ]
+
+    def _search(
+        self, query: IndexQuery, terms: bytes, measured: NDArray[np.float32] | None = None
+    ) -> Candidates:
+        """`terms` are the question's digests, `measured` the cosines of all rows if they are known."""
+        model = None if query.model is None else model_key(query.model)
         of_kinds = self._of_kinds(query)
         passing = self._passing(query, of_kinds)
         searched = len(self._numbers) if passing is None else int(np.count_nonzero(passing))
@@ -154,10 +174,10 @@ class Shard:
             with_vector = dense.count(rows)
             if query.vector is not None and with_vector:
                 vector = np.asarray(query.vector, np.float32)
-                near = dense.best(vector, rows, query.limit)
+                near = dense.best(vector, rows, query.limit, measured=measured)
                 # Not numpy's union: it loads numpy.ma, which takes as long as a thousand items.
                 numbers = np.array(sorted({*numbers.tolist(), *near.tolist()}), np.intp)
-                cosines = dense.cosines(vector, numbers)
+                cosines = dense.cosines(vector, numbers, measured)
         return Candidates(
             self._candidates(numbers, scored, cosines),
             lexical_ideal=scored.ideal,
