@@ -56,6 +56,29 @@ def test_a_search_shows_what_answers_and_says_if_nothing_does(served: Served, pa
     assert faults(page) == []
 
 
+def test_memory_is_tidied_up_with_a_receipt_and_taken_back(served: Served, page: Page) -> None:
+    line = {"type": "fact", "category": "general", "importance": 0.5}
+    brought_back(
+        served,
+        [
+            {"content": "The user's favourite colour is blue", **line},
+            {"content": "Blue is the user's favourite colour", **line},
+        ],
+    )
+    _told(served, "The user keeps two tortoises")
+    page.goto(f"{served.url}/memory/tidying")
+    before = len(served.get("/memories")["items"])
+    page.get_by_role("button", name="Tidy up now").click()
+    receipt = page.get_by_role("list", name="What was done").get_by_role("article").first
+    expect(receipt).to_contain_text(f"Looked at {before} memories")
+    expect(receipt).to_contain_text("You asked for it")
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "memory-tidying.png")
+    receipt.get_by_role("button", name="Undo all of it").click()
+    expect(receipt).to_contain_text("Undone")
+    assert len(served.get("/memories")["items"]) == before
+
+
 def test_several_are_selected_and_changed_in_one_step(served: Served, page: Page) -> None:
     _told(served, "Keeps bees", "Lives in Lyon", "Plays the cello", "Owns a tortoise")
     page.goto(f"{served.url}/memory")

@@ -3,8 +3,11 @@ import type {
   DocumentGraphShown,
   LikelyDuplicates,
   MemoryHistory,
+  MemoryProfile,
   MemoryUsageNumbers,
   MemoryUses,
+  ReflectionPage,
+  ReflectionReceipt,
 } from "../contract/openapi";
 import { json, withQuery } from "./client";
 import type { Memory, MemoryPage, MemoryWritten } from "./types";
@@ -17,6 +20,9 @@ export type {
   MemoryUsageNumbers,
   MemoryUses,
   MessagePlace,
+  ReflectionPage,
+  ReflectionProgress,
+  ReflectionReceipt,
 } from "../contract/openapi";
 
 export type MemoryQuery = {
@@ -56,6 +62,15 @@ export const memoryApi = {
     json<LikelyDuplicates>("GET", "/memories/duplicates", undefined, signal),
   usage: (signal?: AbortSignal) =>
     json<MemoryUsageNumbers>("GET", "/memories/usage", undefined, signal),
+  reflections: (signal?: AbortSignal) =>
+    json<ReflectionPage>("GET", "/memories/reflection", undefined, signal),
+  reflect: () => json<ReflectionPage>("POST", "/memories/reflection"),
+  undoReflection: (id: string) =>
+    json<ReflectionReceipt>("POST", `/memories/reflection/${encodeURIComponent(id)}/undo`),
+  applyReflection: (id: string) =>
+    json<ReflectionReceipt>("POST", `/memories/reflection/${encodeURIComponent(id)}/apply`),
+  profile: (signal?: AbortSignal) =>
+    json<MemoryProfile>("GET", "/memories/profile", undefined, signal),
   graph: (signal?: AbortSignal) =>
     json<DocumentGraphShown>("GET", "/memories/graph", undefined, signal),
 };

@@ -36,6 +36,9 @@ export function HealthReport() {
   return (
     <>
       <PageHead title={t("Health")}>
+        <Link className="button" to="/memory/tidying">
+          {t("Tidying up")}
+        </Link>
         <Button look="quiet" onClick={() => void read()}>
           {t("Check again")}
         </Button>

@@ -97,11 +97,14 @@ export function MemoryPane({ here, filter, onFilter, adding, onAdd, onOpen, onEd
   );
 }
 
+/** Views that stand within another one's. */
+const WITHIN: Record<string, string> = { tidying: "health" };
+
 /** The other looks at memory. */
 function Views({ here, waiting }: { here: string | null; waiting: number }) {
   // Where nothing is open the profile stands beside the list.
   const usual = usePanes()?.phone ? null : "profile";
-  const shown = here ?? usual;
+  const shown = (here && WITHIN[here]) ?? here ?? usual;
   return (
     <TabLinks
       label={t("Views of memory")}

@@ -11,6 +11,7 @@ import { MemoryGraph } from "./MemoryGraph";
 import { MemoryPane } from "./MemoryPane";
 import { Profile } from "./Profile";
 import { Review } from "./Review";
+import { Tidying } from "./Tidying";
 import { everything, type Filter } from "./useMemories";
 
 const KEY = "bethink.memory.order";
@@ -106,6 +107,8 @@ function View({ memory, asOf, editing, onEdit, onSearch }: ViewProps) {
       return <Review />;
     case "health":
       return <HealthReport />;
+    case "tidying":
+      return <Tidying />;
     case "graph":
       return <MemoryGraph onSearch={onSearch} />;
     default:

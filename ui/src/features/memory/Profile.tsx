@@ -13,6 +13,7 @@ import styles from "./memory.module.css";
 import { Part } from "./Part";
 import { type Paragraph, paragraphsOf } from "./profileText";
 import { monthName } from "./TimeSlider";
+import { Told } from "./Told";
 import { momentOf } from "./useMemories";
 
 const PAGE = 200;
@@ -54,6 +55,7 @@ export function Profile({ asOf }: { asOf: string }) {
         )}
         {value && value.items.length > 0 && (
           <div className={styles.profile}>
+            {!asOf && <Told />}
             {paragraphsOf(value.items).map((paragraph) => (
               <Prose key={paragraph.category} paragraph={paragraph} />
             ))}

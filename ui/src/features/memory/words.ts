@@ -132,6 +132,7 @@ export function changeName(change: string): string {
     restored: t("Brought back"),
     imported: t("Imported"),
     consolidated: t("Duplicates were merged"),
+    reflected: t("Tidied up"),
     expired: t("Too old: retracted"),
     undone: t("Undone"),
   };
