@@ -82,7 +82,8 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     `score` is 0..1: how well it answers the message, 0 for one that is always
     given. `speaker` is who said it, where it is a turn of a conversation;
     `valid_until` says that it is past, `doubt` why it may not hold. `title` says in words
-    where a passage stands. What is `untrusted` is not the owner's own word.
+    where a passage stands. What is `untrusted` is not the owner's own word. What is `near` stands near the
+    question, and nothing that is remembered is known to answer it.
     """
 
     id: str
@@ -96,6 +97,7 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     valid_until: int | None = None
     doubt: str | None = None
     untrusted: bool = False
+    near: bool = False
 
 
 class MemoryRecalled(_Event, frozen=True, tag="memory_recalled"):

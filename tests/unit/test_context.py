@@ -257,6 +257,24 @@ async def test_what_bears_on_the_question_is_recalled_and_then_what_always_matte
     assert nothing == ()
 
 
+async def test_the_model_is_told_that_what_is_near_the_question_may_not_answer_it() -> None:
+    async with open_house() as house:
+        await house.app.memory.add_many(
+            house.me,
+            [NewFact("Plays the cello in an orchestra"), NewFact("Meets the accountant once a year")],
+        )
+        context = context_of(house, profile_limit=0, min_score=0)
+        near = await context.recalled(house.me, "What is the surname of the lovely old accountant in Porto?")
+        sure = await context.recalled(house.me, "Who meets the accountant once a year?")
+        told = await context.recalled(house.me, "I need the surname of the lovely old accountant in Porto.")
+        request = request_of(house, said("What is her name?"), [*near])
+    assert (near[0].text, {item.near for item in near}) == ("Meets the accountant once a year", {True})
+    assert sure[0].near is told[0].near is False
+    _, note, line, *_ = str(request.messages[-1].content).splitlines()
+    assert "you do not know it: say so" in note
+    assert '"near":"may not answer"' in line
+
+
 @pytest.mark.requirement("R176")
 async def test_no_more_memories_are_recalled_than_the_settings_say() -> None:
     async with open_house() as house:

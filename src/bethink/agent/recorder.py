@@ -504,7 +504,11 @@ class JournalWriter:
 def _ref(item: Recalled) -> RecalledRef:
     # Where it stands is kept of what has no other address.
     return RecalledRef(
-        id=item.id, kind=item.kind, score=item.score, source=item.source if item.title else None
+        id=item.id,
+        kind=item.kind,
+        score=item.score,
+        source=item.source if item.title else None,
+        near=item.near,
     )
 
 

@@ -290,6 +290,7 @@ class RecalledRef(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     score: float
     source: str | None = None
+    near: bool = False
 
 
 class ChangedRef(msgspec.Struct, frozen=True, kw_only=True):

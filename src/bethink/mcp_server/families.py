@@ -19,6 +19,7 @@ from bethink.conversations import KIND as TURN
 from bethink.documents.service import Documents
 from bethink.errors import BadInput
 from bethink.features import FEATURES
+from bethink.memory import KIND as FACT
 from bethink.memory import NewFact, Source
 from bethink.tool import ToolContext, ToolOutput, tool
 from bethink.tools.conversations import conversation_memory_tools
@@ -59,6 +60,9 @@ class MemoriesFound(BaseModel):
     """Facts, best first."""
 
     memories: list[FoundMemory]
+    near: bool = Field(
+        description="They are near the query and none is known to answer it: if none says it, say so."
+    )
 
 
 class History(BaseModel):
@@ -186,9 +190,12 @@ def memory_tools(app: App) -> list[Tool]:
     @tool(effect="read", label="Search memory: {query}", output=MemoriesFound, echoes_arguments=True)
     async def search_memory(context: ToolContext, query: Query, top_k: Count = 5) -> ToolOutput:
         """Find facts in the user's long-term memory, by meaning and by words, best first."""
-        found = await app.memory.search(context.principal, query, k=top_k)
-        memories = [FoundMemory(**_fields(fact), score=round(score, 4)) for fact, score in found]
-        return _json(MemoriesFound(memories=memories))
+        hits = await app.recall.search(context.principal, query, top_k, kinds={FACT})
+        facts = await app.memory.get(context.principal, [hit.id for hit in hits])
+        facts = await app.visibility.reader_filters.facts(context.principal, [one for one in facts if one])
+        scores = {hit.id: round(hit.score, 4) for hit in hits}
+        memories = [FoundMemory(**_fields(fact), score=scores[fact.id]) for fact in facts]
+        return _json(MemoriesFound(memories=memories, near=any(hit.near for hit in hits)))
 
     @tool(effect="read", label="Show the history of a memory", output=History)
     async def get_memory_history(context: ToolContext, memory: MemoryId) -> ToolOutput:

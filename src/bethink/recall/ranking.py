@@ -184,6 +184,13 @@ def _is_greeting(sentence: str) -> bool:
     )
 
 
+def is_asking(text: str) -> bool:
+    """Whether any sentence of a text asks."""
+    return any(
+        _is_question(sentence) for found in SENTENCE.finditer(text) if (sentence := found.group().strip())
+    )
+
+
 def _is_question(sentence: str) -> bool:
     """Whether a sentence asks: by its mark or, if it is short and has none, by its first words."""
     if MARK.search(sentence):
@@ -369,6 +376,10 @@ _SURE_WORDS, _SURE_MEANING = 0.85, 0.95
 _WORDS_POWER = 1.5
 """Half of a question's words say less than half, unless words are all the evidence there is."""
 
+_LEAST_ANSWER, _LEAD = 0.32, 2.0
+"""Of the best with its lead, if it answers: fitted on every second question of `tests/evals`
+(docs/adr/0081-what-is-near-and-does-not-answer.md)."""
+
 _MOST = 1.9
 """A word that is said over and over counts at most so much more than one that is said once (k1 + 1)."""
 
@@ -403,11 +414,15 @@ class WeightedCandidate:
 
 @dataclass(frozen=True, slots=True)
 class RankedCandidate:
-    """A candidate, what is shown of it, and how sure it is that it answers, 0..1."""
+    """A candidate, what is shown of it, and how sure it is that it answers, 0..1.
+
+    If it is `near` only, nothing that was found is known to answer.
+    """
 
     candidate: Candidate
     recallable: Recallable
     score: float
+    near: bool = False
 
 
 def weighed(
@@ -503,7 +518,18 @@ def ranked(
             doubt = 1 - _UNSURE * strange.get(item.candidate.id, 0.0)
             least = max(least, doubt * confidence(item.candidate))
         answers.append(RankedCandidate(item.candidate, recallable, round(least, 4)))
-    return answers[::-1]
+    best_first = answers[::-1]
+    if best_first and not _is_answer(best_first[0], others):
+        return [replace(one, near=True) for one in best_first]
+    return best_first
+
+
+def _is_answer(best: RankedCandidate, others: Sequence[Candidate]) -> bool:
+    """Whether the best answers, and is not merely nearest: what answers leads what else was found."""
+    id, cosine = best.candidate.id, best.candidate.dense
+    next_best = max((one.dense for one in others if one.dense is not None and one.id != id), default=None)
+    lead = 0.0 if cosine is None or next_best is None else cosine - next_best
+    return best.score + _LEAD * lead >= _LEAST_ANSWER
 
 
 def _of_others(best: Sequence[tuple[Candidate, Recallable]], asked: ParsedQuestion) -> dict[str, float]:

@@ -56,7 +56,10 @@ _SURE_IMPORTANT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One thing remembered. `score` is 0..1, comparable between questions; `title` is its source in words."""
+    """One thing remembered. `score` is 0..1, comparable between questions; `title` is its source in words.
+
+    What is `near` stands near the question, and neither it nor anything else is known to answer it.
+    """
 
     id: str
     kind: str
@@ -71,6 +74,7 @@ class Hit:
     valid_until: datetime | None = None
     doubt: str | None = None
     untrusted: bool = False
+    near: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +250,7 @@ class Recall:
             _, below = await find(replace(query, kinds=lookups), count=question.k - len(answers))
             most = min((one.score for one in answers), default=1.0)
             answers += [replace(one, score=min(one.score, most)) for one in below]
-        hits = [
-            _hit(one.candidate.id, self.kinds[one.candidate.kind].name, one.recallable, score=one.score)
-            for one in answers[: question.k]
-        ]
+        hits = [_hit(one, self.kinds[one.candidate.kind].name) for one in answers[: question.k]]
         return _fitting(hits, question.budget)
 
     async def _ranked(
@@ -361,12 +362,13 @@ def _fitting(hits: list[Hit], budget: int | None) -> RecallResult:
     return RecallResult(kept, used, len(hits) - len(kept))
 
 
-def _hit(id: str, kind: str, recallable: Recallable, *, score: float) -> Hit:
+def _hit(found: RankedCandidate, kind: str) -> Hit:
+    recallable = found.recallable
     return Hit(
-        id,
+        found.candidate.id,
         kind,
         recallable.text,
-        score,
+        found.score,
         to_datetime(recallable.at),
         recallable.source,
         title=recallable.title,
@@ -376,6 +378,7 @@ def _hit(id: str, kind: str, recallable: Recallable, *, score: float) -> Hit:
         valid_until=_moment(recallable.valid_until),
         doubt=recallable.doubt,
         untrusted=recallable.untrusted,
+        near=found.near,
     )
 
 

@@ -52,6 +52,10 @@ _NEAR = (
 _NEAREST = 3
 """So many are shown if none answers."""
 NOTHING_FOUND = "No memories found matching: {query}"
+NEAR_ONLY = (
+    "None of these is known to answer it: they are near. If none of them says it, tell the user that you do"
+    " not know."
+)
 KNOWN = "Already known, nothing stored: {content}"
 WAITS = (
     "Not stored yet: {content}\nThese are not the user's own words, so it waits for their review. Tell them."
@@ -260,13 +264,15 @@ def _search_memory_tool(memory: Memory, recall: Recall, least_score: float) -> T
         if not found:
             return NOTHING_FOUND.format(query=query)
         noun = "memory" if len(found) == 1 else "memories"
+        is_near = any(hit.near for hit, _ in found)
         entries = [
             _entry(position, hit, fact, label=context.label(hit.id))
             for position, (hit, fact) in enumerate(found, 1)
         ]
         return ToolOutput(
-            "\n\n".join((f"Found {len(found)} {noun}:", *entries)),
+            "\n\n".join((f"Found {len(found)} {noun}:", *entries, *([NEAR_ONLY] if is_near else []))),
             memories=tuple(hit.id for hit, _ in found),
+            structured={"near": is_near, "scores": {hit.id: hit.score for hit, _ in found}},
             untrusted=any(hit.untrusted for hit, _ in found),
         )
 
@@ -279,7 +285,8 @@ def found_in_words(message: ToolMessage) -> str:
     known = [(line, score) for line, score in found if line]
     if not known:
         return "Nothing in your memory answers that."
-    count = answering([score for _, score in known])
+    is_near = message.content.endswith(NEAR_ONLY)
+    count = 0 if is_near else answering([score for _, score in known])
     lines = "\n".join(f"- {line}" for line, _ in known[: count or _NEAREST])
     if count:
         return f"From your memory:\n\n{lines}"

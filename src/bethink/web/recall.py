@@ -29,6 +29,7 @@ class RecalledItem(ResponseModel):
     valid_from: datetime | None = Field(description="Since when it is true, if known.")
     valid_until: datetime | None = Field(description="Until when it held; null while it does.")
     doubt: str | None = Field(description="Why it may no longer be true.")
+    near: bool = Field(description="Near the question, and nothing found is known to answer it.")
 
 
 class RecallAnswer(BaseModel):

@@ -92,7 +92,7 @@ type RecalledProps = { item: RecalledItem; number?: number };
 export function RecalledLine({ item, number = 0 }: RecalledProps) {
   const whole = useWhole(item);
   const [mended, setMended] = useState<{ text: string | null } | null>(null);
-  const { text, title, at, kind, score, source, gone, doubt, valid_until: until } = whole;
+  const { text, title, at, kind, score, source, gone, doubt, near, valid_until: until } = whole;
   const words =
     (text && plainText(text)) ??
     (gone
@@ -114,6 +114,7 @@ export function RecalledLine({ item, number = 0 }: RecalledProps) {
         {` · ${score > 0 ? t("{percent} % match", { percent: Math.round(score * 100) }) : t("always included")}`}
         {until && ` · ${t("until {date}", { date: shortDate(until / 1000) })}`}
         {doubt && ` · ${doubt}`}
+        {near && ` · ${t("near, may not answer")}`}
         {isGone && ` · ${t("no longer used")}`}
       </small>
       {kind === "fact" && text && !gone && !isGone && (
