@@ -1,5 +1,5 @@
 import { useId } from "react";
-import { t } from "../i18n";
+import { t, told } from "../i18n";
 import { Link } from "../kit/pieces";
 import { useApp } from "../services/context";
 import { useStore } from "../services/store";
@@ -12,7 +12,7 @@ export function NoModel({ message }: { message?: string }) {
   const { settings } = useStore(health.store);
   const session = useStore(account.session);
   const may = !session?.user || session.rights.includes("admin");
-  const help = settings?.model_help || message;
+  const help = told(settings?.model_help ?? "") || message;
   return (
     <section className="no-model" aria-labelledby={heading}>
       <h2 id={heading}>{t("No language model is set up")}</h2>

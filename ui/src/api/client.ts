@@ -1,5 +1,5 @@
 // One small client of the server's HTTP API. Every failure becomes a `Problem` that a person can read.
-import { t } from "../i18n";
+import { t, told } from "../i18n";
 import type {
   CallPage,
   Consolidation,
@@ -71,8 +71,11 @@ export function problemIn(status: number, text: string): Problem {
   try {
     const body = JSON.parse(text);
     const code = String(body.type ?? "").replace("urn:bethink:error:", "");
-    const title = String(body.title ?? t("The server answered {status}", { status }));
-    return new Problem(code || "unknown", title, String(body.detail ?? ""), status, body);
+    const title = told(String(body.title ?? "")) || t("The server answered {status}", { status });
+    const errors: { reason?: unknown }[] = Array.isArray(body.errors) ? body.errors : [];
+    const faults = errors.map((each) => ({ ...each, reason: told(String(each.reason ?? "")) }));
+    const shown = errors.length ? { ...body, errors: faults } : body;
+    return new Problem(code || "unknown", title, told(String(body.detail ?? "")), status, shown);
   } catch {
     return new Problem("unknown", t("The server answered {status}", { status }), "", status);
   }

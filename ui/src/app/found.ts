@@ -14,6 +14,7 @@ import { api, json } from "../api/client";
 import type { PromptList } from "../contract/openapi";
 import { t } from "../i18n";
 import type { KeyId } from "../keys/bindings";
+import { momentWords } from "../planner/momentWords";
 import type { Services } from "../services/context";
 import {
   addressOfChat,
@@ -106,7 +107,9 @@ const sources: readonly Source[] = [
         group: t("Tasks"),
         icon: SquareCheck,
         text: each.title,
-        ...(each.due_words ? { hint: each.due_words } : {}),
+        ...(each.due_words
+          ? { hint: momentWords({ at: each.due_at ?? each.due_date }, each.due_words) }
+          : {}),
         run: () => router.go(addressOfTasks({ task: each.id })),
       }));
     },

@@ -2,16 +2,18 @@
 import { setupI18n } from "@lingui/core";
 import { compileMessage } from "@lingui/message-utils/compileMessage";
 import { remember, remembered } from "../services/store";
+import { teller } from "./sentences";
 
-type Catalogue = Record<string, string>;
+/** A language: its sentences, and which of them the server says. */
+type Words = { catalogue: Record<string, string>; server: readonly string[] };
 
 /** Languages that the page is complete in, by what they call themselves. */
 export const languages = { en: "English", de: "Deutsch" } as const;
 export type Language = keyof typeof languages;
 
 const KEY = "bethink.language";
-const others: Record<Exclude<Language, "en">, () => Promise<Catalogue>> = {
-  de: () => import("./de").then(({ catalogue }) => catalogue),
+const others: Record<Exclude<Language, "en">, () => Promise<Words>> = {
+  de: () => import("./de"),
 };
 const rightToLeft = new Set(["ar", "fa", "he", "ur"]);
 const i18n = setupI18n({ locale: "en", messages: { en: {} } });
@@ -44,8 +46,11 @@ export function chooseLanguage(language: Language | null): void {
 /** Makes `t` speak the reader's language; before anything is drawn. */
 export async function startLanguage(): Promise<void> {
   const language = languageOf(navigator.languages, chosenLanguage());
-  if (language !== "en")
-    i18n.loadAndActivate({ locale: language, messages: await others[language]() });
+  if (language !== "en") {
+    const { catalogue, server } = await others[language]();
+    i18n.loadAndActivate({ locale: language, messages: catalogue });
+    tell = teller(catalogue, server, t);
+  }
   document.documentElement.lang = language;
   document.documentElement.dir = rightToLeft.has(language) ? "rtl" : "ltr";
 }
@@ -60,3 +65,11 @@ export const locale = (): string | undefined => (i18n.locale === "en" ? undefine
  */
 export const t = (sentence: string, values?: Record<string, unknown>): string =>
   i18n._(sentence, values);
+
+let tell = (sentence: string): string => sentence;
+
+/**
+ * What the server says, in the reader's language: its sentences are English. One that is not known stays as it is.
+ * Never for words of the owner's, the model's or another program's.
+ */
+export const told = (sentence: string): string => tell(sentence);

@@ -2,7 +2,7 @@
 import { CircleHelp, Plus } from "lucide-react";
 import { type FormEvent, type ReactNode, type Ref, useId, useRef, useState } from "react";
 import { asProblem, newKey } from "../api/client";
-import { t } from "../i18n";
+import { t, told } from "../i18n";
 import { useApp } from "../services/context";
 import type { Writing } from "../services/outbox";
 import { Button } from "./Button";
@@ -36,7 +36,7 @@ export function QuickAdd(props: QuickAddProps) {
   const words = text.trim();
   const { understood, why, setWhy } = useUnderstood(words, props.understand, Boolean(later));
   // What is ambiguous is asked, below.
-  const fault = why || (understood.choices.length ? "" : (understood.problem ?? ""));
+  const fault = why || (understood.choices.length ? "" : told(understood.problem ?? ""));
   const add = async (event: FormEvent) => {
     event.preventDefault();
     if (!words || busy) return;

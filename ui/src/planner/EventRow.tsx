@@ -1,6 +1,7 @@
 import { MapPin, Repeat, TriangleAlert, Users } from "lucide-react";
 import { t } from "../i18n";
 import { type Day, timeWords } from "../services/days";
+import { recurrenceWords } from "../services/recurrence";
 import { elsewhere } from "./eventWords";
 import styles from "./planner.module.css";
 import type { Shown } from "./shown";
@@ -38,9 +39,10 @@ export function EventRow({ one, day, onOpen }: RowProps) {
           </span>
         )}
         {there && <span>{there}</span>}
-        {event.recurrence_words && (
+        {event.recurrence && (
           <span>
-            <Repeat size={12} aria-hidden /> {event.recurrence_words}
+            <Repeat size={12} aria-hidden />{" "}
+            {recurrenceWords(event.recurrence, event.recurrence_words)}
           </span>
         )}
         {event.location && (

@@ -1,6 +1,7 @@
 import { CalendarClock, Flag, Hourglass, ListChecks, Repeat } from "lucide-react";
 import type { Task } from "../api/tasks";
 import { t } from "../i18n";
+import { recurrenceWords } from "../services/recurrence";
 import styles from "./planner.module.css";
 import { dueWords, isOpen, priorityName } from "./taskWords";
 
@@ -33,7 +34,8 @@ export function TaskFacts({ task }: { task: Task }) {
       )}
       {task.recurrence && (
         <span>
-          <Repeat size={12} aria-hidden /> {task.recurrence_words ?? t("repeats")}
+          <Repeat size={12} aria-hidden />{" "}
+          {recurrenceWords(task.recurrence, task.recurrence_words) || t("repeats")}
         </span>
       )}
       {project && <span>{project}</span>}

@@ -1,6 +1,7 @@
 // Events in words.
 import { t } from "../i18n";
 import { browserZone, dayOf, inZone, plainDay, shortDay, timeWords } from "../services/days";
+import { recurrenceWords } from "../services/recurrence";
 import type { Shown } from "./shown";
 
 export const typeNames: Readonly<Record<string, string>> = {
@@ -50,7 +51,7 @@ export function spoken(one: Shown): string {
   const parts = [
     event.all_day ? t("{whenwords}, all day", { whenwords: whenWords(one) }) : whenWords(one),
     event.location,
-    event.recurrence_words,
+    recurrenceWords(event.recurrence, event.recurrence_words),
     event.status === "tentative" ? t("tentative") : "",
     event.status === "cancelled" ? t("cancelled") : "",
     event.conflicts.length ? t("overlaps another event") : "",

@@ -2,6 +2,7 @@
 import { type Task, type TaskPatch, tasksApi } from "../api/tasks";
 import { t } from "../i18n";
 import { useApp } from "../services/context";
+import { momentWords } from "./momentWords";
 import { isOpen, statusName } from "./taskWords";
 import { useReceipt } from "./useReceipt";
 
@@ -53,7 +54,8 @@ export function useTaskChanges() {
       key?: string,
     ) => {
       const made = await tasksApi.add({ words, ...fields }, key);
-      const { title, due_words: due } = made;
+      const { title, due_words } = made;
+      const due = momentWords({ at: made.due_at ?? made.due_date }, due_words);
       const said = due
         ? t("“{title}” was added, due {due}", { title, due })
         : t("“{title}” was added", { title });

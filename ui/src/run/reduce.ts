@@ -1,5 +1,6 @@
 // What a reader knows of a run, made from its events. Live streams, replays after a reload and stored
 // messages all end in the same `Run`, so that every part of the interface draws one thing.
+
 import type {
   ApprovalNeeded,
   Attachment,
@@ -17,6 +18,7 @@ import type {
   Usage,
   WindowFilled,
 } from "../contract/openapi";
+import { t, told } from "../i18n";
 
 /** `unknown` is a call that was started and whose outcome nobody saw. */
 export type ToolState = "running" | "waiting" | "done" | "failed" | "unknown";
@@ -143,7 +145,7 @@ export function newTool(key: string, called: Called): ToolPart {
     key,
     call: called.call,
     name: called.name ?? "",
-    label: called.label || called.name || "A tool",
+    label: told(called.label ?? "") || called.name || t("A tool"),
     arguments: called.arguments ?? "",
     state: "running",
     text: "",
@@ -193,7 +195,8 @@ function finishTool(run: Run, event: ToolFinished): Run {
 }
 
 function waitFor(run: Run, event: ApprovalNeeded): Run {
-  const { reason, label, final = false } = event;
+  const { final = false } = event;
+  const [reason, label] = [told(event.reason), told(event.label)];
   return changeTool(run, event, { state: "waiting", reason, label, final });
 }
 
@@ -238,7 +241,7 @@ export function reduce(before: Run, event: ContractEvent, now: number = Date.now
     case "memory_recalled":
       return { ...run, recalled: mergeRecalled(run.recalled, event.items) };
     case "tool_requested":
-      return changeTool(run, event, { label: event.label, arguments: event.arguments });
+      return changeTool(run, event, { label: told(event.label), arguments: event.arguments });
     case "approval_needed":
       return waitFor(run, event);
     case "approval_decided": {
@@ -268,11 +271,11 @@ export function reduce(before: Run, event: ContractEvent, now: number = Date.now
       return { ...run, usage: [...run.usage, spent] };
     }
     case "warning":
-      return warn(run, event.part, event.message);
+      return warn(run, event.part, told(event.message));
     case "message_saved":
       return run;
     case "run_failed":
-      return { ...run, failure: { code: event.code, message: event.message } };
+      return { ...run, failure: { code: event.code, message: told(event.message) } };
     case "run_done":
       return finish(run, event.reason, now);
     default: {

@@ -1,4 +1,5 @@
 // Stored messages as the same `Run`s that live events make.
+
 import type {
   Attachment,
   MessageSiblings,
@@ -7,6 +8,7 @@ import type {
   ToolResult,
   WaitingCall,
 } from "../api/types";
+import { told } from "../i18n";
 import { emptyRun, newTool, type Part, type Run, type Spent, type ToolPart } from "./reduce";
 
 /** What else was said in a message's place, on which branches, and where that is. */
@@ -67,7 +69,7 @@ function withAnswer(run: Run, message: ModelMessage): Run {
     changed: [...run.changed, ...message.changed],
     usage: [...run.usage, ...spent],
     end: message.stop_reason ?? run.end,
-    failure: message.note ? { code: "", message: message.note } : run.failure,
+    failure: message.note ? { code: "", message: told(message.note) } : run.failure,
     endedAt: Date.parse(message.at),
   };
 }
@@ -130,7 +132,8 @@ export function withWaiting(turns: Turn[], waiting: readonly WaitingCall[]): Tur
     const parts = turn.run.parts.map((part): Part => {
       const call = part.type === "tool" && mine.find((each) => each.call === part.call);
       if (!call) return part;
-      const { reason, label, final } = call;
+      const { final } = call;
+      const [reason, label] = [told(call.reason), told(call.label)];
       return { ...part, state: "waiting", reason, label, final };
     });
     return { ...turn, run: { ...turn.run, parts, end: "awaiting_approval" } };

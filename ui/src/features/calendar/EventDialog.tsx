@@ -7,6 +7,7 @@ import { Dialog } from "../../kit/Dialog";
 import { Notice } from "../../kit/pieces";
 import { elsewhere, whenWords } from "../../planner/eventWords";
 import { type Shown, shownOf } from "../../planner/shown";
+import { recurrenceWords } from "../../services/recurrence";
 import styles from "./Calendar.module.css";
 import { EventFields } from "./EventFields";
 import { changedIn, draftOf, faultIn, formOf, isNew } from "./eventForm";
@@ -70,7 +71,11 @@ export function EventDialog({ given, changes, onClose }: DialogProps) {
         </label>
         <WhenFields form={form} onChange={change} />
         {there && <p className="small">{there}</p>}
-        <RepeatFields form={form} onChange={change} words={event.recurrence_words} />
+        <RepeatFields
+          form={form}
+          onChange={change}
+          words={recurrenceWords(event.recurrence, event.recurrence_words)}
+        />
         <EventFields form={form} onChange={change} />
         {event.conflicts.length > 0 && (
           <Notice tone="ask">{t("It overlaps another event of that time.")}</Notice>

@@ -2,6 +2,7 @@ import { useCallback, useRef } from "react";
 import { calendarApi } from "../../api/calendar";
 import { t } from "../../i18n";
 import { QuickAdd, type Understood } from "../../kit/QuickAdd";
+import { momentWords } from "../../planner/momentWords";
 import { dayOf } from "../../services/days";
 import { useKey } from "../../services/useKey";
 import type { EventChanges } from "./useEventChanges";
@@ -14,7 +15,9 @@ export function QuickEvent({ onAdd, onDay }: QuickProps) {
   useKey("create", () => field.current?.focus());
   const understand = useCallback(async (text: string, signal: AbortSignal): Promise<Understood> => {
     const found = await calendarApi.understand(text, signal);
-    const chips = [found.title, found.words, found.location];
+    const { start: at, all_day: allDay, recurrence } = found;
+    const when = momentWords({ at, allDay, recurrence }, found.words);
+    const chips = [found.title, when, found.location];
     return {
       chips: chips.map((chip) => chip ?? "").filter(Boolean),
       choices: found.ambiguous ?? [],

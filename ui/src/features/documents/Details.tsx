@@ -1,7 +1,7 @@
 import { FileUp } from "lucide-react";
 import { type ReactNode, useRef } from "react";
 import type { Document } from "../../api/documents";
-import { t } from "../../i18n";
+import { t, told } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
 import { addressOfDocument, addressOfDocuments } from "../../services/router";
@@ -52,7 +52,7 @@ export function Details({ document, content, actions, onVersion }: DetailsProps)
   return (
     <div className={viewer.details}>
       <Progress document={document} actions={actions} />
-      {note && <p className={styles.note}>{note}</p>}
+      {note && <p className={styles.note}>{told(note)}</p>}
       <dl>
         <Fact name={t("Format")}>
           {[kindName(document.kind), bytes(document.size)].filter(Boolean).join(", ")}

@@ -14,7 +14,7 @@ import {
   X,
 } from "lucide-react";
 import { type Document, documentsApi } from "../../api/documents";
-import { t } from "../../i18n";
+import { t, told } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Menu, type MenuItem } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
@@ -76,7 +76,7 @@ export function Progress({ document, actions }: Pick<RowProps, "document" | "act
       <CircleAlert size={14} aria-hidden />
       <span>
         {document.pending ? t("The new version could not be read. ") : ""}
-        {reading.error || progressWords(reading)}
+        {told(reading.error ?? "") || progressWords(reading)}
       </span>
       <Button look="quiet" icon={RotateCw} onClick={() => void actions.retry(document)}>
         {t("Retry")}

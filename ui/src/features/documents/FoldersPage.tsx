@@ -10,7 +10,7 @@ import {
 } from "lucide-react";
 import { useState } from "react";
 import { documentsApi, type Folder } from "../../api/documents";
-import { locale, t } from "../../i18n";
+import { locale, t, told } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { PageHead } from "../../kit/PageHead";
@@ -63,7 +63,7 @@ function FolderRow({ folder, onSync, onPause, onRemove }: RowProps) {
             <span>{t("looked through {date}", { date: shortDate(Date.parse(synced)) })}</span>
           )}
         </p>
-        {note && <p className={styles.note}>{note}</p>}
+        {note && <p className={styles.note}>{told(note)}</p>}
       </div>
       <IconButton
         icon={RotateCw}
@@ -143,7 +143,9 @@ export function FoldersPage() {
               />
             ))}
           </ul>
-          {status?.reader && <p className={`${styles.note} ${styles.reader}`}>{status.reader}</p>}
+          {status?.reader && (
+            <p className={`${styles.note} ${styles.reader}`}>{told(status.reader)}</p>
+          )}
         </div>
       </div>
       {adding && <AddFolder collections={collections} onClose={() => setAdding(false)} />}

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { asProblem, type Problem } from "../../api/client";
 import { type Document, documentsApi, type PassageHit } from "../../api/documents";
 import type { PassageList } from "../../contract/openapi";
-import { t } from "../../i18n";
+import { t, told } from "../../i18n";
 import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useListKeys } from "../../kit/useListKeys";
 import { addressOfDocument } from "../../services/router";
@@ -97,10 +97,10 @@ export function SearchHits({ query, collection }: { query: string; collection: s
       </p>
       {nothing && (
         <Empty icon={SearchX} title={t("Nothing in your documents answers this")}>
-          <p>{found.note || t("Try other words, or look in all documents.")}</p>
+          <p>{told(found.note ?? "") || t("Try other words, or look in all documents.")}</p>
         </Empty>
       )}
-      {!nothing && found.note && <p className={styles.note}>{found.note}</p>}
+      {!nothing && found.note && <p className={styles.note}>{told(found.note)}</p>}
       {found.named.length > 0 && (
         <section aria-label={t("Documents by name")}>
           <ul className={styles.named}>

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { api } from "../../api/client";
 import { type MemoryUsageNumbers, memoryApi } from "../../api/memory";
 import type { MemoryFinding, MemoryNumbers } from "../../api/types";
-import { locale, t } from "../../i18n";
+import { locale, t, told } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { PageHead } from "../../kit/PageHead";
 import { Empty, Link, Notice, ProblemNotice, Skeleton } from "../../kit/pieces";
@@ -50,7 +50,7 @@ export function HealthReport() {
           <>
             {known.numbers.warning && (
               <Notice tone="ask">
-                <span>{known.numbers.warning}</span>
+                <span>{told(known.numbers.warning)}</span>
               </Notice>
             )}
             {known.findings.length ? (

@@ -5,6 +5,7 @@ import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Segmented } from "../../kit/pieces";
+import { momentWords } from "../../planner/momentWords";
 import { MoreFields } from "./MoreFields";
 import { formOf, type ScheduleForm, sentOf } from "./scheduleForm";
 import type { ScheduleChanges } from "./useScheduleChanges";
@@ -48,7 +49,12 @@ export function ScheduleDialog({ schedule, changes, onClose }: DialogProps) {
     }
     setBusy(false);
   };
-  const now = schedule?.recurrence_words || schedule?.next_words;
+  const now =
+    schedule &&
+    momentWords(
+      { at: schedule.next_at, recurrence: schedule.recurrence },
+      schedule.recurrence_words || schedule.next_words,
+    );
   return (
     <Dialog
       title={schedule ? t("Change the schedule") : t("New schedule")}

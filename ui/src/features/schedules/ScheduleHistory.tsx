@@ -1,6 +1,6 @@
 import { useCallback } from "react";
 import { type ScheduleRun, schedulesApi } from "../../api/schedules";
-import { t } from "../../i18n";
+import { t, told } from "../../i18n";
 import { Dialog } from "../../kit/Dialog";
 import { Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { addressOfChat } from "../../services/router";
@@ -59,7 +59,7 @@ function HistoryRow({ run }: { run: ScheduleRun }) {
           </>
         )}
       </span>
-      {run.error && <p className="why">{run.error}</p>}
+      {run.error && <p className="why">{told(run.error)}</p>}
     </>
   );
 }

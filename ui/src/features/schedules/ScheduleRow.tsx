@@ -16,6 +16,7 @@ import { t } from "../../i18n";
 import { Confirm } from "../../kit/Dialog";
 import { Menu } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
+import { recurrenceWords } from "../../services/recurrence";
 import { addressOfChat } from "../../services/router";
 import { shortDate } from "../../services/words";
 import styles from "./Schedules.module.css";
@@ -63,7 +64,8 @@ export function ScheduleRow({ schedule, changes, onEdit, onHistory }: RowProps) 
           <span>{nextWords(schedule)}</span>
           {recurrence && (
             <span>
-              <Repeat size={12} aria-hidden /> {schedule.recurrence_words || t("repeats")}
+              <Repeat size={12} aria-hidden />{" "}
+              {recurrenceWords(schedule.recurrence, schedule.recurrence_words) || t("repeats")}
             </span>
           )}
           {url && <span className="clip">{url}</span>}

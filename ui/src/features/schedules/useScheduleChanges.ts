@@ -1,6 +1,7 @@
 import { type NewSchedule, type Schedule, schedulesApi } from "../../api/schedules";
 import type { SchedulePatch } from "../../contract/openapi";
 import { t } from "../../i18n";
+import { momentWords } from "../../planner/momentWords";
 import { useApp } from "../../services/context";
 
 /** Changes of schedules, each with a receipt and, if that can be, its undo. */
@@ -34,7 +35,8 @@ export function useScheduleChanges() {
       act(schedule, "resume", t("“{title}” goes on", { title: schedule.title })),
     snooze: (schedule: Schedule, minutes: number) =>
       attempt(async () => {
-        const { next_words: when } = await schedulesApi.snooze(schedule.id, minutes);
+        const { next_at: at, next_words } = await schedulesApi.snooze(schedule.id, minutes);
+        const when = momentWords({ at }, next_words);
         toasts.show(t("“{title}” comes {when}", { title: schedule.title, when }));
       }),
     remove: (schedule: Schedule) =>
@@ -49,7 +51,10 @@ export function useScheduleChanges() {
         : await schedulesApi.add(fields as NewSchedule);
       toasts.show(
         now.next_words
-          ? t("“{title}” comes {when}", { title: now.title, when: now.next_words })
+          ? t("“{title}” comes {when}", {
+              title: now.title,
+              when: momentWords({ at: now.next_at }, now.next_words),
+            })
           : t("“{title}” is kept", { title: now.title }),
       );
       await plannerNews.tell();

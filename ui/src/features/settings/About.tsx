@@ -4,7 +4,7 @@ import { useCopy } from "../../answer/useCopy";
 import { unreachable } from "../../api/client";
 import { settingsApi } from "../../api/settings";
 import type { PartHealth } from "../../api/types";
-import { locale, t } from "../../i18n";
+import { locale, t, told } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
@@ -13,7 +13,7 @@ import { useRead } from "../../services/useRead";
 import { Parts } from "./Parts";
 import styles from "./Room.module.css";
 import { useSettings } from "./useSettings";
-import { told, valueWords } from "./words";
+import { valueWords } from "./words";
 
 /** What somebody who helps must know: the version, and what does not work; nothing of anybody's. */
 const reportOf = (version: string, parts: Readonly<Record<string, PartHealth>>): string =>

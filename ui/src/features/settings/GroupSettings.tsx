@@ -1,12 +1,11 @@
 // The settings of a place: those that people look for first, the others folded below.
 import type { ReactNode } from "react";
-import { t } from "../../i18n";
+import { t, told } from "../../i18n";
 import { Notice, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { settingsPlaces } from "../../services/settingsPlaces";
 import styles from "./Room.module.css";
 import { Setting } from "./Setting";
 import { useSettings } from "./useSettings";
-import { told } from "./words";
 
 /** What people look for first in places with many settings; elsewhere all are. */
 const first: Readonly<Record<string, readonly string[]>> = {

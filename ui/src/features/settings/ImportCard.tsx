@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { api } from "../../api/client";
 import type { ImportShown } from "../../api/types";
-import { t } from "../../i18n";
+import { t, told } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { useApp } from "../../services/context";
 import { bytes, shortDate } from "../../services/words";
@@ -87,7 +87,7 @@ export function ImportCard({ one, onChange }: CardProps) {
           </span>
           <span>{shortDate(Date.parse(one.at))}</span>
         </p>
-        {one.error && <p className={servers.reason}>{one.error}</p>}
+        {one.error && <p className={servers.reason}>{told(one.error)}</p>}
         {working && (
           <progress
             max={1}

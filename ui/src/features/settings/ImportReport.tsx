@@ -1,5 +1,5 @@
 import type { ImportShown, ImportReport as Report } from "../../api/types";
-import { locale, t } from "../../i18n";
+import { locale, t, told } from "../../i18n";
 import { shortDate } from "../../services/words";
 import styles from "./Import.module.css";
 import { isEmpty, linesOf, WORKING } from "./importWords";
@@ -32,7 +32,7 @@ export function ImportReport({ report, state }: ReportProps) {
       {(lines.length === 0 || isEmpty(report)) && !WORKING.includes(state) && (
         <p className={styles.note}>{t("It contains nothing that can be imported.")}</p>
       )}
-      {report.note && <p className={styles.note}>{report.note}</p>}
+      {report.note && <p className={styles.note}>{told(report.note)}</p>}
       {report.topics.length > 0 && (
         <details>
           <summary>{t("Topics")}</summary>

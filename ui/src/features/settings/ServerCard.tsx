@@ -2,7 +2,7 @@ import { useState } from "react";
 import { api } from "../../api/client";
 import type { ConfiguredServer } from "../../api/settings";
 import type { McpServerShown } from "../../api/types";
-import { t } from "../../i18n";
+import { t, told } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { useApp } from "../../services/context";
 import { shortDate } from "../../services/words";
@@ -70,7 +70,7 @@ export function ServerCard({ server, onChange, onEdit, onRemoved }: CardProps) {
             {state === "retrying" && `, ${t("retrying automatically")}`}
           </span>
         </header>
-        {reason && <p className={styles.reason}>{sentence(reason)}</p>}
+        {reason && <p className={styles.reason}>{told(sentence(reason))}</p>}
         <p className={styles.facts}>
           <span>{wayOf(server.transport)}</span>
           {server.source && server.source !== "kept" && (

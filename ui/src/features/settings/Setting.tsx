@@ -2,7 +2,7 @@
 import { Check, Lock, RotateCw } from "lucide-react";
 import { useEffect, useId, useRef, useState } from "react";
 import type { SettingShown } from "../../api/settings";
-import { t } from "../../i18n";
+import { t, told } from "../../i18n";
 import { RecordField } from "./RecordField";
 import { SecretField } from "./SecretField";
 import styles from "./Setting.module.css";
@@ -19,7 +19,7 @@ import {
   TextsField,
   type WidgetProps,
 } from "./widgets";
-import { largeWords, setBy, Told, told, valueWords } from "./words";
+import { largeWords, setBy, Told, valueWords } from "./words";
 
 const RECEIPT_MS = 20_000;
 const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);

@@ -1,7 +1,7 @@
 import { Globe, LockKeyhole, type LucideIcon, PenLine, Send, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { KnownTool, Rule } from "../../api/types";
-import { t } from "../../i18n";
+import { t, told } from "../../i18n";
 import { Select } from "../../kit/Select";
 import styles from "./Tools.module.css";
 import { effects, firstSentence, rules, usual } from "./toolWords";
@@ -26,7 +26,14 @@ export function ToolRow({ tool, onRule }: RowProps) {
     <li>
       <div className={styles.about}>
         <code>{tool.name}</code>
-        <p>{open ? tool.description : brief}</p>
+        {open ? (
+          <>
+            <p>{t("What the model reads:")}</p>
+            <p lang="en">{tool.description}</p>
+          </>
+        ) : (
+          <p>{told(brief)}</p>
+        )}
         <p className={styles.facts}>
           <span className={styles[tool.effect]}>
             <Icon size={13} aria-hidden />

@@ -1,11 +1,8 @@
 // Words of the server in the reader's language, units of numbers, and what choices mean.
 import { Fragment } from "react";
 import type { SettingShown } from "../../api/settings";
-import { locale, t } from "../../i18n";
+import { locale, t, told } from "../../i18n";
 import { bytes } from "../../services/words";
-
-/** A sentence of the server's; the catalogue may have it in the reader's language. */
-export const told = (text: string): string => (/[{}]/.test(text) ? text : t(text));
 
 /** The same as a text of a setting: how to write a list in a file is no matter of this page. */
 const said = (text: string): string =>

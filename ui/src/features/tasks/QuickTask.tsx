@@ -2,6 +2,7 @@ import { type Ref, useCallback } from "react";
 import { tasksApi } from "../../api/tasks";
 import { t } from "../../i18n";
 import { QuickAdd, type Understood } from "../../kit/QuickAdd";
+import { momentWords } from "../../planner/momentWords";
 import { priorityName } from "../../planner/taskWords";
 import type { TaskChanges } from "../../planner/useTaskChanges";
 
@@ -16,7 +17,7 @@ export async function understoodOf(text: string, signal: AbortSignal): Promise<U
   const found = await tasksApi.understand(text, signal);
   const chips = [
     found.title,
-    found.words,
+    momentWords({ at: found.due_at ?? found.due_date, recurrence: found.recurrence }, found.words),
     found.priority && found.priority !== "medium"
       ? t("{priorityname} priority", { priorityname: priorityName(found.priority) })
       : "",

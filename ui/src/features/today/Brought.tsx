@@ -1,5 +1,5 @@
 import type { Today } from "../../api/today";
-import { t } from "../../i18n";
+import { t, told } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { addressOfChat } from "../../services/router";
 import { shortDate } from "../../services/words";
@@ -14,7 +14,7 @@ export function Brought({ runs }: { runs: Today["runs"] }) {
         <li key={run.id} className={styles.row}>
           <span>
             {run.title && <strong>{run.title} </strong>}
-            {run.message || run.error}
+            {run.message || told(run.error ?? "")}
           </span>
           <small>{shortDate(Date.parse(run.due_at))}</small>
           {run.conversation && <Link to={addressOfChat(run.conversation)}>{t("Open")}</Link>}

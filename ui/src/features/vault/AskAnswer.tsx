@@ -7,7 +7,7 @@ import { NoModel } from "../../answer/NoModel";
 import { blocksOf, changeName } from "../../answer/parts";
 import { ToolLine } from "../../answer/ToolLine";
 import { api } from "../../api/client";
-import { t } from "../../i18n";
+import { t, told } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Link, Notice, ProblemNotice } from "../../kit/pieces";
 import type { Change, Run, ToolPart } from "../../run/reduce";
@@ -87,12 +87,12 @@ function Steps({ tools }: { tools: readonly ToolPart[] }) {
 function End({ asked: { problem }, run, onAgain }: Pick<AnswerProps, "asked" | "run" | "onAgain">) {
   const { failure, end } = run;
   if (problem?.code === NO_MODEL) return <NoModel message={problem.detail} />;
-  if (failure?.code === NO_MODEL) return <NoModel message={failure.message} />;
+  if (failure?.code === NO_MODEL) return <NoModel message={told(failure.message)} />;
   if (failure) {
     return (
       <Notice tone="fault">
         <strong>{t("The answer could not be finished")}</strong>
-        <span>{failure.message}</span>
+        <span>{told(failure.message)}</span>
         <span>
           <Button onClick={onAgain}>{t("Ask again")}</Button>
         </span>

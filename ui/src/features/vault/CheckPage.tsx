@@ -3,7 +3,7 @@ import { CircleCheck } from "lucide-react";
 import { useState } from "react";
 import type { VaultChoice, VaultMended, VaultReport } from "../../api/types";
 import { vaultApi } from "../../api/vault";
-import { locale, t } from "../../i18n";
+import { locale, t, told } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { PageHead } from "../../kit/PageHead";
 import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
@@ -160,13 +160,13 @@ function Found({ finding: { path, line, said, choices }, onChoose }: FoundProps)
     <li>
       <Link to={addressOfPage(path)}>{path}</Link>
       <span>
-        {line > 0 && t("Line {line}:", { line })} {said}
+        {line > 0 && t("Line {line}:", { line })} {told(said)}
       </span>
       {choices.length > 0 && (
         <span className={styles.ways}>
           {choices.map((choice) => (
             <Button key={choice.said} onClick={() => onChoose(choice)}>
-              {choice.said}
+              {told(choice.said)}
             </Button>
           ))}
         </span>

@@ -2,11 +2,10 @@
 import { ArrowLeft } from "lucide-react";
 import { useEffect, useId, useRef } from "react";
 import type { LocalServer, Provider } from "../../../api/settings";
-import { t } from "../../../i18n";
+import { t, told } from "../../../i18n";
 import { Button, IconButton } from "../../../kit/Button";
 import { ProblemNotice } from "../../../kit/pieces";
 import { SecretInput } from "../SecretField";
-import { told } from "../words";
 import styles from "./Model.module.css";
 import { ModelFiles } from "./ModelFiles";
 import { ModelList } from "./ModelList";

@@ -2,10 +2,9 @@
 import { ChevronRight, Cpu, Globe, RefreshCw } from "lucide-react";
 import { useState } from "react";
 import type { LocalServer, Provider } from "../../../api/settings";
-import { t } from "../../../i18n";
+import { t, told } from "../../../i18n";
 import { Button } from "../../../kit/Button";
 import { ProblemNotice, Skeleton } from "../../../kit/pieces";
-import { told } from "../words";
 import { Endpoint } from "./Endpoint";
 import styles from "./Model.module.css";
 import { useProviders } from "./useProviders";

@@ -1,11 +1,10 @@
 import { useState } from "react";
 import type { ModelFile } from "../../../api/settings";
-import { t } from "../../../i18n";
+import { t, told } from "../../../i18n";
 import { Button } from "../../../kit/Button";
 import { Confirm } from "../../../kit/Dialog";
 import { Progress } from "../../../kit/Field";
 import { bytes } from "../../../services/words";
-import { told } from "../words";
 import styles from "./ModelFiles.module.css";
 import { isAddress } from "./useModelFiles";
 

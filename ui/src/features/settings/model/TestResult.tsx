@@ -1,8 +1,7 @@
 import { Check, CircleAlert, CircleCheck, Minus } from "lucide-react";
 import type { ModelTest } from "../../../api/settings";
-import { locale, t } from "../../../i18n";
+import { locale, t, told } from "../../../i18n";
 import { duration } from "../../../services/words";
-import { told } from "../words";
 import styles from "./Model.module.css";
 
 function Can({ yes, label, no }: { yes: boolean | null; label: string; no: string }) {
