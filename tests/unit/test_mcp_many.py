@@ -94,3 +94,37 @@ async def test_an_answer_outlives_a_file_that_cannot_be_kept() -> None:
     assert isinstance(output, ToolOutput)
     assert output.text.startswith("It is booked.\n[file left out: ")
     assert output.error is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "structured", "read"),
+    [
+        (["hi"], {"result": "hi"}, "hi"),
+        (["x", "y"], {"result": ["x", "y"]}, "x\ny"),
+        (["x"], {"result": ["x"]}, "x"),
+        (["5"], {"result": 5}, "5"),
+        (['{\n  "k": 1\n}'], {"result": [{"k": 1}]}, '{\n  "k": 1\n}'),
+        (['{"k": 1}'], {"k": 1}, '{"k": 1}'),
+        ([], {"result": []}, '{"result": []}'),
+        (["It is done."], {"result": "other"}, 'It is done.\n{"result": "other"}'),
+        (["hi"], {"result": "hi", "more": 1}, 'hi\n{"result": "hi", "more": 1}'),
+        (["x"], {"result": ["x", "y"]}, 'x\n{"result": ["x", "y"]}'),
+    ],
+)
+async def test_what_a_server_says_twice_is_read_once(
+    texts: list[str], structured: dict[str, Any], read: str
+) -> None:
+    """As servers of the official library wrap what is no object."""
+
+    async def answer(_arguments: dict[str, Any], _progress: Progress) -> CallResult:
+        return CallResult(tuple(map(Text, texts)), structured=structured)
+
+    fake = FakeServer()
+    fake.offer(RemoteTool(name="say"), answer)
+    servers = Servers(FakeConnector({"a": fake}), MemoryKeeping(), FakeClock())
+    tools = McpTools(servers, {})
+    async with servers.opened([ServerConfig("a", "http", url="http://x/")], supervise=Supervisor().supervise):
+        await until(tools.source)
+        output = await tools.source()[0].handler(ToolContext(Principal("me"), "c", "r", "m"))
+    assert isinstance(output, ToolOutput)
+    assert output.text == read

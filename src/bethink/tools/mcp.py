@@ -256,15 +256,33 @@ async def _kept(context: ToolContext, part: File, kept: list[Attachment]) -> str
 
 
 def _says(parts: Sequence[Part], structured: Any) -> bool:  # noqa: ANN401 - JSON
-    """Whether the text is the structured result already, as the specification asks of servers."""
-    for part in parts:
-        if isinstance(part, Text):
-            try:
-                if json.loads(part.text) == structured:
-                    return True
-            except (ValueError, RecursionError):
-                continue
-    return False
+    """Whether the text is the structured result already, as the specification asks of servers.
+
+    Servers that name an answer which is no object, `{"result": …}`, write it into the text without that name,
+    and each item of a list into a part of its own.
+    """
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    values = [structured]
+    match structured:
+        case {"result": value, **more} if not more:
+            values.append(value)
+        case _:
+            pass
+    if texts and isinstance(values[-1], list):
+        items = cast("list[Any]", values[-1])
+        if len(texts) == len(items) and all(map(_is, texts, items)):
+            return True
+    return any(_is(text, value) for text in texts for value in values)
+
+
+def _is(text: str, value: Any) -> bool:  # noqa: ANN401 - JSON
+    """Whether a text is a value, as it is or as JSON."""
+    if text == value:
+        return True
+    try:
+        return json.loads(text) == value
+    except (ValueError, RecursionError):
+        return False
 
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")

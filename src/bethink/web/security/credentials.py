@@ -1,6 +1,6 @@
 """Where a request's key or sign-in stands, and what may not be there. `security`, `caller` and `mcp` ask.
 
-A key comes as `Authorization: Bearer` or in the header `api-key`, a sign-in in a
+A key comes as `Authorization: Bearer` or in the header `api-key` or `x-api-key`, a sign-in in a
 cookie that scripts cannot read. A key in an address is refused whatever it is for:
 addresses stand in histories and in the logs of proxies.
 """
@@ -104,6 +104,8 @@ _IN_ADDRESS = (
     "`Authorization: Bearer …` or in the header `api-key`, and replace this one: it may be known now."
 )
 _TWO = "This request has two different keys: send one, as `Authorization: Bearer …` or as `api-key`."
+_KEY_HEADERS: Final = ("api-key", "x-api-key")
+"""Azure's clients send the first, many others the second."""
 _BEARER = "bearer"
 _BASIC = "basic"
 _BASIC_PATHS: Final = ("/dav", "/.well-known/caldav")
@@ -180,8 +182,9 @@ def shows_key(scope: Scope) -> bool:
 
 
 def _keys(request: HTTPConnection) -> list[str]:
-    found = [value.strip() for value in request.headers.getlist("api-key")]
-    for value in request.headers.getlist("authorization"):
+    headers = request.headers
+    found = [value.strip() for name in _KEY_HEADERS for value in headers.getlist(name)]
+    for value in headers.getlist("authorization"):
         scheme, _, rest = value.strip().partition(" ")
         if scheme.lower() == _BEARER:
             found.append(rest.strip())

@@ -6,7 +6,7 @@ Source: OpenAI API reference, "Models" and "Create embeddings".
 from __future__ import annotations
 
 import base64
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
@@ -19,8 +19,10 @@ from bethink.web.v1.request import USUAL, Loose, sound
 
 router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)], responses=ERRORS)
 
-_MAX_TEXTS = 2_048
+_MAX_TEXTS: Final = 2_048
 """As many as OpenAI takes at once."""
+_USUAL_NAMES: Final = ("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002")
+"""What clients ask for that let nobody choose; the answer names the model that embedded."""
 
 
 class Model(BaseModel):
@@ -52,18 +54,18 @@ class EmbeddingsBody(Loose):
 
 @router.get("/models")
 async def list_models(app: Served, caller: Caller) -> Models:
-    """The usual model as `bethink`, assistants, and every model that may be chosen."""
+    """The usual model as `bethink`, assistants, and every model that may be chosen: all of them chat."""
     del caller
     names = [(USUAL, "bethink"), *((name, "bethink") for name in app.settings.assistants)]
     names += [(name, name.partition(":")[0]) for name in app.models.names()]
-    names.append((app.ports.embeddings.model.id, "bethink"))
     return Models(data=[Model(id=name, owned_by=owner) for name, owner in names])
 
 
 @router.get("/models/{name:path}")
 async def get_model(name: str, app: Served, caller: Caller) -> Model:
-    """One of them."""
-    for model in (await list_models(app, caller)).data:
+    """One of them, or the model that embeds."""
+    embeds = Model(id=app.ports.embeddings.model.id, owned_by="bethink")
+    for model in (*(await list_models(app, caller)).data, embeds):
         if model.id == name:
             return model
     raise UnknownId(f"There is no model {name[:80]!r} here.")
@@ -75,7 +77,7 @@ async def create_embeddings(body: EmbeddingsBody, app: Served, caller: Caller) -
     del caller
     embeddings = app.ports.embeddings
     own = embeddings.model
-    if body.model not in (own.id, USUAL):
+    if body.model not in (own.id, USUAL, *_USUAL_NAMES):
         raise UnknownId(f"There is no embedding model {body.model[:80]!r} here; there is {own.id}.")
     if body.dimensions not in (None, own.dimensions):
         raise BadInput(f"dimensions: {own.id} makes {own.dimensions} and no other number of them.")
