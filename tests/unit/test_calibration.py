@@ -7,7 +7,7 @@ import pytest
 from bethink.embeddings.e5 import E5
 from bethink.embeddings.minilm import MINILM
 from bethink.recall.answerable import bearing
-from bethink.recall.calibration import calibration_of
+from bethink.recall.ranking import calibration_of
 
 
 @pytest.mark.parametrize(

@@ -308,7 +308,7 @@ class RunStarter:
             wishes=_as_told(wishes.told, reader_filter),
         )
         barrier = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
-        held = await self.stored.settle(principal, conversation, rejecting=True)
+        held = await self.stored.settle(principal, conversation, rejecting=True, found=found)
         if opening.fork is not None:
             held = Versioned(opening.fork.of(held.record), held.version)
         history = await self._history(principal, held, loop, reader_filter=reader_filter)

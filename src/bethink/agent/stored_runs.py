@@ -319,9 +319,17 @@ class StoredRuns:
             await anyio.sleep(_POLL_S)
 
     async def settle(
-        self, principal: Principal, conversation: str, *, rejecting: bool = False
+        self,
+        principal: Principal,
+        conversation: str,
+        *,
+        rejecting: bool = False,
+        found: Versioned[Conversation] | None = None,
     ) -> Versioned[Conversation]:
         """The conversation, after the end of a run whose process died has been told in it.
+
+        Where it was `found` just now without a run it is not read again: who changes it meanwhile refuses
+        the commit of what follows.
 
         With `rejecting`, calls that wait for an approval are rejected and their
         run ends, and a run that is alive is an error.
@@ -330,7 +338,7 @@ class StoredRuns:
             UnknownId: this owner has no such conversation.
             Busy: with `rejecting`, when it is being answered.
         """
-        held = await self.conversations.get(principal, conversation)
+        held = found or await self.conversations.get(principal, conversation)
         if held.record.active_run is None:
             return held
         # One at a time: who comes while another ends the run finds it ended, not busy.

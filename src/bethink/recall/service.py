@@ -19,10 +19,10 @@ from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
 from bethink.index import Candidate, IndexQuery
 from bethink.messages import tokens_in
-from bethink.recall.calibration import calibration_of
 from bethink.recall.ranking import (
     RankedCandidate,
     asks_the_same,
+    calibration_of,
     ranked,
     read_question,
     weighed,

@@ -22,6 +22,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+from math import ceil
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never
 
@@ -276,8 +277,15 @@ class Writer:
 
 @contextmanager
 def _patience(connection: sqlite3.Connection, seconds: float) -> Generator[None]:
-    """Within the block the connection waits so long for another process, instead of `BUSY_S`."""
-    connection.execute(f"PRAGMA busy_timeout = {round(max(seconds, 0) * 1000)}")
+    """Within the block the connection waits so long for another process, instead of `BUSY_S`.
+
+    In whole seconds: where that is as long as ever, nothing is to be told to it.
+    """
+    patience_s = ceil(max(seconds, 0))
+    if patience_s == BUSY_S:
+        yield
+        return
+    connection.execute(f"PRAGMA busy_timeout = {patience_s * 1000}")
     try:
         yield
     finally:
