@@ -46,7 +46,7 @@ async def test_nothing_of_what_was_deleted_or_overwritten_is_left_in_any_file(
             changed += len(changes)
             await history.fill_a_vector(database.store)
             if number % 60 == 0:
-                traced |= bool(left_of(history, tmp_path))
+                traced = traced or bool(left_of(history, tmp_path))
                 await database.store.scrub()
                 assert left_of(history, tmp_path) == []
         assert traced, "there must have been something to find"

@@ -96,7 +96,8 @@ def test_a_second_chat_in_the_same_conversation_is_told_that_it_is_busy(
 
 
 def test_a_reader_that_leaves_early_is_no_error(plain: CommandLine) -> None:
-    lines = [f"User owns the book number {number}: {'x' * 100}" for number in range(2_000)]
+    # Several times as much as a pipe holds.
+    lines = [f"User owns the book number {number}: {'x' * 400}" for number in range(500)]
     plain("memory", "add", "-", "--lines", piped="\n".join(lines))
     with plain.start("memory", "list", "--all", stdout=PIPE, stderr=PIPE) as process:
         assert process.stdout

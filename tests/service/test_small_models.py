@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from bethink.errors import Unreachable
@@ -19,6 +17,7 @@ from bethink.llm.scripted import ScriptedLlm
 from tests.door import open_door
 from tests.quirk_servers import Kind, QuirkServer, serving
 from tests.server_process import environment, running
+from tests.warm import BETHINK, start
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
 
@@ -153,9 +152,15 @@ async def test_a_conversation_is_fitted_into_the_window_of_the_fallback_that_ans
 async def diagnosed(server: QuirkServer, data: Path, **more: str) -> dict[str, str]:
     """What `bethink doctor` says of the model."""
     told = environment(data, None, **settings(server, **more))
-    command = [sys.executable, "-m", "bethink", "doctor", "--json"]
-    done = await anyio.run_process(command, env=told, check=False)
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    process = start(BETHINK, "doctor", "--json", environment=told)
+    try:
+        lines: list[dict[str, str]] = []
+        while line := await process.line():
+            lines.append(json.loads(line))
+        await process.wait()
+    finally:
+        process.kill()
+        process.close()
     return next(line for line in lines if line["part"] == "model")
 
 

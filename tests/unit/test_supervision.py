@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import AsyncGenerator, Sequence
+import functools
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -69,6 +70,7 @@ BOUNDED = {
     ("redis_mirror/service.py", "listen"): "ends with the supervised task that it is part of",
     ("agent/post_turn.py", "self._work"): "the turns of one owner, each recorded",
     ("agent/recorder.py", "_flush"): "one write, recorded",
+    ("agent/reflecting.py", "self._guarded"): "one tidying, whose outcome is recorded",
     ("agent/runs.py", "self._drive"): "one run, whose end tells what broke it",
     ("agent/toolbox.py", "call"): "one call, whose result says how it ended",
     ("child_process.py", "making"): "one start, awaited",
@@ -103,16 +105,24 @@ BOUNDED = {
 """Tasks that nobody supervises, and why none of them can end the server."""
 
 
+_STARTS = ("start_soon", "create_task", "tasks.start", "BackgroundTask")
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    """The modules that start tasks, by their paths."""
+    root = Path(bethink.__file__).parent
+    for file in sorted(root.rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        if any(word in text for word in _STARTS):
+            yield file.relative_to(root).as_posix(), ast.parse(text)
+
+
+@functools.cache
 def started() -> tuple[set[str], set[tuple[str, str]]]:
     """The names under which tasks are supervised, and the other tasks, by file and what they run."""
     names: set[str] = set()
     others: set[tuple[str, str]] = set()
-    root = Path(bethink.__file__).parent
-    for file in sorted(root.rglob("*.py")):
-        place = file.relative_to(root).as_posix()
-        if place.startswith("bench/"):
-            continue
-        tree = ast.parse(file.read_text())
+    for place, tree in modules():
         names |= _always_at_work(tree)
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -137,7 +147,7 @@ def _always_at_work(tree: ast.Module) -> set[str]:
     tasks = [
         {word.arg: word.value for word in node.keywords}
         for node in made
-        if ast.unparse(node.func) == "BackgroundTask"
+        if isinstance(node.func, ast.Name) and node.func.id == "BackgroundTask"
     ]
     return {ast.literal_eval(task["name"]) for task in tasks if "served" not in task}
 
