@@ -32,6 +32,7 @@ from bethink.agent.subagent import MemoryQuestions, SubagentRunner
 from bethink.agent.tool_selection import search_tool
 from bethink.agent.toolbox import Toolbox
 from bethink.agent.unattended import ScheduledRuns
+from bethink.agent.unfound import UnfoundQuestions
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
 from bethink.configuration import Configuration
@@ -66,6 +67,7 @@ from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import Passages
 from bethink.recall.service import Recall
 from bethink.redis_mirror.service import sharing, sharing_of
+from bethink.reflection.questions import OpenQuestions
 from bethink.reflection.service import Reflections
 from bethink.sandbox.interpreters import options_of
 from bethink.settings.live import after, follows
@@ -574,7 +576,8 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
         on_written=base.background.ask_vectors,
     )
     titles = Titles(settings.titles, shared.models, features.of(Conversations), bounds.prices, metrics.take)
-    post_turn = PostTurnQueue((titles, extraction))
+    unfound = UnfoundQuestions(shared.models, features.of(Memory), features.of(OpenQuestions))
+    post_turn = PostTurnQueue((titles, unfound, extraction))
     reflecting = Reflecting(
         reflection_settings_of(settings),
         shared.models,

@@ -34,6 +34,7 @@ from bethink.files import FILES, Files
 from bethink.forgetting.announcements import INTENTS
 from bethink.importing.records import GROWN, IMPORTS, TAKEN
 from bethink.mirror.lines import LINES, REFUSALS
+from bethink.reflection.questions import FEATURE as QUESTIONS
 from bethink.reflection.service import FEATURE as REFLECTION
 from bethink.settings.live import follows
 from bethink.vault.files.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
@@ -112,6 +113,7 @@ FEATURES: Final = (
     conversations.FEATURE,
     memory.FEATURE,
     REFLECTION,
+    QUESTIONS,
     VAULT,
     Feature(
         name="files",

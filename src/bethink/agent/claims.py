@@ -464,6 +464,11 @@ async def _remembered(request: RunRequest, context: Context, answer: str) -> lis
         return []
 
 
+def says_no(answer: str) -> bool:
+    """Whether one of the sentences of an answer denies something."""
+    return any(_NEGATED.search(found.group()) for found in SENTENCE.finditer(answer))
+
+
 def reports(answer: str, asked: str, known: Iterable[str]) -> bool:
     """Whether an answer tells nothing but what is known, or that it is not; an empty one does."""
     if not answer.strip():

@@ -518,6 +518,45 @@ def _stats(session: Session, options: Namespace) -> None:
         screen.note(f"warning: {numbers['warning']}", "yellow")
 
 
+@COMMANDS.add("known")
+def _known(session: Session, options: Namespace) -> None:
+    """Show month by month how well you are known."""
+    del options
+    from bethink.reflection.months import months_of
+
+    months = session.call(months_of, session.app.ports.store, session.owner)
+    names = ("known", "learnt", "recalled", "used", "corrected", "forgotten")
+    lines = [f"{one.month}  " + "".join(f"{getattr(one, name):>10,}" for name in names) for one in months]
+    head = "month    " + "".join(f"{name:>10}" for name in names)
+    session.screen.result({"months": [document_of(one) for one in months]}, head, *lines)
+
+
+@COMMANDS.add(
+    "questions",
+    arg("--answer ID", "keep the answer in --text as a memory of your own"),
+    arg("--text TEXT", "the answer, in a sentence"),
+    arg("--dismiss ID", "leave it unanswered; it is not asked again"),
+)
+def _questions(session: Session, options: Namespace) -> None:
+    """Show what you asked of your memory and it did not know; answer it once, or dismiss it."""
+    from bethink.memory import NewFact, Source
+    from bethink.reflection.questions import OpenQuestions
+
+    questions = session.app.features.of(OpenQuestions)
+    if options.answer:
+        session.mine(questions.get, options.answer)
+        fact = NewFact(options.text or "", source=Source(kind="person"))
+        changed = session.mine(session.app.memory.add, fact)
+        session.mine(questions.close, options.answer, fact=changed.fact.id)
+        FactLines(session).changed(changed)
+    elif options.dismiss:
+        done = session.mine(questions.close, options.dismiss)
+        session.screen.result(document_of(done), f"Dismissed: {done.text}")
+    else:
+        for one in session.mine(questions.open):
+            session.screen.result(document_of(one), f"{one.text}  ({one.id})")
+
+
 @COMMANDS.add("reflect", arg("--undo ID", "take back what one time did, by the id of its receipt"))
 def _reflect(session: Session, options: Namespace) -> None:
     """Put memory in order now: duplicates, contradictions, a profile. This can be undone."""

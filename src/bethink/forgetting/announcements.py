@@ -15,7 +15,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Literal
 
 import anyio.to_thread
+import msgspec
 
+from bethink.clock import to_datetime
 from bethink.errors import Conflict
 from bethink.forgettable import TextPlace
 from bethink.forgetting.occurrences import MessageCut, names_of, redacted, texts_of
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 
 _ONE = "forgettings"
+_MONTHS = 24
 
 
 class ForgetIntent(Record, frozen=True, kw_only=True):
@@ -57,10 +60,11 @@ class ForgetIntent(Record, frozen=True, kw_only=True):
 
 
 class AnnouncementState(Record, frozen=True, kw_only=True):
-    """One an owner: the intents `under_way`, and how many have `ended`."""
+    """One an owner: the intents `under_way`, how many have `ended`, and how many facts went in each month."""
 
     under_way: tuple[str, ...] = ()
     ended: int = 0
+    forgotten: dict[str, int] = msgspec.field(default_factory=dict[str, int])
 
 
 INTENTS = Collection(
@@ -87,17 +91,22 @@ class Announcements:
         now = await self.announced(owner)
         if intent in now.record.under_way:
             return
-        announced = AnnouncementState(
-            id=_ONE, under_way=(*now.record.under_way, intent), ended=now.record.ended
-        )
+        announced = msgspec.structs.replace(now.record, under_way=(*now.record.under_way, intent))
         await self.store.commit(owner, [*changes, Put(ANNOUNCED, announced, now.version)])
 
-    async def end(self, owner: str, intent: str) -> Change:
-        """The change by which an intent has ended: it belongs into the commit that removes everything."""
+    async def end(self, owner: str, intent: str, *, at: int, facts: int) -> Change:
+        """The change by which an intent of `at` has ended, with which so many facts go.
+
+        It belongs into the commit that removes everything.
+        """
         now = await self.announced(owner)
         left = tuple(id for id in now.record.under_way if id != intent)
         ended = now.record.ended + len(now.record.under_way) - len(left)
-        return Put(ANNOUNCED, AnnouncementState(id=_ONE, under_way=left, ended=ended), now.version)
+        month = f"{to_datetime(at):%Y-%m}"
+        counts = now.record.forgotten | {month: now.record.forgotten.get(month, 0) + facts}
+        forgotten = dict(sorted(counts.items())[-_MONTHS:])
+        state = AnnouncementState(id=_ONE, under_way=left, ended=ended, forgotten=forgotten)
+        return Put(ANNOUNCED, state, now.version)
 
     async def redaction(self, owner: str, intent: str) -> Redaction | None:
         """What an intent takes out of texts; None where nobody can tell any more: it is gone."""
@@ -162,6 +171,12 @@ async def ended(store: Store, owner: str) -> int:
     """How many forgettings have ended: each was one change of the facts."""
     (found,) = await store.get(ANNOUNCED, owner, [_ONE])
     return found.record.ended if found else 0
+
+
+async def forgotten_by_month(store: Store, owner: str) -> dict[str, int]:
+    """How many facts were forgotten in each month, such as `2026-11` (UTC), of the last two years."""
+    (found,) = await store.get(ANNOUNCED, owner, [_ONE])
+    return found.record.forgotten if found else {}
 
 
 def expecting(announced: Versioned[AnnouncementState]) -> Expect[AnnouncementState]:

@@ -402,7 +402,7 @@ class Forgetting:
         changes: list[Change] = [
             *self.fact_lines.without(lines),
             Put(INTENTS, msgspec.structs.replace(intent, state="traces")),
-            await self.announcements.end(owner, intent.id),
+            await self.announcements.end(owner, intent.id, at=intent.at, facts=len(going)),
             *found.changes(),
             *await self.run_records.forget(owner, found),
             *redacted.changes,

@@ -611,7 +611,12 @@ FEATURE = Feature(
     collections=(FACTS, STEPS, FADING),
     counted={"memories": ("memory", FACTS)},
     tools="bethink.tools.memory",
-    routes=("bethink.web.reflection", "bethink.web.memory_views", "bethink.web.memories"),
+    routes=(
+        "bethink.web.reflection",
+        "bethink.web.own_numbers",
+        "bethink.web.memory_views",
+        "bethink.web.memories",
+    ),
     commands="bethink.cli.memory",
     mcp_summary=(
         "Long-term memory of the user: search it before you answer questions about them, store what is "

@@ -6,6 +6,7 @@ import type {
   MemoryProfile,
   MemoryUsageNumbers,
   MemoryUses,
+  OwnNumbers,
   ReflectionPage,
   ReflectionReceipt,
 } from "../contract/openapi";
@@ -14,6 +15,7 @@ import type { Memory, MemoryPage, MemoryWritten } from "./types";
 
 export type {
   DocumentGraphShown,
+  KnownMonth,
   LikelyDuplicate,
   MemoryEvent,
   MemoryHistory,
@@ -23,6 +25,7 @@ export type {
   ReflectionPage,
   ReflectionProgress,
   ReflectionReceipt,
+  UnansweredQuestion,
 } from "../contract/openapi";
 
 export type MemoryQuery = {
@@ -69,6 +72,14 @@ export const memoryApi = {
     json<ReflectionReceipt>("POST", `/memories/reflection/${encodeURIComponent(id)}/undo`),
   applyReflection: (id: string) =>
     json<ReflectionReceipt>("POST", `/memories/reflection/${encodeURIComponent(id)}/apply`),
+  ownNumbers: (signal?: AbortSignal) =>
+    json<OwnNumbers>("GET", "/memories/statistics", undefined, signal),
+  answer: (id: string, content: string) =>
+    json<MemoryWritten>("POST", `/memories/questions/${encodeURIComponent(id)}/answer`, {
+      content,
+    }),
+  dismiss: (id: string) =>
+    json<unknown>("POST", `/memories/questions/${encodeURIComponent(id)}/dismiss`),
   profile: (signal?: AbortSignal) =>
     json<MemoryProfile>("GET", "/memories/profile", undefined, signal),
   graph: (signal?: AbortSignal) =>

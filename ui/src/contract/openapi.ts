@@ -6,6 +6,8 @@ export type AccountRemoved = { removed: number };
 
 export type AddressParts = { city?: string | null; country?: string | null; flat_house?: string | null; street?: string | null };
 
+export type AnswerBody = { content: string };
+
 export type AnswerError = { code: string; message: string };
 
 export type AnswerMessage = { content: string; id: string | null; role?: "assistant" };
@@ -284,6 +286,8 @@ export type KnowledgeBasePassage = { begin: number; content: string; document: s
 
 export type KnowledgeBaseQuestion = { graph?: boolean; limit?: number; min_similarity?: number; query: string };
 
+export type KnownMonth = { corrected: number; forgotten: number; known: number; learnt: number; month: string; recalled: number; used: number };
+
 export type LastRunShown = { at: string; conversation: string; error: string; outcome: "running" | "done" | "failed" | "missed" | "skipped" | "waiting_for_approval" | "unknown" };
 
 export type LibraryStatus = { bytes: number; failed: number; indexing: number; passages: number; quota_bytes: number | null; reader: string; reading: number; ready: number; waiting: number; without_vector: number };
@@ -427,6 +431,8 @@ export type OfferedModel = { about?: string; context_tokens?: number | null; inp
 export type OfferedModels = { items: readonly OfferedModel[] };
 
 export type OfferedTool = { description: string; name: string };
+
+export type OwnNumbers = { months: readonly KnownMonth[]; questions: readonly UnansweredQuestion[] };
 
 export type OwnPerson = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string; untrusted: boolean };
 
@@ -637,6 +643,8 @@ export type TrialBody = { api_key?: string | null; base_url?: string | null; mod
 export type TrialProblem = { detail: string; title: string };
 
 export type TrialShown = { context_tokens: number | null; first_token_ms: number | null; ok: boolean; problem: TrialProblem | null; tools: boolean | null; total_ms: number | null; vision: boolean | null };
+
+export type UnansweredQuestion = { at: string; conversation: string; id: string; text: string };
 
 export type UnderstoodEvent = { all_day?: boolean; ambiguous?: readonly EventReading[]; categories?: readonly string[]; end?: string | null; location?: string; problem?: string | null; recurrence?: string | null; recurrence_words?: string | null; start?: string | null; title: string; words?: string | null };
 

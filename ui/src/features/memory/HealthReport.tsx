@@ -246,6 +246,9 @@ function Numbers({ numbers, usage }: { numbers: MemoryNumbers; usage: MemoryUsag
   return (
     <section className={styles.numbers} aria-label={t("In numbers")}>
       <Part>{t("In numbers")}</Part>
+      <p>
+        <Link to="/memory/numbers">{t("How well do you know me?")}</Link>
+      </p>
       <dl className={styles.facts}>
         {rows.map(([name, value]) => (
           <div key={name}>

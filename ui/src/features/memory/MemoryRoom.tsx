@@ -9,6 +9,7 @@ import { HealthReport } from "./HealthReport";
 import { AddPage, MemoryDetail } from "./MemoryDetail";
 import { MemoryGraph } from "./MemoryGraph";
 import { MemoryPane } from "./MemoryPane";
+import { OwnNumbers } from "./OwnNumbers";
 import { Profile } from "./Profile";
 import { Review } from "./Review";
 import { Tidying } from "./Tidying";
@@ -107,6 +108,8 @@ function View({ memory, asOf, editing, onEdit, onSearch }: ViewProps) {
       return <Review />;
     case "health":
       return <HealthReport />;
+    case "numbers":
+      return <OwnNumbers />;
     case "tidying":
       return <Tidying />;
     case "graph":

@@ -118,6 +118,20 @@ export function useMemoryActions() {
         toasts.fault(error);
       }
     },
+    answer: (id: string, content: string) =>
+      written(
+        () => memoryApi.answer(id, content),
+        ({ change }) => addedWords(change),
+      ),
+    dismiss: async (id: string) => {
+      try {
+        await memoryApi.dismiss(id);
+        toasts.show(t("Dismissed: it is not asked again"));
+        await memoryNews.tell();
+      } catch (error) {
+        toasts.fault(error);
+      }
+    },
     accept: (id: string) =>
       written(
         () => api.acceptMemory(id),
