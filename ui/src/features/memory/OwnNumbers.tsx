@@ -122,11 +122,11 @@ function Months({ months }: { months: readonly KnownMonth[] }) {
   const name = (month: string) =>
     new Date(`${month}-15T00:00Z`).toLocaleDateString(locale(), { month: "long", year: "numeric" });
   return (
-    <section aria-labelledby="months">
+    <div>
       <Part id="months">{t("Month by month")}</Part>
       {/* On a phone it is wider than the page. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by the arrow keys */}
-      <div className={styles.scrolled} role="group" aria-labelledby="months" tabIndex={0}>
+      <section className={styles.scrolled} aria-labelledby="months" tabIndex={0}>
         <table className={styles.months}>
           <thead>
             <tr>
@@ -149,12 +149,12 @@ function Months({ months }: { months: readonly KnownMonth[] }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
       <p className={styles.meta}>
         {t(
           "Recalled: answers that were given with memories. Named: answers that name one as a source.",
         )}
       </p>
-    </section>
+    </div>
   );
 }
