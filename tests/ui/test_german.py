@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(180)
 _SCRIPT = Path(__file__).with_name("german_script.json")
 _ROOMS = (
     *("/", "/today", "/memory", "/memory/profile", "/memory/health", "/memory/graph", "/memory/review"),
-    *("/vault", "/vault/check", "/vault/filters", "/vault/graph", "/vault/Notizen/Reise.md"),
+    *("/vault", "/vault/check", "/vault/filters", "/vault/graph", "/vault/pages/Notizen/Reise.md"),
     *("/documents", "/documents/folders", "/tasks", "/tasks?view=board", "/schedules", "/prompts"),
     *("/calendar?view=month", "/calendar?view=week", "/calendar?view=agenda", "/nirgends"),
     *("/setup/model", "/setup/history", "/setup/about"),

@@ -68,6 +68,7 @@ const EXCEPTIONS = {
     "Tab",
   ],
   "features/tasks/Board.tsx": ["Arrow"],
+  "kit/across.ts": ["ArrowLeft", "ArrowRight"],
   "features/vault/editor/livePreview.ts": ["Setext", "LinkMark", "Task", "callout cm-callout-{}"],
   "features/vault/editor/styleSheets.ts": ["@layer editor { {} }"],
   "answer/useDiagramTheme.ts": ["LinkText", "GrayText", "VisitedText", "CanvasText", "Canvas"],

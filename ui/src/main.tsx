@@ -1,5 +1,6 @@
 // Makes the services, wires them, draws the page.
 // What is common to all comes first: a component's own styles win over it.
+import { DirectionProvider } from "@base-ui/react/direction-provider";
 import "./styles/fonts.css";
 import "./styles/tokens.css";
 import "./styles/ground.css";
@@ -139,7 +140,9 @@ if (root) {
   const SharedPage = isShared ? (await import("./app/SharedPage")).default : null;
   createRoot(root, { onCaughtError: told }).render(
     <StrictMode>
-      <AppProvider services={services}>{SharedPage ? <SharedPage /> : <App />}</AppProvider>
+      <DirectionProvider direction={document.dir === "rtl" ? "rtl" : "ltr"}>
+        <AppProvider services={services}>{SharedPage ? <SharedPage /> : <App />}</AppProvider>
+      </DirectionProvider>
     </StrictMode>,
   );
   // What a first key press or click opens is there by then; what did not come is asked for once it is opened.

@@ -1,15 +1,22 @@
 // Markdown as elements, block by block: only what is new of a growing text is parsed. Raw HTML in it stays text.
 import { memo, useMemo, useRef } from "react";
 import ReactMarkdown, { type Options } from "react-markdown";
+import { directions } from "./directions";
 import { Formula } from "./Formula";
 import css from "./MarkdownBlocks.module.css";
 import { Verbatim } from "./pieces";
 import { type Block, Splitter, withoutOpenEnd } from "./splitter";
 
+const rehypePlugins = [directions];
+
 export type How = Pick<Options, "remarkPlugins" | "components" | "urlTransform">;
 
 const TextBlock = memo(function TextBlock({ text, ...how }: How & { text: string }) {
-  return <ReactMarkdown {...how}>{text}</ReactMarkdown>;
+  return (
+    <ReactMarkdown {...how} rehypePlugins={rehypePlugins}>
+      {text}
+    </ReactMarkdown>
+  );
 });
 
 const CodeOrDiagram = memo(Verbatim);

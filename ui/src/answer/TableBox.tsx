@@ -8,7 +8,7 @@ import { asCsv, asMarkdown } from "./tables";
 import { useCopy } from "./useCopy";
 
 /** A table that is scrolled where it is too wide, and can be taken along. */
-export function TableBox({ children }: { children: ReactNode }) {
+export function TableBox(props: { dir?: string | undefined; children: ReactNode }) {
   const table = useRef<HTMLTableElement>(null);
   const copy = useCopy();
   const rows = () =>
@@ -19,7 +19,9 @@ export function TableBox({ children }: { children: ReactNode }) {
     <div className={css.box}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
       <section className="table" aria-label={t("Table")} tabIndex={0}>
-        <table ref={table}>{children}</table>
+        <table ref={table} dir={props.dir}>
+          {props.children}
+        </table>
       </section>
       <p className={css.tools}>
         <IconButton

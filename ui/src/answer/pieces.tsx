@@ -43,7 +43,7 @@ export const pieces: Components = {
   input: ({ node: _, ...box }) => (
     <input {...box} aria-label={box.checked ? t("Done") : t("To do")} />
   ),
-  table: ({ children }) => <TableBox>{children}</TableBox>,
+  table: ({ dir, children }) => <TableBox dir={dir}>{children}</TableBox>,
   code: ({ node: _, className, children, ...rest }) => {
     const isDisplay = className === FORMULA.display;
     if (isDisplay || className === FORMULA.inline) {

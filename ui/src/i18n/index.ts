@@ -43,6 +43,10 @@ export function chooseLanguage(language: Language | null): void {
   location.reload();
 }
 
+/** The side on which lines begin; `?dir=rtl` in an address has any language stand as Arabic does. */
+export const directionOf = (language: string, query: string): "ltr" | "rtl" =>
+  rightToLeft.has(language) || new URLSearchParams(query).get("dir") === "rtl" ? "rtl" : "ltr";
+
 /** Makes `t` speak the reader's language; before anything is drawn. */
 export async function startLanguage(): Promise<void> {
   const language = languageOf(navigator.languages, chosenLanguage());
@@ -52,7 +56,7 @@ export async function startLanguage(): Promise<void> {
     tell = teller(catalogue, server, t);
   }
   document.documentElement.lang = language;
-  document.documentElement.dir = rightToLeft.has(language) ? "rtl" : "ltr";
+  document.documentElement.dir = directionOf(language, location.search);
 }
 
 /** The language of the page, for `Intl` and `toLocaleString`; undefined leaves English to the browser's kind of it. */

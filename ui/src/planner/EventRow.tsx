@@ -31,7 +31,9 @@ export function EventRow({ one, day, onOpen }: RowProps) {
       onClick={() => onOpen(one)}
     >
       <time>{timeOn(one, day)}</time>
-      <span className={styles.title}>{event.title}</span>
+      <span className={styles.title}>
+        <span dir="auto">{event.title}</span>
+      </span>
       <span className={styles.facts}>
         {event.conflicts.length > 0 && (
           <span className={styles.clash}>

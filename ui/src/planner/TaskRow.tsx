@@ -61,7 +61,7 @@ export function TaskRow({ task, changes, selection, isCurrent, onOpen }: RowProp
           onOpen(task);
         }}
       >
-        {task.title}
+        <span dir="auto">{task.title}</span>
       </a>
       <TaskFacts task={task} />
     </div>

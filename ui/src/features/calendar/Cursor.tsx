@@ -1,6 +1,7 @@
 // The place in the hours that the arrows move: a new event begins there.
 import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from "react";
 import { t } from "../../i18n";
+import { across } from "../../kit/across";
 import {
   addDays,
   type Day,
@@ -35,7 +36,7 @@ export function useCursor(
     place?.scrollIntoView({ block: "nearest" });
   }, [grid, day, minutes]);
   const press = (event: KeyboardEvent) => {
-    const [days, by] = arrows[event.key] ?? [0, 0];
+    const [days, by] = arrows[across(event.key)] ?? [0, 0];
     if (event.altKey || event.ctrlKey || event.metaKey || (!days && !by)) return;
     event.preventDefault();
     isWalking.current = true;

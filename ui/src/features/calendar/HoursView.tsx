@@ -1,5 +1,6 @@
 // A day or a week in hours: events are carried, stretched at their foot, and drawn into empty hours.
 import { type KeyboardEvent, useEffect, useMemo, useRef } from "react";
+import { across } from "../../kit/across";
 import { useDrag } from "../../kit/useDrag";
 import type { Shown } from "../../planner/shown";
 import { type Day, dateOf, daysBetween, MINUTES_OF_DAY } from "../../services/days";
@@ -89,7 +90,7 @@ export function HoursView(props: ViewProps & { view: CalendarView }) {
     if (!one) return cursor.press(event);
     if (event.key === "Delete" || event.key === "Backspace") return void changes.remove(one.event);
     if (!event.altKey) return;
-    const to = nudged(one, event.key, event.shiftKey, { days: 0, minutes: STEP_MINUTES });
+    const to = nudged(one, across(event.key), event.shiftKey, { days: 0, minutes: STEP_MINUTES });
     if (!to) return;
     event.preventDefault();
     nudge(one, to);

@@ -1,6 +1,7 @@
 // A month in weeks. The arrows go from day to day; events are carried to other days.
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import { t } from "../../i18n";
+import { across } from "../../kit/across";
 import { useDrag } from "../../kit/useDrag";
 import type { Shown } from "../../planner/shown";
 import {
@@ -71,7 +72,7 @@ export function MonthView({ all, day, first, onDay, onOpen, onNew, onMore, chang
     const id = target.closest<HTMLElement>("[data-event]")?.dataset.event;
     const one = draft?.event.id === id ? (draft ?? undefined) : find(id);
     if (one && event.altKey) {
-      const to = nudged(one, event.key, event.shiftKey, { days: 7, minutes: 0 });
+      const to = nudged(one, across(event.key), event.shiftKey, { days: 7, minutes: 0 });
       if (!to) return;
       event.preventDefault();
       return nudge(one, to);
@@ -79,7 +80,7 @@ export function MonthView({ all, day, first, onDay, onOpen, onNew, onMore, chang
     if (one && (event.key === "Delete" || event.key === "Backspace")) {
       return void changes.remove(one.event);
     }
-    const by = steps[event.key];
+    const by = steps[across(event.key)];
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (by !== undefined) {
       event.preventDefault();

@@ -84,7 +84,9 @@ export function ChatHead(props: HeadProps) {
       {conversation && renaming ? (
         <TitleField item={conversation} onDone={() => setRenaming(false)} />
       ) : (
-        <h1 className="clip">{headingOf(view, conversation, temporary)}</h1>
+        <h1 className="clip">
+          <span dir="auto">{headingOf(view, conversation, temporary)}</span>
+        </h1>
       )}
       {temporary && <TemporaryMark />}
       {conversation?.origin && (

@@ -49,6 +49,7 @@ export function ComposerField(props: FieldProps) {
   return (
     <textarea
       ref={field}
+      dir={text ? "auto" : undefined}
       rows={1}
       value={text}
       aria-label={t("Message")}

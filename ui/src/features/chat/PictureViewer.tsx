@@ -2,6 +2,7 @@ import { ChevronLeft, ChevronRight, Download } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
 import type { Attachment } from "../../api/types";
 import { t } from "../../i18n";
+import { across } from "../../kit/across";
 import { IconButton } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import styles from "./Attachments.module.css";
@@ -20,8 +21,9 @@ export default function PictureViewer({ files, at: first, onClose }: ViewerProps
   };
   const press = (event: KeyboardEvent) => {
     if (files.length < 2) return;
-    if (event.key === "ArrowRight") go(1);
-    else if (event.key === "ArrowLeft") go(-1);
+    const key = across(event.key);
+    if (key === "ArrowRight") go(1);
+    else if (key === "ArrowLeft") go(-1);
     else return;
     event.preventDefault();
   };

@@ -15,7 +15,7 @@ export function QuestionText({ said }: { said: string }) {
   const { text, sources } = namedIn(said);
   return (
     <>
-      <p>{text}</p>
+      <p dir="auto">{text}</p>
       {sources.length > 0 && (
         <ul className={styles.links} aria-label={t("Named in this message")}>
           {sources.map((source) => {

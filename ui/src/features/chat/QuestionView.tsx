@@ -57,6 +57,7 @@ function EditQuestion({ turn, session, busy }: Pick<QuestionProps, "turn" | "ses
     <form className="edit-question" onSubmit={send}>
       <textarea
         ref={field}
+        dir={text ? "auto" : undefined}
         className="input"
         aria-label={t("Your message, edited")}
         value={text}

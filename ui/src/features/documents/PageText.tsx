@@ -2,6 +2,7 @@
 import { memo, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { directions } from "../../answer/directions";
 import { Abroad, pieces } from "../../answer/pieces";
 import { t } from "../../i18n";
 import type { Span } from "../../services/router";
@@ -9,6 +10,8 @@ import styles from "./Documents.module.css";
 import { indicesOf, piecesOf } from "./hits";
 import { markPlugin } from "./markPlugin";
 import viewer from "./Viewer.module.css";
+
+const rehypePlugins = [directions];
 
 /** The pieces of a page whose headings begin at `top`; levels that it leaves out are closed up. */
 function componentsOf(text: string, top: number): Components {
@@ -58,7 +61,7 @@ export default memo(function PageText({ text, at, isPlain, top }: TextProps) {
   }
   return (
     <div className="md">
-      <ReactMarkdown remarkPlugins={plugins} components={components}>
+      <ReactMarkdown remarkPlugins={plugins} rehypePlugins={rehypePlugins} components={components}>
         {text}
       </ReactMarkdown>
     </div>

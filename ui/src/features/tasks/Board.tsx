@@ -2,6 +2,7 @@
 import { type KeyboardEvent, useRef, useState } from "react";
 import type { Status, Task } from "../../api/tasks";
 import { t } from "../../i18n";
+import { across } from "../../kit/across";
 import { useDrag } from "../../kit/useDrag";
 import { useListKeys } from "../../kit/useListKeys";
 import { columns, statusName } from "../../planner/taskWords";
@@ -61,8 +62,8 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
     const task = find(row?.dataset.row);
     if (!task || !event.key.startsWith("Arrow")) return;
     event.preventDefault();
-    if (!event.altKey) return focusBeside(board.current, row, event.key);
-    const to = carriedTo(shown.current, task, event.key);
+    if (!event.altKey) return focusBeside(board.current, row, across(event.key));
+    const to = carriedTo(shown.current, task, across(event.key));
     if (!to) return;
     followed.current = task.id;
     void place({ task, ...to });

@@ -54,7 +54,7 @@ export function PageHead(props: HeadProps) {
       <div className={styles.title}>
         {folder && <p className="clip">{folder.replaceAll("/", " / ")}</p>}
         <h1 className="clip" title={path}>
-          {titleOf(path)}
+          <span dir="auto">{titleOf(path)}</span>
         </h1>
       </div>
       {state && (

@@ -2,6 +2,7 @@
 import { memo, type ReactNode, useEffect, useMemo, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { directions } from "../../answer/directions";
 import { remarkFormulas } from "../../answer/formulas";
 import { Abroad, pieces } from "../../answer/pieces";
 import { addressOfPicture } from "../../api/vault";
@@ -68,7 +69,7 @@ function placed(node: Element, item: Element | null = null): void {
   }
   for (const child of node.children ?? []) placed(child, within);
 }
-const places = [() => (tree: Element) => placed(tree)];
+const places = [() => (tree: Element) => placed(tree), directions];
 
 /** The page that an address leads to: null where it is one of another place. */
 function targetOf(href: string): { target: string; isWiki: boolean } | null {

@@ -130,7 +130,7 @@ export function ConversationRow(props: RowProps) {
         })}
         onClick={choose}
       >
-        {titleOf(item)}
+        <span dir="auto">{titleOf(item)}</span>
       </Link>
       {item.pinned && place === "list" && (
         <Pin size={13} className={styles.pin} role="img" aria-label={t("pinned")} />

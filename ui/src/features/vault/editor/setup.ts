@@ -23,6 +23,7 @@ import { t } from "../../../i18n";
 import { titleOf } from "../treeRows";
 import { itemLess, itemMore, linked, marked } from "./commands";
 import { links, type Offered, tags } from "./completion";
+import { directions } from "./directions";
 import { front, hiddenEnd } from "./front";
 import { livePreview } from "./livePreview";
 import { phrases } from "./phrases";
@@ -78,6 +79,7 @@ function extensions(writing: () => Writing, isSource: boolean): Extension {
     drawSelection(),
     highlightSpecialChars(),
     EditorView.lineWrapping,
+    directions,
     EditorState.allowMultipleSelections.of(true),
     markdownLanguage,
     pasteURLAsLink,
