@@ -35,6 +35,7 @@ TESTED: dict[str, tuple[str, ...]] = {
         "src/bethink/calendar/vevent.py",
         "src/bethink/calendar_sync",
         "src/bethink/child_process.py",
+        "src/bethink/components.py",
         "src/bethink/ical",
         "src/bethink/mcp_client",
         "src/bethink/tasks/vtodo.py",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -30,6 +30,7 @@ from bethink.calendar.records import EVENTS, Attendee, Event, Override, local, w
 from bethink.calendar.series import SINGLE, instances
 from bethink.calendar.service import EventTarget, know_zones, put
 from bethink.clock import to_us
+from bethink.components import PAGE, cut, etag_at, etag_of, put_in_pages
 from bethink.errors import BadInput, Conflict
 from bethink.feature import ComponentForm, ComponentOutcome, ComponentState, ComponentText
 from bethink.ical.alarms import alarm, minutes_before
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.store import Change, Versioned
 
-_PAGE: Final = 500
 _UNTITLED: Final = "Untitled event"
 _OTHER: Final = "other"
 _DAY: Final = timedelta(days=1)
@@ -91,12 +91,8 @@ _OWNED: Final = {
 _MAILTO: Final = "mailto:"
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 def _line_of(component: Component, name: str, most: int) -> str:
-    return _cut(" ".join(unescaped(component.value(name)).split()), most)
+    return cut(" ".join(unescaped(component.value(name)).split()), most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +111,14 @@ class EventReading:
         start, end = self._times(component)
         attendees = list(dict.fromkeys(map(_attendee, component.all("ATTENDEE", f"{_OWN}ATTENDEE"))))
         categories = [
-            _cut(" ".join(text.split()), MAX_LINE)
+            cut(" ".join(text.split()), MAX_LINE)
             for line in component.all("CATEGORIES")
             for text in texts(line.value)
         ]
         status = component.value("STATUS").lower()
         return {
             "title": _line_of(component, "SUMMARY", MAX_TITLE) or _UNTITLED,
-            "description": _cut(unescaped(component.value("DESCRIPTION")).strip(), MAX_DESCRIPTION),
+            "description": cut(unescaped(component.value("DESCRIPTION")).strip(), MAX_DESCRIPTION),
             "location": _line_of(component, "LOCATION", MAX_LINE),
             "event_type": _type(component, categories, has_attendees=bool(attendees)),
             "status": status if status in {"tentative", "cancelled"} else "confirmed",
@@ -224,8 +220,8 @@ def _attendee(line: Line) -> Attendee:
     email = value[len(_MAILTO) :] if is_mail else line.parameter("EMAIL") or ""
     status = (line.parameter("PARTSTAT") or "").lower()
     return Attendee(
-        name=_cut(name if name or email else value or "?", MAX_LINE),
-        email=_cut(email, MAX_LINE),
+        name=cut(name if name or email else value or "?", MAX_LINE),
+        email=cut(email, MAX_LINE),
         status=status if status in ATTENDANCE else ATTENDANCE[0],
     )
 
@@ -317,8 +313,8 @@ class EventComponents:
 
     async def states(self, owner: str) -> AsyncGenerator[Sequence[ComponentState]]:
         """All of an owner's."""
-        async for page in pages_of(self.calendar.store, owner, Scan(EVENTS, order="created_at", limit=_PAGE)):
-            yield [ComponentState(item.record.uid, _etag(item)) for item in page]
+        async for page in pages_of(self.calendar.store, owner, Scan(EVENTS, order="created_at", limit=PAGE)):
+            yield [ComponentState(item.record.uid, etag_of(item)) for item in page]
 
     async def texts(self, principal: Principal, uids: Sequence[str]) -> list[ComponentText | None]:
         """What they say, None for what is gone."""
@@ -335,26 +331,14 @@ class EventComponents:
     ) -> list[ComponentOutcome]:
         """Keep them, a page in one commit; what is refused leaves the others as they are."""
         await know_zones(principal.time_zone)
-        done: list[ComponentOutcome] = []
-        for start in range(0, len(incoming), _PAGE):
-            page = incoming[start : start + _PAGE]
-            try:
-                done += await self._put(principal, page)
-            except Conflict:
-                # Somebody changed one of them meanwhile: each by itself.
-                for one in page:
-                    try:
-                        done += await self._put(principal, [one])
-                    except Conflict:
-                        done.append(ComponentOutcome("conflict"))
-        return done
+        return await put_in_pages(incoming, partial(self._put, principal))
 
     async def delete(self, principal: Principal, uid: str, if_etag: str | None) -> bool:
         """Remove an event, or a series with all that belongs to it; it can be undone."""
         held = (await self._held(principal.owner, [uid])).get(uid)
         if held is None:
             return False
-        if if_etag is not None and if_etag != _etag(held):
+        if if_etag is not None and if_etag != etag_of(held):
             raise Conflict
         await self.calendar.delete(principal, EventTarget(held.record.id, "all", held.version))
         return True
@@ -363,8 +347,8 @@ class EventComponents:
         """Those that overlap a span."""
         low, high = max(begin, _FIRST_US), min(end, _LAST_US)
         scans = (
-            Scan(EVENTS, {"lasting": 0}, "begins", low - _SLACK_US, high + _SLACK_US, limit=_PAGE),
-            Scan(EVENTS, {"lasting": 1}, "ends", low - _SLACK_US, limit=_PAGE),
+            Scan(EVENTS, {"lasting": 0}, "begins", low - _SLACK_US, high + _SLACK_US, limit=PAGE),
+            Scan(EVENTS, {"lasting": 1}, "ends", low - _SLACK_US, limit=PAGE),
         )
         items = [
             item.record
@@ -404,7 +388,7 @@ class EventComponents:
         outcomes: list[ComponentOutcome] = []
         for one in incoming:
             before = held.get(one.uid)
-            etag = _etag(before) if before else ""
+            etag = etag_of(before) if before else ""
             try:
                 event = self._made(principal, one, before.record if before else None)
             except (BadInput, OverflowError, ValueError) as error:
@@ -420,7 +404,7 @@ class EventComponents:
             version = before.version if before else 0
             changes.append(put(event, version))
             kind = "changed" if before else "new"
-            outcomes.append(ComponentOutcome(kind, _etag_of(event.id, version + 1)))
+            outcomes.append(ComponentOutcome(kind, etag_at(event.id, version + 1)))
         return changes, outcomes
 
     def _made(self, principal: Principal, one: IncomingComponent, before: Event | None) -> Event:
@@ -494,7 +478,7 @@ def _text(item: Versioned[Event], zone: str) -> ComponentText:
     zones = {line.parameter("TZID") for part in parts for line in part.lines if line.parameters}
     return ComponentText(
         uid=event.uid,
-        etag=_etag(item),
+        etag=etag_of(item),
         lines=[line for part in parts for line in part.unfolded()],
         zones=frozenset(name for name in zones if name),
         changed_at=event.updated_at,
@@ -522,11 +506,3 @@ def _same(event: Event, before: Event) -> bool:
 def _plain(event: Event) -> Event:
     overrides = tuple(msgspec.structs.replace(one, extra="") for one in event.overrides)
     return msgspec.structs.replace(event, updated_at=0, untrusted=False, extra="", overrides=overrides)
-
-
-def _etag(item: Versioned[Event]) -> str:
-    return _etag_of(item.record.id, item.version)
-
-
-def _etag_of(id: str, version: int) -> str:
-    return f"{id[-12:]}-{version}"

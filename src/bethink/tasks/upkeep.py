@@ -20,7 +20,7 @@ from bethink.feature import (
     RecordCuts,
     RetentionRule,
 )
-from bethink.forgettable import Removal
+from bethink.forgettable import FORGOTTEN, Removal
 from bethink.record_texts import RecordTexts
 from bethink.settings.live import follows
 from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
@@ -77,7 +77,6 @@ def recallable(task: Task) -> Recallable:
 
 
 _SENTENCES: Final = frozenset(("title", "description"))
-_FORGOTTEN_TITLE: Final = "[forgotten]"
 
 
 def _texts(store: Store) -> RecordTexts[Task]:
@@ -108,7 +107,7 @@ def _fields(task: Task) -> dict[str, str]:
 
 def _rewritten(task: Task, left: Mapping[str, str]) -> Task:
     """The task with what is left of its fields; of tags and what is no sentence nothing is."""
-    empty = {"title": _FORGOTTEN_TITLE, "project": None, "tags": (), "description": "", "extra": ""}
+    empty = {"title": FORGOTTEN, "project": None, "tags": (), "description": "", "extra": ""}
     return msgspec.structs.replace(task, **{name: text or empty[name] for name, text in left.items()})
 
 

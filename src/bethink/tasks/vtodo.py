@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -15,6 +16,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.clock import to_us
+from bethink.components import PAGE, cut, etag_at, etag_of, put_in_pages
 from bethink.errors import BadInput, Conflict
 from bethink.feature import ComponentForm, ComponentOutcome, ComponentState, ComponentText
 from bethink.ical.alarms import alarm, minutes_before
@@ -59,7 +61,6 @@ if TYPE_CHECKING:
     from bethink.store import Change, Versioned
     from bethink.tasks.service import Tasks
 
-_PAGE: Final = 500
 _UNTITLED: Final = "Untitled task"
 _GAP: Final = 1 << 32
 """Between two tasks of a column, as the service has it."""
@@ -102,10 +103,6 @@ _OWNED: Final = {
 _PRECEDES: Final = "DEPENDS-ON"
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 @dataclass(frozen=True, slots=True)
 class TaskReading:
     """Reads components for an owner of this time zone."""
@@ -118,7 +115,7 @@ class TaskReading:
         Raises:
             BadInput: a value cannot be read.
         """
-        title = _cut(" ".join(unescaped(component.value("SUMMARY")).split()), MAX_TITLE)
+        title = cut(" ".join(unescaped(component.value("SUMMARY")).split()), MAX_TITLE)
         status, done_at = _status(component)
         due = self._due(component)
         start = component.line("DTSTART")
@@ -127,7 +124,7 @@ class TaskReading:
         hours = component.value(f"{_OWN}ESTIMATED-HOURS")
         return {
             "title": title or _UNTITLED,
-            "description": _cut(unescaped(component.value("DESCRIPTION")).strip(), MAX_DESCRIPTION),
+            "description": cut(unescaped(component.value("DESCRIPTION")).strip(), MAX_DESCRIPTION),
             "status": status,
             "done_at": done_at,
             "is_whole": component.value("PERCENT-COMPLETE") == "100" or status == "done",
@@ -137,7 +134,7 @@ class TaskReading:
             "tags": list({tag.casefold(): tag for tag in tags}.values())[:MAX_TAGS],
             "recurrence": self._rule(component.value("RRULE"), due),
             "recurs_from": "done" if component.value(f"{_OWN}RECURS-FROM").upper() == "DONE" else "due",
-            "project": _cut(unescaped(component.value(f"{_OWN}PROJECT")), MAX_PROJECT) or None,
+            "project": cut(unescaped(component.value(f"{_OWN}PROJECT")), MAX_PROJECT) or None,
             "estimated_hours": float(hours) if hours.replace(".", "", 1).isdecimal() else None,
             "parent": next(iter(_related(component, "PARENT")), None),
             "needs": _related(component, _PRECEDES),
@@ -271,8 +268,8 @@ class TaskComponents:
 
     async def states(self, owner: str) -> AsyncGenerator[Sequence[ComponentState]]:
         """All of an owner's."""
-        async for page in pages_of(self.tasks.store, owner, Scan(TASKS, order="created_at", limit=_PAGE)):
-            yield [ComponentState(item.record.uid, _etag(item)) for item in page]
+        async for page in pages_of(self.tasks.store, owner, Scan(TASKS, order="created_at", limit=PAGE)):
+            yield [ComponentState(item.record.uid, etag_of(item)) for item in page]
 
     async def texts(self, principal: Principal, uids: Sequence[str]) -> list[ComponentText | None]:
         """What they say, None for what is gone."""
@@ -291,28 +288,16 @@ class TaskComponents:
         self, principal: Principal, incoming: Sequence[IncomingComponent]
     ) -> list[ComponentOutcome]:
         """Keep them, a page in one commit; what is refused leaves the others as they are."""
-        done: list[ComponentOutcome] = []
-        for start in range(0, len(incoming), _PAGE):
-            page = incoming[start : start + _PAGE]
-            try:
-                done += await self._put(principal, page)
-            except Conflict:
-                # Somebody changed one of them meanwhile: each by itself.
-                for one in page:
-                    try:
-                        done += await self._put(principal, [one])
-                    except Conflict:
-                        done.append(ComponentOutcome("conflict"))
-        return done
+        return await put_in_pages(incoming, partial(self._put, principal))
 
     async def delete(self, principal: Principal, uid: str, if_etag: str | None) -> bool:
         """Remove a task; it can be undone, and its parts stay as tasks of their own."""
         held = (await self._held(principal.owner, [uid])).get(uid)
         if held is None:
             return False
-        if if_etag is not None and if_etag != _etag(held):
+        if if_etag is not None and if_etag != etag_of(held):
             raise Conflict
-        scan = Scan(TASKS, {"parent": held.record.id}, "created_at", limit=_PAGE)
+        scan = Scan(TASKS, {"parent": held.record.id}, "created_at", limit=PAGE)
         parts = [item async for item in items_of(self.tasks.store, principal.owner, scan)]
         undo = TaskUndo(
             id=self.tasks.new_id(), at=self.tasks.clock.now_us(), before=(held.record,), left=("",)
@@ -324,7 +309,7 @@ class TaskComponents:
 
     async def within(self, principal: Principal, begin: int, end: int) -> frozenset[str]:
         """Those that are due in a span, and those without a date, as the standard has it (RFC 4791, 9.9)."""
-        scan = Scan(TASKS, order="created_at", limit=_PAGE)
+        scan = Scan(TASKS, order="created_at", limit=PAGE)
         tasks = [item.record async for item in items_of(self.tasks.store, principal.owner, scan)]
 
         def fits(task: Task) -> bool:
@@ -362,14 +347,14 @@ class TaskComponents:
                 continue
             task = await self._made(principal, one, before, found=found, ids=ids, ends=ends)
             if before is not None and _same(task, before.record):
-                outcomes.append(ComponentOutcome("known", _etag(before)))
+                outcomes.append(ComponentOutcome("known", etag_of(before)))
                 continue
-            if one.if_etag is not None and one.if_etag != (_etag(before) if before else ""):
-                outcomes.append(ComponentOutcome("conflict", _etag(before) if before else ""))
+            if one.if_etag is not None and one.if_etag != (etag_of(before) if before else ""):
+                outcomes.append(ComponentOutcome("conflict", etag_of(before) if before else ""))
                 continue
             version = before.version if before else 0
             changes.append(_put(task, version))
-            outcomes.append(ComponentOutcome("changed" if before else "new", _etag_of(task.id, version + 1)))
+            outcomes.append(ComponentOutcome("changed" if before else "new", etag_at(task.id, version + 1)))
         if changes:
             await self.tasks.commit(principal.owner, changes)
         return outcomes
@@ -489,7 +474,7 @@ def _text(item: Versioned[Task], uid_of: Mapping[str, str], reading: TaskReading
     lines = [line for one in (ours, *instances) for line in one.unfolded()]
     return ComponentText(
         uid=task.uid,
-        etag=_etag(item),
+        etag=etag_of(item),
         lines=lines,
         zones=frozenset(zone for zone in zones if zone),
         changed_at=task.updated_at,
@@ -511,14 +496,6 @@ def _same(task: Task, before: Task) -> bool:
         msgspec.structs.replace(each, updated_at=0, untrusted=False, extra="") for each in (task, before)
     )
     return one == other and same_remainder(task.extra, before.extra)
-
-
-def _etag(item: Versioned[Task]) -> str:
-    return _etag_of(item.record.id, item.version)
-
-
-def _etag_of(id: str, version: int) -> str:
-    return f"{id[-12:]}-{version}"
 
 
 def _put(task: Task, version: int) -> Put[Task]:
