@@ -490,8 +490,9 @@ def weighed(
     for candidate in found.items:
         share = min(_MOST, (candidate.lexical or 0.0) / ideal) if ideal > 0 else 0.0
         cosine = unknown if candidate.dense is None else candidate.dense
-        trust = among * calibration.stated if candidate.kind in statements else among
-        base = trust * share + cosine
+        is_statement = candidate.kind in statements
+        trust = among * calibration.stated if is_statement else among
+        base = (trust * share if is_statement else share) + cosine
         items.append(
             WeightedCandidate(
                 candidate,
