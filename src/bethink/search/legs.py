@@ -326,6 +326,7 @@ _SAMPLE = 8_192
 """Distances looked at to find the one below which the candidates lie."""
 
 _WORD_BITS = 64
+_SIGNED_AT_ONCE = 1_000
 
 
 class Dense:
@@ -509,8 +510,10 @@ def _cosines(vectors: NDArray[np.int16], query: NDArray[np.float32]) -> NDArray[
 
 def _sign_words(vectors: NDArray[np.float32] | NDArray[np.int16]) -> NDArray[np.uint64]:
     """One bit per dimension, padded to whole words, shape (words, n)."""
-    bits = np.packbits(vectors > 0, axis=1)
     words = -(-vectors.shape[1] // _WORD_BITS)
     padded = np.zeros((len(vectors), words * _WORD_BITS // 8), np.uint8)
-    padded[:, : bits.shape[1]] = bits
+    # Some rows at a time: what is compared on the way stays in the processor's cache.
+    for start in range(0, len(vectors), _SIGNED_AT_ONCE):
+        bits = np.packbits(vectors[start : start + _SIGNED_AT_ONCE] > 0, axis=1)
+        padded[start : start + len(bits), : bits.shape[1]] = bits
     return padded.view(np.uint64).T
