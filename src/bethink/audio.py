@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Final, Literal
 import anyio.to_thread
 import msgspec
 
-from bethink.errors import BadInput, InvalidResponse, RateLimited, Refused, UnknownId, Unreachable
+from bethink.endpoint_faults import fault_of
+from bethink.errors import BadInput, InvalidResponse, UnknownId, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     import httpx2
 
-    from bethink.errors import BethinkError
     from bethink.settings import Settings
 
 SpeechFormat = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
@@ -41,21 +41,14 @@ _MOST_ANSWER: Final = 2_000_000
 """Of a transcript: an hour of speech has 60,000 characters."""
 _MOST_SPEECH: Final = 50_000_000
 _OK: Final = 200
-_SHOWN: Final = 300
+_NAME: Final = "The audio endpoint"
+_KEY: Final = "BETHINK_AUDIO_API_KEY"
 _OPENAI: Final = "https://api.openai.com/v1"
 _CONNECT_S: Final = 10
 
 
 class _Transcript(msgspec.Struct, frozen=True):
     text: str
-
-
-class _Fault(msgspec.Struct, frozen=True):
-    message: str = ""
-
-
-class _Faulty(msgspec.Struct, frozen=True):
-    error: _Fault | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +101,7 @@ class Audio:
         ):
             body = await _read(answer, _MOST_ANSWER)
             if answer.status_code != _OK:
-                raise _fault(answer.status_code, body)
+                raise fault_of(answer.status_code, body, name=_NAME, key=_KEY)
         try:
             return msgspec.json.decode(body, type=_Transcript).text.strip()
         except (msgspec.DecodeError, UnicodeError) as error:
@@ -138,7 +131,7 @@ class Audio:
             client.stream("POST", self._url("speech"), json=body) as answer,
         ):
             if answer.status_code != _OK:
-                raise _fault(answer.status_code, await _read(answer, _MOST_ANSWER))
+                raise fault_of(answer.status_code, await _read(answer, _MOST_ANSWER), name=_NAME, key=_KEY)
             if "json" in answer.headers.get("content-type", ""):
                 raise InvalidResponse("The audio endpoint did not answer with sound.")
             async for part in answer.aiter_bytes():
@@ -181,27 +174,6 @@ async def _read(answer: httpx2.Response, most: int) -> bytes:
         if len(content) > most:
             raise InvalidResponse("The answer of the audio endpoint is too large.")
     return bytes(content)
-
-
-def _fault(status: int, content: bytes) -> BethinkError:
-    """The error that an answer tells of, in OpenAI's shape or as plain text."""
-    try:
-        fault = msgspec.json.decode(content, type=_Faulty).error
-        said = fault if isinstance(fault, str) else fault.message
-    except (msgspec.DecodeError, UnicodeError):
-        said = content[:_SHOWN].decode("utf-8", "replace")
-    said = " ".join(said.split())[:_SHOWN] or f"HTTP {status}"
-    match status:
-        case 401:
-            return Refused("The audio endpoint does not accept the key: set BETHINK_AUDIO_API_KEY.")
-        case 404:
-            return InvalidResponse(f"The audio endpoint does not know this model or address: {said}")
-        case 400 | 403 | 413 | 415 | 422:
-            return Refused(f"The audio endpoint refused: {said}")
-        case 429:
-            return RateLimited(f"The audio endpoint limits the rate of requests: {said}")
-        case _:
-            return Unreachable(f"The audio endpoint answered with HTTP {status}: {said}")
 
 
 def audio_of(settings: Settings) -> Audio:

@@ -13,7 +13,8 @@ from urllib.parse import quote, urljoin, urlsplit
 import anyio
 import msgspec
 
-from bethink.errors import BadInput, InvalidResponse, LlmError, RateLimited, Refused, Unreachable
+from bethink.endpoint_faults import fault_of
+from bethink.errors import BadInput, InvalidResponse, Unreachable
 from bethink.images import Picture
 
 if TYPE_CHECKING:
@@ -67,17 +68,8 @@ def _decoded(text: str) -> bytes:
 _MAX_BYTES: Final = 60_000_000
 """Of an answer: a picture of 40 MB in base64."""
 _OK: Final = 200
-_SHOWN: Final = 300
-
-
-class _Fault(msgspec.Struct, frozen=True):
-    message: str = ""
-    code: str | None = None
-    type: str | None = None
-
-
-class _Faulty(msgspec.Struct, frozen=True):
-    error: _Fault | str
+_NAME: Final = "The image provider"
+_KEY: Final = "BETHINK_IMAGES_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,29 +122,8 @@ class Exchange:
         except TimeoutError as error:
             raise Unreachable(f"No image came within {self.timeout_s:g} s.") from error
         if response.status_code != _OK:
-            raise _fault(response.status_code, bytes(content))
+            raise fault_of(response.status_code, bytes(content), name=_NAME, key=_KEY)
         return bytes(content)
-
-
-def _fault(status: int, content: bytes) -> LlmError:
-    """The error that an answer tells of, in OpenAI's shape or, from DIAL, as plain text."""
-    try:
-        fault = msgspec.json.decode(content, type=_Faulty).error
-        said = fault if isinstance(fault, str) else fault.message
-    except (msgspec.DecodeError, UnicodeError):
-        said = content[:_SHOWN].decode("utf-8", "replace")
-    said = " ".join(said.split())[:_SHOWN] or f"HTTP {status}"
-    match status:
-        case 429:
-            return RateLimited(f"The image provider limits the rate of requests: {said}")
-        case 400 | 403 | 422:
-            return Refused(f"The image provider refused: {said}")
-        case 401:
-            return Refused("The image provider does not accept the key: set BETHINK_IMAGES_API_KEY.")
-        case 404:
-            return InvalidResponse(f"The image provider does not know this model: {said}")
-        case _:
-            return Unreachable(f"The image provider answered with HTTP {status}: {said}")
 
 
 class _Attachment(msgspec.Struct, frozen=True):
