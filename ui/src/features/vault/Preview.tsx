@@ -101,12 +101,14 @@ function PageLink(props: { target: string; from: string; pages: Pages; children?
 const components = (path: string, pages: Pages, onTick: (at: number) => void): Components => ({
   ...pieces,
   input: ({ node, checked }) => (
-    <input
-      type="checkbox"
-      checked={checked ?? false}
-      aria-label={checked ? t("Done") : t("To do")}
-      onChange={() => onTick(Number(node?.properties.dataAt))}
-    />
+    <label className={styles.tick}>
+      <input
+        type="checkbox"
+        checked={checked ?? false}
+        aria-label={checked ? t("Done") : t("To do")}
+        onChange={() => onTick(Number(node?.properties.dataAt))}
+      />
+    </label>
   ),
   img: ({ src, alt }) =>
     typeof src === "string" && !/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(src) ? (
