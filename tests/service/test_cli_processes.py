@@ -128,13 +128,14 @@ def test_serve_answers_and_other_commands_work_beside_it(bethink: CommandLine) -
         id = bethink.added("User likes tea.")
         assert id in asked(url, "/memories")
         port = url.rpartition(":")[2]
-        doctor = bethink.setting(BETHINK_PORT=port)("doctor")
+        doctor = bethink("doctor")
         assert re.search(rf"^ok +server +Bethink .* is at http://127.0.0.1:{port}$", doctor.out, re.MULTILINE)
         taken = bethink("serve", "--port", port)
         assert taken.code == 2
         assert "taken" in taken.err
-        process.terminate()
-        assert process.wait(30) == 0
+        process.kill()
+        process.wait(30)
+        assert "is at http" not in bethink("doctor").out, "what a killed server left is not believed"
 
 
 def asked(url: str, path: str) -> str:

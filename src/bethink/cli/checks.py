@@ -15,7 +15,7 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -57,7 +57,7 @@ from bethink.settings import Settings, unknown_variables
 from bethink.settings.catalogue import SETTINGS
 from bethink.settings.sources import kept_file, origins
 from bethink.vault.files.context import GONE, OFF
-from bethink.web.server import check_bind
+from bethink.web.server import check_bind, served_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -475,6 +475,11 @@ def interface() -> Check:
 def server(settings: Settings) -> Check:
     """Whether `serve` runs, or could."""
     place = f"{settings.host}:{settings.port}"
+    noted = served_at(settings.data_dir)
+    if noted is not None and noted.port != settings.port:
+        with suppress(OSError, http.client.HTTPException, msgspec.MsgspecError):
+            version = _answering(noted.host, noted.port)
+            return ok("server", f"Bethink {version} is at http://{noted.host}:{noted.port}")
     try:
         is_first = asyncio.run(check_bind(settings))
     except (NotAllowed, StorageError) as error:

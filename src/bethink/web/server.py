@@ -14,12 +14,13 @@ import resource
 import signal
 import socket
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 import anyio
+import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -35,6 +36,7 @@ from bethink.web import create_web
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from starlette.types import ASGIApp
 
@@ -52,8 +54,16 @@ _TOLD: Final = "The head of this request is too long."
 _MOST: Final = 1_000
 """Connections: six for each of 160 browsers."""
 _LOCAL: Final = frozenset({"127.0.0.1", "::1"})
+_SERVED_AT: Final = "served-at.json"
 _OTHER_FILES: Final = 256
 """Of the files that a process may have open, so many are left for what is no connection."""
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where a server listens."""
+
+    host: str
+    port: int
 
 
 def serve(
@@ -157,8 +167,30 @@ async def _serve(
             app.vault.news.end()
 
         config = configured(make(nullcontext(app)), limits_for(settings.trusted_proxies))
-        await Server(config, on_ready=ready, on_stop=stop).serve([listener])
+        with _noted(settings.data_dir, Address(str(host), port)):
+            await Server(config, on_ready=ready, on_stop=stop).serve([listener])
         tasks.cancel_scope.cancel()
+
+
+@contextmanager
+def _noted(data_dir: Path, address: Address) -> Generator[None]:
+    """Have other commands find this server by its data, for as long as it serves."""
+    path, note = data_dir / _SERVED_AT, msgspec.json.encode(address)
+    with suppress(OSError):
+        path.write_bytes(note)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            if path.read_bytes() == note:
+                path.unlink()
+
+
+def served_at(data_dir: Path) -> Address | None:
+    """Where the server of this data said last that it is; it may have been killed since."""
+    with suppress(OSError, msgspec.MsgspecError):
+        return msgspec.json.decode((data_dir / _SERVED_AT).read_bytes(), type=Address)
+    return None
 
 
 def configured(web: ASGIApp, limits: Limits | None = None) -> uvicorn.Config:
