@@ -16,6 +16,7 @@ import tempfile
 import time
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -51,6 +52,8 @@ SHORT: Final = 10
 _ROUNDS: Final = 3
 _MODEL: Final = "scripted-demo"
 BASELINE: Final = "aiohttp and json"
+_EMBEDDERS: Final = ("multilingual-e5-small", "all-minilm-l6-v2")
+"""The first is the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ async def measure_agent() -> list[dict[str, Any]]:
 async def _afterwards(server: ScriptedProcess, turns: int) -> dict[str, Any]:
     """What it costs, per turn, that its messages get their vectors; none without the embedding model."""
     with tempfile.TemporaryDirectory() as directory:
-        settings = _settings(server.base_url, Path(directory), recalling=True)
+        settings = _settings(server.base_url, Path(directory), embedder=_EMBEDDERS[0])
         async with open_ports(settings) as ports, open_app(settings, ports, tools=[look_up]) as app:
             way = _way(app)
             for _ in range(turns):
@@ -130,7 +133,11 @@ def script(load: Load, *, tool: str, arguments: dict[str, Any]) -> list[Rule]:
 
 async def _rows(server: ScriptedProcess, load: Load) -> list[dict[str, Any]]:
     async with AsyncExitStack() as stack:
-        ways = {name: await stack.enter_async_context(way(server.base_url)) for name, way in _WAYS.items()}
+        ways: dict[str, Way] = {}
+        for name, way in _WAYS.items():
+            # Without its model a way would recall by words alone, and look cheaper than it is.
+            with suppress(EmbeddingsUnavailable):
+                ways[name] = await stack.enter_async_context(way(server.base_url))
         least = {name: (float("inf"), float("inf")) for name in ways}
         for _ in range(_ROUNDS):
             for name, way in ways.items():
@@ -241,34 +248,28 @@ async def _in_memory(base_url: str) -> AsyncGenerator[Way]:
 
 
 @asynccontextmanager
-async def _stored(base_url: str) -> AsyncGenerator[Way]:
-    async with _on_disk(base_url) as way:
-        yield way
-
-
-@asynccontextmanager
-async def _recalling(base_url: str) -> AsyncGenerator[Way]:
-    async with _on_disk(base_url, recalling=True) as way:
-        yield way
-
-
-@asynccontextmanager
-async def _on_disk(base_url: str, *, recalling: bool = False) -> AsyncGenerator[Way]:
+async def _on_disk(base_url: str, *, embedder: str | None = None) -> AsyncGenerator[Way]:
+    """Recalling with the model `embedder`, or not at all."""
     with tempfile.TemporaryDirectory() as directory:
-        settings = _settings(base_url, Path(directory), recalling=recalling)
+        settings = _settings(base_url, Path(directory), embedder=embedder)
         async with open_ports(settings) as ports, open_app(settings, ports, tools=[look_up]) as app:
+            if embedder is not None:
+                await ports.embeddings.load()
+                if ports.embeddings.unavailable:
+                    raise EmbeddingsUnavailable
             yield _way(app)
 
 
-def _settings(base_url: str, data_dir: Path, *, recalling: bool = False) -> Settings:
+def _settings(base_url: str, data_dir: Path, *, embedder: str | None = None) -> Settings:
     return load_settings(
         data_dir=data_dir,
         model=f"openai:{_MODEL}",
         model_base_url=base_url,
         model_api_key="none",
         extraction="off",
-        recall_limit=5 if recalling else 0,
-        recall_profile_limit=8 if recalling else 0,
+        embedding_model=embedder or _EMBEDDERS[0],
+        recall_limit=5 if embedder else 0,
+        recall_profile_limit=8 if embedder else 0,
     )
 
 
@@ -318,6 +319,9 @@ _SCHEMA: Final = {
 _WAYS: Final[dict[str, Callable[[str], AbstractAsyncContextManager[Way]]]] = {
     BASELINE: bare_way,
     "Bethink, records in memory": _in_memory,
-    "Bethink, records and journal on disk": _stored,
-    "Bethink, on disk and recalling": _recalling,
+    "Bethink, records and journal on disk": _on_disk,
+    **{
+        f"Bethink, on disk and recalling with {embedder}": partial(_on_disk, embedder=embedder)
+        for embedder in _EMBEDDERS
+    },
 }

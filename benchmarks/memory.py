@@ -110,7 +110,7 @@ class _Given:
 async def measure_memory(
     embeddings: Embeddings, sizes: Sequence[int], peer_python: Path | None
 ) -> list[dict[str, Any]]:
-    """A row for each size and memory; `import_per_s` of `with its embedder` embeds, the others do not.
+    """A row for each size and memory; in those that name an embedder the import embeds, in the others not.
 
     `add_ms_p50` is durable; `beyond_search_ms` is what is left of it without one search of the index.
 
@@ -130,8 +130,8 @@ async def measure_memory(
             measured |= {name: await _peer(peer_python, name, texts, vectors=vectors) for name in PEERS}
         rows += [{"items": size, "memory": name, **figures} for name, figures in measured.items()]
     for memory, texts in (
-        ("bethink, with its embedder", _texts(4 * _BATCH)),
-        ("bethink, texts of 7 words", _texts(4 * _BATCH, short=True)),
+        (f"bethink, with {embeddings.model.id}", _texts(4 * _BATCH)),
+        (f"bethink, with {embeddings.model.id}, texts of 7 words", _texts(4 * _BATCH, short=True)),
     ):
         rows.append({"items": len(texts), "memory": memory, **await _embedding(embeddings, texts)})
     return rows

@@ -48,8 +48,8 @@ async def test_memory_is_measured_and_leaves_no_text(monkeypatch: pytest.MonkeyP
     assert [row["memory"] for row in rows] == [
         "bethink",
         *PEERS,
-        "bethink, with its embedder",
-        "bethink, texts of 7 words",
+        (embedding := f"bethink, with {HashingEmbeddings().model.id}"),
+        f"{embedding}, texts of 7 words",
     ]
     assert rows[0]["texts_left"] == 0
     assert min(rows[0]["import_per_s"], rows[0]["add_ms_p50"], rows[0]["search_ms_p50"]) > 0
