@@ -79,6 +79,23 @@ def test_memory_is_tidied_up_with_a_receipt_and_taken_back(served: Served, page:
     assert len(served.get("/memories")["items"]) == before
 
 
+def test_two_names_of_one_person_are_gathered_under_one(served: Served, page: Page) -> None:
+    _told(served, "Anna lives in Oslo", "Anna Berg plays chess", "User likes tea")
+    page.goto(f"{served.url}/memory/people")
+    person = page.get_by_role("region", name="Anna Berg")
+    expect(person.get_by_role("listitem")).to_have_count(1)
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "memory-people.png")
+    person.get_by_role("button", name="Same as…").click()
+    page.get_by_role("button", name="Anna", exact=True).click()
+    expect(page.get_by_role("region", name="Anna Berg")).to_have_count(0)
+    gathered = page.get_by_role("region", name="Anna", exact=True).get_by_role("listitem")
+    expect(gathered).to_have_count(2)
+    page.goto(f"{served.url}/memory/numbers")
+    expect(page.get_by_role("row", name=re.compile("3"))).to_be_visible()
+    assert faults(page) == []
+
+
 def test_several_are_selected_and_changed_in_one_step(served: Served, page: Page) -> None:
     _told(served, "Keeps bees", "Lives in Lyon", "Plays the cello", "Owns a tortoise")
     page.goto(f"{served.url}/memory")

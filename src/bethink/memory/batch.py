@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from bethink.errors import BadInput, UnknownId
-from bethink.memory.facts import FactChange, anew, category_of, taken_in
+from bethink.memory.facts import FactChange, anew, category_of, checked_about, taken_in
 from bethink.memory.undo import GONE, check_seen
 
 if TYPE_CHECKING:
@@ -28,11 +28,12 @@ MOST: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchEdit:
-    """What several facts are to become: out of use, pinned or not, of another category."""
+    """What several facts are to become: out of use, pinned or not, of another category, about another."""
 
     retract: bool = False
     pinned: bool | None = None
     category: str | None = None
+    about: str | None = None
 
     @property
     def change(self) -> Literal["retracted", "merged"]:
@@ -55,7 +56,7 @@ class FactBatch:
             Conflict: another process kept changing facts meanwhile.
         """
         if edit == BatchEdit():
-            raise BadInput("Say what to change: retract, pinned or category.")
+            raise BadInput("Say what to change: retract, pinned, category or about.")
         _check_count(ids)
         return await self.writing.repeated(principal, partial(self._edit, ids, edit))
 
@@ -73,9 +74,10 @@ class FactBatch:
             else:
                 category = fact.category if edit.category is None else category_of(edit.category)
                 pinned = fact.pinned if edit.pinned is None else edit.pinned
-                if (category, pinned) == (fact.category, fact.pinned):
+                about = fact.told_about if edit.about is None else checked_about(edit.about)
+                if (category, pinned, about) == (fact.category, fact.pinned, fact.told_about):
                     continue
-                draft.put(anew(now, category=category, pinned=pinned))
+                draft.put(anew(now, category=category, pinned=pinned, told_about=about))
             changed.append(fact.id)
         return await self._committed(draft, changed or [known[0].id], edit.change)
 

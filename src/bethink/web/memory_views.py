@@ -13,7 +13,7 @@ from bethink.graph.service import MOST_ITEMS
 from bethink.memory.batch import BatchEdit
 from bethink.web.deps import SEES_ALL, Body, Caller, CallerFilter, Label, ResponseModel, Served, Timestamp
 from bethink.web.documents.graph import DocumentGraphShown, shown
-from bethink.web.memories import Memory, MemoryChange, change_of, fact_of
+from bethink.web.memories import About, Memory, MemoryChange, change_of, fact_of
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/memories", tags=["memories"])
@@ -72,6 +72,7 @@ class BatchBody(Body):
     retract: bool = False
     pinned: bool | None = None
     category: Label | None = None
+    about: About | None = None
 
 
 class MergeBody(Body):
@@ -114,8 +115,8 @@ async def get_likely_duplicates(app: Served, caller: Caller) -> LikelyDuplicates
 async def change_memories(
     body: BatchBody, app: Served, caller: Caller, reader_filter: CallerFilter
 ) -> MemoryChange:
-    """Retract, pin or file several memories in one step, which one `undo` takes back."""
-    edit = BatchEdit(retract=body.retract, pinned=body.pinned, category=body.category)
+    """Retract, pin, file or say whom several memories are about, in one step that `undo` takes back."""
+    edit = BatchEdit(retract=body.retract, pinned=body.pinned, category=body.category, about=body.about)
     return change_of(await app.memory.edit_many(caller, body.ids, edit), reader_filter)
 
 

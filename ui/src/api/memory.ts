@@ -45,7 +45,12 @@ export type MemoryQuery = {
   limit?: number;
   cursor?: string | null;
 };
-export type BatchEdit = { retract?: boolean; pinned?: boolean; category?: string };
+export type BatchEdit = {
+  retract?: boolean;
+  pinned?: boolean;
+  category?: string;
+  about?: string;
+};
 
 const one = (id: string) => `/memories/${encodeURIComponent(id)}`;
 

@@ -42,7 +42,7 @@ export type AudioShown = { address: string; max_bytes: number; max_chars: number
 
 export type BadImportLine = { line: number; reason: string };
 
-export type BatchBody = { category?: string | null; ids: readonly string[]; pinned?: boolean | null; retract?: boolean };
+export type BatchBody = { about?: string | null; category?: string | null; ids: readonly string[]; pinned?: boolean | null; retract?: boolean };
 
 export type Body_create_transcription = { file: string; language?: string | null; model?: string | null; prompt?: string; response_format?: "json" | "text" };
 

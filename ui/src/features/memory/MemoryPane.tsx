@@ -98,7 +98,7 @@ export function MemoryPane({ here, filter, onFilter, adding, onAdd, onOpen, onEd
 }
 
 /** Views that stand within another one's. */
-const WITHIN: Record<string, string> = { tidying: "health", numbers: "health" };
+const WITHIN: Record<string, string> = { tidying: "health", numbers: "health", people: "profile" };
 
 /** The other looks at memory. */
 function Views({ here, waiting }: { here: string | null; waiting: number }) {

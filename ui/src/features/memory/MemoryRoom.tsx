@@ -10,6 +10,7 @@ import { AddPage, MemoryDetail } from "./MemoryDetail";
 import { MemoryGraph } from "./MemoryGraph";
 import { MemoryPane } from "./MemoryPane";
 import { OwnNumbers } from "./OwnNumbers";
+import { People } from "./People";
 import { Profile } from "./Profile";
 import { Review } from "./Review";
 import { Tidying } from "./Tidying";
@@ -108,6 +109,8 @@ function View({ memory, asOf, editing, onEdit, onSearch }: ViewProps) {
       return <Review />;
     case "health":
       return <HealthReport />;
+    case "people":
+      return <People />;
     case "numbers":
       return <OwnNumbers />;
     case "tidying":

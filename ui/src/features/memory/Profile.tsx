@@ -44,7 +44,11 @@ export function Profile({ asOf }: { asOf: string }) {
   const name = asOf ? t("Profile at the end of {month}", { month: monthName(asOf) }) : t("Profile");
   return (
     <>
-      <PageHead title={name} />
+      <PageHead title={name}>
+        <Link className="button" to="/memory/people">
+          {t("People and things")}
+        </Link>
+      </PageHead>
       <div className={`${styles.body} scroll`}>
         {problem && <ProblemNotice problem={problem} onRetry={() => void again()} />}
         {!value && !problem && <Skeleton lines={8} label={t("Loading the profile")} />}

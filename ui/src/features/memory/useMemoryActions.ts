@@ -3,7 +3,7 @@ import { type BatchEdit, memoryApi } from "../../api/memory";
 import type { Memory, MemoryDraft, MemoryPatch, MemoryWritten } from "../../api/types";
 import { t } from "../../i18n";
 import { useApp } from "../../services/context";
-import { categoryName } from "./words";
+import { categoryName, personName } from "./words";
 
 function addedWords(change: MemoryWritten["change"]): string {
   if (change === "merged") return t("Already known; not stored twice");
@@ -13,7 +13,7 @@ function addedWords(change: MemoryWritten["change"]): string {
   return change === "suggested" ? t("Saved for your review") : t("Remembered");
 }
 
-function batchWords({ retract, pinned, category }: BatchEdit, count: number): string {
+function batchWords({ retract, pinned, category, about }: BatchEdit, count: number): string {
   if (retract)
     return t(
       "{count, plural, one {# memory} other {# memories}} retracted: answers no longer use them",
@@ -25,6 +25,11 @@ function batchWords({ retract, pinned, category }: BatchEdit, count: number): st
     return t("{count, plural, one {# memory} other {# memories}} filed under {category}", {
       count,
       category: categoryName(category),
+    });
+  if (about)
+    return t("{count, plural, one {# memory is} other {# memories are}} about {name} now", {
+      count,
+      name: personName(about),
     });
   return pinned
     ? t("{count, plural, one {# memory} other {# memories}} pinned", { count })
