@@ -244,6 +244,35 @@ def test_a_project_with_a_collection_searches_it_alone_and_shows_it(served: Serv
     served.delete(f"/documents/collections/{bases[0]}?documents=true")
 
 
+def test_what_is_put_away_says_so_and_comes_back_and_the_trash_is_emptied(served: Served, page: Page) -> None:
+    trashed, archived, other = made(served, "Old tax letter", "Boat names", "Night trains")
+    for conversation in (trashed, other):
+        served.patch(f"/conversations/{conversation}", {"trashed": True})
+    served.patch(f"/conversations/{archived}", {"archived": True})
+    page.goto(f"{served.url}/c/{archived}")
+    expect(page.get_by_text("Archived.", exact=True)).to_be_visible()
+    page.goto(f"{served.url}/c/{trashed}")
+    note = page.get_by_text(re.compile("In the trash. It is deleted for good on "))
+    expect(note).to_be_visible()
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "in-the-trash.png")
+    page.get_by_role("button", name="Restore").press("Enter")
+    expect(note).to_have_count(0)
+    expect(page.get_by_role("link", name="Old tax letter")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name="Old tax letter")).to_have_count(0)
+    page.get_by_role("button", name="Trash", exact=True).click()
+    page.get_by_role("button", name="Empty the trash").click()
+    asked = page.get_by_role("dialog", name="Delete 2 conversations for good?")
+    expect(asked.get_by_role("button", name="Keep")).to_be_focused()
+    assert faults(page) == []
+    asked.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_text("The trash is empty.")).to_be_visible()
+    expect(page.get_by_role("button", name="Empty the trash")).to_have_count(0)
+    assert served.get("/conversations?trashed=true")["items"] == []
+    assert len(served.get("/conversations?archived=true")["items"]) == 1
+
+
 def test_several_are_chosen_and_moved_together(served: Served, page: Page) -> None:
     made(served, "One", "Two", "Three", "Four")
     page.goto(served.url)

@@ -13,6 +13,7 @@ import { useStore } from "../../services/store";
 import { useKey } from "../../services/useKey";
 import { ChatHead } from "./ChatHead";
 import { Composer, type ComposerHandle } from "./Composer";
+import { PlaceNote } from "./PlaceNote";
 import { Stream } from "./Stream";
 import { Welcome } from "./Welcome";
 
@@ -59,6 +60,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
       <p className="visually-hidden" role="status">
         {spoken(view)}
       </p>
+      {view.conversation && <PlaceNote conversation={view.conversation} />}
       {content}
       {over && (
         <p className="drop-here">

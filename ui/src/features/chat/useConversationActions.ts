@@ -108,6 +108,29 @@ export function useConversationActions() {
     setArchived: (id: string, archived: boolean) => archiveAll([id], archived),
     setUnread: (id: string, unread: boolean) => changeAll([id], { unread }),
     rename: (id: string, title: string) => changeAll([id], { title }),
+    /** Deletes for good what is in the trash, also what is not listed yet. */
+    emptyTrash: async (): Promise<void> => {
+      let count = 0;
+      try {
+        for (;;) {
+          const { items } = await api.conversations({ limit: 50, trashed: true });
+          if (!items.length) break;
+          for (const { id } of items) {
+            await conversations.remove(id);
+            sessions.forget(id);
+            count += 1;
+          }
+          leave(items.map(({ id }) => id));
+        }
+        toasts.show(
+          t("{count, plural, one {Conversation deleted} other {# conversations deleted}}", {
+            count,
+          }),
+        );
+      } catch (error) {
+        toasts.fault(error);
+      }
+    },
     /** Deletes conversations for good. */
     removeAll: async (ids: readonly string[]): Promise<void> => {
       try {

@@ -1,6 +1,5 @@
 import {
   Archive,
-  ArrowLeft,
   CircleHelp,
   FolderPlus,
   MessageSquareText,
@@ -10,7 +9,7 @@ import {
 } from "lucide-react";
 import { lazy, memo, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Project } from "../../../api/projects";
-import { locale, t } from "../../../i18n";
+import { t } from "../../../i18n";
 import { Button, IconButton } from "../../../kit/Button";
 import { Keys, Link, ProblemNotice, Skeleton } from "../../../kit/pieces";
 import { useApp } from "../../../services/context";
@@ -19,6 +18,7 @@ import { remember, remembered, useStore } from "../../../services/store";
 import { useReturn } from "../../../services/useReturn";
 import { useConversationActions } from "../useConversationActions";
 import styles from "./list.module.css";
+import { PlaceHead } from "./PlaceHead";
 import { RowList } from "./RowList";
 import { byDay, listed } from "./rows";
 import { SelectionBar } from "./SelectionBar";
@@ -139,26 +139,6 @@ export const ConversationNav = memo(function ConversationNav({ current }: NavPro
 function emptyIn(place: Place): string {
   if (place === "archive") return t("No archived conversations.");
   return place === "trash" ? t("The trash is empty.") : t("Your conversations are listed here.");
-}
-
-function PlaceHead({ place, total }: { place: Place; total: number | null }) {
-  const { conversations } = useApp();
-  return (
-    <>
-      <div className={styles.place}>
-        <IconButton
-          icon={ArrowLeft}
-          label={t("All conversations")}
-          onClick={() => conversations.show("list")}
-        />
-        <h2>{place === "trash" ? t("Trash") : t("Archived")}</h2>
-        {total !== null && <span>{total.toLocaleString(locale())}</span>}
-      </div>
-      {place === "trash" && (
-        <p className={styles.hint}>{t("What is here is deleted for good after 30 days.")}</p>
-      )}
-    </>
-  );
 }
 
 function NavHead({ onProject }: { onProject: () => void }) {
