@@ -125,7 +125,7 @@ def test_a_repair_leaves_the_keyboard_at_what_is_left_to_mend(vault: Vaulted, pa
     vault.file("trip.md", "# Trip\n")
     vault.file("plan.md", "[[tripp]]\n")
     page.goto(f"{vault.served.url}/vault/check")
-    page.locator(".choices").get_by_role("button").first.press("Enter")
+    page.get_by_role("button", name=re.compile("trip")).first.press("Enter")
     make = page.get_by_role("button", name="Apply")
     # It can be pressed once it is shown what would change.
     expect(make).to_be_enabled()
@@ -140,7 +140,7 @@ def test_the_key_that_opened_a_dialog_does_not_close_it(vault: Vaulted, page: Pa
     vault.file("trip.md", "# Trip\n")
     vault.file("plan.md", "[[tripp]]\n")
     page.goto(f"{vault.served.url}/vault/check")
-    page.locator(".choices").get_by_role("button").first.press("Enter")
+    page.get_by_role("button", name=re.compile("trip")).first.press("Enter")
     expect(page.get_by_role("dialog").get_by_role("heading", level=2)).to_be_focused()
     page.keyboard.press("Enter")
     kept(page, held).continue_()

@@ -169,7 +169,9 @@ def collections(served: Served) -> list[str]:
     bases = [served.post("/documents/collections", {"name": name})["id"] for name in ("Flat", "Boat")]
     for name, keeper in (("Flat", "landlord"), ("Boat", "harbour")):
         said = f"The {keeper} keeps the roof and the outer walls in repair."
-        served.post("/documents/text", {"name": f"{name}.md", "text": said, "collection": name})
+        kept = served.post("/documents/text", {"name": f"{name}.md", "text": said, "collection": name})
+        while kept["stage"] != "ready":
+            kept = served.get(f"/documents/{kept['id']}")
     return bases
 
 
