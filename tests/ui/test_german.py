@@ -110,6 +110,15 @@ def test_a_conversation_its_questions_and_failures_are_in_german(german: Served,
     assert english(page) == []
 
 
+def test_repetitions_are_said_in_german(german: Served, new_page: NewPage) -> None:
+    page = new_page(locale="de-DE")
+    page.goto(f"{german.url}/tasks")
+    expect(page.get_by_text("jeden Monat am 1. Tag")).to_be_visible()
+    expect(page.get_by_text("alle 2 Wochen an Werktagen")).to_be_visible()
+    page.goto(f"{german.url}/schedules")
+    expect(page.get_by_text("jeden Tag", exact=True).first).to_be_visible()
+
+
 def test_what_is_refused_is_said_in_german(german: Served, new_page: NewPage) -> None:
     page = new_page(locale="de-DE")
     page.goto(f"{german.url}/tasks")

@@ -77,7 +77,7 @@ def test_hebrew_reads_from_the_right_in_an_english_page(served: Served, page: Pa
 def test_the_page_stands_the_other_way_round(served: Served, page: Page) -> None:
     _talk(served, page, "?dir=rtl")
     rail, field = page.get_by_role("navigation").first, composer(page)
-    send = page.get_by_role("button", name="Send message")
+    send = page.get_by_role("button", name="Send", exact=True)
     assert _ends(rail)[1] == pytest.approx(1360, abs=2)
     assert 1360 / 2 < _ends(page.get_by_text("New chat").first)[0] < _ends(rail)[0]
     assert _ends(send)[1] < sum(_ends(field)) / 2
