@@ -114,8 +114,8 @@ def _upload(page: Page, hand: Hand, file: FilePayload) -> None:
 
 def _tell_of_oneself(page: Page, hand: Hand) -> None:
     expect(page.get_by_role("heading", name="Three things about you")).to_be_focused()
-    hand.write(page.get_by_label("Your name"), "Ann")
-    hand.write(page.get_by_label("Where you live"), "Annecy")
+    hand.write(page.get_by_label("What may I call you?"), "Ann")
+    hand.write(page.get_by_label("Where do you live?"), "Annecy")
     hand.press(page.get_by_role("button", name="Short", exact=True))
     hand.press(page.get_by_role("button", name="Save", exact=True))
     expect(page.get_by_role("list", name="What is remembered").get_by_role("listitem")).to_have_count(2)

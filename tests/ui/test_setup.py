@@ -85,8 +85,8 @@ def _tell_of_oneself(page: Page) -> None:
     _picture(page, "setup-history.png")
     page.get_by_role("button", name="Skip this step").click()
 
-    page.get_by_label("Your name").fill("Ann")
-    page.get_by_label("Where you live").fill("Porto")
+    page.get_by_label("What may I call you?").fill("Ann")
+    page.get_by_label("Where do you live?").fill("Porto")
     page.get_by_role("button", name="Short", exact=True).click()
     assert faults(page) == []
     _picture(page, "setup-about.png")

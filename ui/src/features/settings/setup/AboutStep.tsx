@@ -1,11 +1,12 @@
 // Three short questions. What is told becomes facts, as if it had been said in a chat, and preferences.
 import { Brain, Undo2 } from "lucide-react";
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { api, asProblem, type Problem } from "../../../api/client";
 import { settingsApi } from "../../../api/settings";
 import { t } from "../../../i18n";
 import { Button } from "../../../kit/Button";
 import { Combobox } from "../../../kit/Combobox";
+import { Field } from "../../../kit/Field";
 import { ProblemNotice } from "../../../kit/pieces";
 import { useApp } from "../../../services/context";
 import { browserZone } from "../../../services/days";
@@ -100,7 +101,6 @@ export function AboutStep({ onDone }: { onDone: (isDone: boolean) => void }) {
 type Answers = Record<"name" | "place" | "tone" | "language" | "zone" | "instructions", string>;
 
 function Questions({ onKeep }: { onKeep: (answers: Answers) => Promise<void> }) {
-  const id = useId();
   const [tone, setTone] = useState("");
   const [language, setLanguage] = useState("");
   const [zone, setZone] = useState(browserZone());
@@ -122,51 +122,60 @@ function Questions({ onKeep }: { onKeep: (answers: Answers) => Promise<void> }) 
   };
   return (
     <form className={styles.questions} onSubmit={(event) => void keep(event)}>
-      <fieldset>
-        <legend>{t("What may I call you?")}</legend>
-        <input
-          className="input"
-          name="name"
-          aria-label={t("Your name")}
-          maxLength={100}
-          autoComplete="given-name"
-        />
-      </fieldset>
-      <fieldset>
-        <legend>{t("Where do you live?")}</legend>
-        <input
-          className="input"
-          name="place"
-          aria-label={t("Where you live")}
-          placeholder={t("A city is enough")}
-          maxLength={100}
-          autoComplete="address-level2"
-        />
-        <label className="field" htmlFor={`${id}-zone`}>
-          {t("Time zone")}
-        </label>
-        <ZoneField id={`${id}-zone`} value={zone} onPut={setZone} />
-      </fieldset>
+      <Field label={t("What may I call you?")}>
+        {(control) => (
+          <input
+            {...control}
+            className="input"
+            name="name"
+            maxLength={100}
+            autoComplete="given-name"
+          />
+        )}
+      </Field>
+      <Field label={t("Where do you live?")}>
+        {(control) => (
+          <input
+            {...control}
+            className="input"
+            name="place"
+            placeholder={t("A city is enough")}
+            maxLength={100}
+            autoComplete="address-level2"
+          />
+        )}
+      </Field>
+      <Field label={t("Time zone")}>
+        {({ id }) => <ZoneField id={id} value={zone} onPut={setZone} />}
+      </Field>
       <fieldset>
         <legend>{t("How should answers be?")}</legend>
         <ToneChips value={tone} onPut={setTone} />
-        <Combobox
-          label={t("Language of answers")}
-          value={language}
-          options={answerLanguages}
-          placeholder={t("In the language that you write in")}
-          maxLength={100}
-          onChange={setLanguage}
-        />
-        <textarea
-          className="input"
-          name="instructions"
-          rows={3}
-          maxLength={4000}
-          aria-label={t("Anything else to keep in mind")}
-          placeholder={t("Anything else to keep in mind, such as: use metric units")}
-        />
       </fieldset>
+      <Field label={t("Language of answers")}>
+        {({ id }) => (
+          <Combobox
+            id={id}
+            value={language}
+            options={answerLanguages}
+            placeholder={t("In the language that you write in")}
+            maxLength={100}
+            onChange={setLanguage}
+          />
+        )}
+      </Field>
+      <Field label={t("Anything else to keep in mind")}>
+        {(control) => (
+          <textarea
+            {...control}
+            className="input"
+            name="instructions"
+            rows={3}
+            maxLength={4000}
+            placeholder={t("Such as: use metric units")}
+          />
+        )}
+      </Field>
       <div className={styles.onward}>
         <Button look="primary" type="submit" disabled={busy}>
           {t("Save")}

@@ -1,5 +1,5 @@
 // The first steps, one page each: a model, your history, a few words about you, the first chat. Each can be left out.
-import { ArrowLeft, ArrowRight } from "lucide-react";
+import { ArrowLeft, ArrowRight, Check } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { settingsApi } from "../../../api/settings";
 import { t } from "../../../i18n";
@@ -124,7 +124,9 @@ function Steps({ current }: { current: SetupStep }) {
         {setupSteps.map((step, position) => (
           <li key={step} className={position < at ? styles.past : undefined}>
             <Link to={addressOf(step)} aria-current={step === current ? "step" : undefined}>
-              <span aria-hidden>{position + 1}</span>
+              <span aria-hidden>
+                {position < at ? <Check size={14} strokeWidth={2.5} /> : position + 1}
+              </span>
               {words()[step].name}
             </Link>
           </li>
