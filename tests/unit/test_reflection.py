@@ -132,7 +132,7 @@ async def stored(house: House) -> dict[str, dict[str, object]]:
     return {fact.id: {**msgspec.to_builtins(fact), "before": None} for fact in found}
 
 
-@pytest.mark.requirement("C9", "U9")
+@pytest.mark.requirement("C9")
 async def test_paraphrases_become_one_fact_with_the_sources_of_both_and_undo_parts_them_again() -> None:
     model = Model()
     async with open_house(model.llm) as house:
