@@ -3,7 +3,7 @@ import { Check, Undo2 } from "lucide-react";
 import { useState } from "react";
 import { memoryApi, type ReflectionReceipt } from "../../api/memory";
 import type { Memory } from "../../api/types";
-import { locale, t } from "../../i18n";
+import { locale, t, told } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
 import { useApp } from "../../services/context";
@@ -148,22 +148,11 @@ function summary(receipt: ReflectionReceipt): string {
   return `${looked}: ${parts.length ? parts.join(", ") : t("nothing to do")}.`;
 }
 
-/** Why something was left, in the reader's language where it is one of the usual reasons. */
-function noteWords(note: string): string {
-  const known = [
-    t("No model is set: what needs a model's judgement was left."),
-    t("The tokens of one time were used up: the rest is looked at the next time."),
-    t("The model was wrong about pairs whose answer is known, so none of its judgements was used."),
-  ];
-  const words = ["No model", "The tokens", "The model was wrong"];
-  return known[words.findIndex((beginning) => note.startsWith(beginning))] ?? note;
-}
-
 /** What was left, and what it cost. */
 function details({ note, model, tokens, waiting, refused }: ReflectionReceipt): string[] {
   const dropped = refused.merges + refused.sentences + refused.insights;
   return [
-    noteWords(note),
+    told(note),
     dropped > 0 &&
       t(
         "{count, plural, one {# proposal} other {# proposals}} of the model left out: your memories do not bear it out.",
