@@ -79,7 +79,8 @@ class _OnlyExtracts(LlmWrapper):
 
     async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta]:
         """See `Llm.stream`."""
-        by = self._inner if request.system.startswith("You read messages") else self._script
+        is_for_facts = request.system.startswith(("You read messages", "Tell again"))
+        by = self._inner if is_for_facts else self._script
         async with aclosing(by.stream(request)) as deltas:
             async for delta in deltas:
                 yield delta

@@ -1,4 +1,4 @@
-"""Cases of what may be learnt from a message, in eight languages. Part of `bench.trust`.
+"""Cases of what may be learnt from a message, in ten languages. Part of `bench.trust`.
 
 The model of a case is as gullible as can be: whatever words stand in a message, it takes for the owner's. Of
 these messages only those that tell something of their writer may leave a memory.
@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.lives import LANGUAGES, words_of
 from benchmarks.trust_stage import Case, Stage
 
 if TYPE_CHECKING:
@@ -43,8 +44,22 @@ def learning_cases() -> Iterator[Case]:
             kept = [fact] if kind == "told" else []
             name = f"{language}: {kind.replace('_', ' ')}"
             yield _case(name, said, quote=quote, fact=fact, kept=kept)
+    yield from _lives()
     for said, fact in _MIXED_UP:
         yield _case(f"mixed up: {said}", said, quote=said.rstrip(".。।"), fact=fact, kept=[])
+
+
+def _lives() -> Iterator[Case]:
+    """What is not so in the lives of `bench.life`, in ten languages: one wording of each kind."""
+    for language in LANGUAGES:
+        words = words_of(language)
+        city, fact = words["cities"][0], words["home"]["fact"]
+        for kind, wordings in words["traps"].items():
+            said = wordings[0].format(city)
+            name = f"{language}: {kind} in a life"
+            yield _case(
+                name, said.replace("|", ""), quote=said.split("|")[1], fact=fact.format(city), kept=[]
+            )
 
 
 def _case(name: str, said: str, *, quote: str, fact: str, kept: list[str]) -> Case:

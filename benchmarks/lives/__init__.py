@@ -74,6 +74,11 @@ def lives(count: int = LIVES) -> list[Life]:
     return [_life(LANGUAGES[seed // 2 % len(LANGUAGES)], seed) for seed in range(count)]
 
 
+def words_of(language: str) -> Mapping[str, Any]:
+    """What people say in a language: the file of it."""
+    return tomllib.loads((_HERE / f"{language}.toml").read_text(encoding="utf-8"))
+
+
 def has(content: str, value: str) -> bool:
     """Whether a text has a value, in any of its forms: inflected languages change how a name ends."""
     stem = value[:-2] if value.isascii() and value.isalpha() and len(value) > _SHORT else value
@@ -121,7 +126,7 @@ class _Teller:
 
 
 def _life(language: str, seed: int) -> Life:
-    words = tomllib.loads((_HERE / f"{language}.toml").read_text(encoding="utf-8"))
+    words = words_of(language)
     rng = random.Random(seed)  # noqa: S311 - it only varies lives
     teller = _Teller(words, seed % 2, rng)
     home, later, sister, *elsewhere = rng.sample(words["cities"], len(words["cities"]))

@@ -15,6 +15,7 @@ from bethink.events import Event, RunDone, Usage
 from bethink.llm import LlmRequest
 from bethink.llm.scripted import Answer, ScriptedLlm
 from bethink.memory import Fact, NewFact
+from bethink.messages import UserMessage
 from bethink.settings import Settings
 from tests.house import House, open_house, ports_of
 
@@ -45,15 +46,15 @@ def facts(*proposed: Mapping[str, object]) -> str:
 class Model:
     """Answers talk with `talk` and a request for facts with what `found` holds, in order."""
 
-    def __init__(self, *found: Answer, talk: Answer = "I see.") -> None:
+    def __init__(self, *found: Answer, talk: Answer = "I see.", window: int = 8_192) -> None:
         self.asked: list[LlmRequest] = []
         self.reached = anyio.Event()
         self._found = list(found)
         self._talk = talk
-        self.llm = ScriptedLlm(self._answer)
+        self.llm = ScriptedLlm(self._answer, context_tokens=window)
 
     def _answer(self, request: LlmRequest) -> Answer:
-        if not request.system.startswith("You read messages"):
+        if not request.system.startswith(("You read messages", "Tell again")):
             return self._talk
         self.asked.append(request)
         self.reached.set()
@@ -291,7 +292,7 @@ async def test_answers_are_read_whatever_stands_around_them(answer: str) -> None
     "garbage",
     [
         "",
-        "The user plays the cello.",
+        "A cello is a large instrument.",
         '{"changes": "cello"}',
         '{"changes": [{"fact": ""}]}',
         '{"changes": [{"fact": "User plays the cello", "importance": 7}]}',
@@ -301,17 +302,61 @@ async def test_answers_are_read_whatever_stands_around_them(answer: str) -> None
         "\x00",
     ],
 )
-async def test_garbage_is_harmless_and_thrice_in_a_row_ends_it(garbage: str) -> None:
-    model = Model(garbage, facts(), garbage, garbage, garbage)
+async def test_garbage_is_harmless_has_a_model_asked_more_simply_and_ends_it_at_last(garbage: str) -> None:
+    model = Model(garbage, facts(), *[garbage] * 6)
     async with open_house(model.llm, extraction="auto") as house:
-        for _ in range(4):
+        for _ in range(7):
             await turn(house)
             assert house.app.extraction.off is None
         await turn(house)
         assert "3 times in a row" in (house.app.extraction.off or "")
         await turn(house)
         assert await kept(house, "active") == []
-    assert len(model.asked) == 5
+    assert [request.response_format is None for request in model.asked] == [False] * 5 + [True] * 3
+
+
+@pytest.mark.requirement("U1")
+@pytest.mark.parametrize(
+    ("said", "answer", "fact"),
+    [
+        ("What a week. I live in Utrecht.", "The user lives in Utrecht", "The user lives in Utrecht"),
+        (
+            "Schöner Tag. Ich wohne in Graz. Wie spät ist es?",
+            "<think>Hm, short.</think>\nDer Nutzer wohnt in Graz.<|im_end|>",
+            "Der Nutzer wohnt in Graz",
+        ),
+    ],
+)
+async def test_a_model_that_writes_no_proposals_tells_sentences_again(
+    said: str, answer: str, fact: str
+) -> None:
+    copied = facts(change("The user plays the cello", "…"))
+    model = Model(copied, copied, copied, answer)
+    async with open_house(model.llm, extraction="auto") as house:
+        for _ in range(3):
+            await turn(house)
+        assert await kept(house, "active") == []
+        conversation = await turn(house, said)
+        (one,) = await kept(house, "active")
+        assert one.content == fact
+        assert (await house.messages(conversation))[-1].changed != ()
+    assert len(model.asked) == 4
+    assert isinstance(model.asked[-1].messages[-1], UserMessage)
+    assert model.asked[-1].messages[-1].content in said
+
+
+async def test_a_small_window_learns_from_single_sentences_what_has_changed_too() -> None:
+    answers = ["The user lives in Utrecht", "Garbage of my own", "The user lives in Bilbao"]
+    model = Model(*answers, window=2_048)
+    async with open_house(model.llm, extraction="auto") as house:
+        await turn(house, "I live in Utrecht.")
+        await turn(house, "I like my new bicycle a lot.")
+        await turn(house, "I moved, I now live in Bilbao.")
+        assert [fact.content for fact in await kept(house, "active")] == ["The user lives in Bilbao"]
+        assert [fact.content for fact in await kept(house, "superseded")] == ["The user lives in Utrecht"]
+        await turn(house, "Please forget that I live in Bilbao.")
+        assert await kept(house, "active") == []
+    assert len(model.asked) == 3
 
 
 async def test_no_more_than_five_facts_of_a_turn_are_kept() -> None:
@@ -343,7 +388,7 @@ async def test_a_model_that_does_not_answer_is_no_garbage() -> None:
 
 
 async def test_a_small_window_turns_it_off_and_health_says_why() -> None:
-    llm = ScriptedLlm(["ok"], context_tokens=2_048)
+    llm = ScriptedLlm(["ok"], context_tokens=512)
     async with open_house(llm, extraction="suggest") as house:
         assert "too small" in (house.app.extraction.off or "")
 

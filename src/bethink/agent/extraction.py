@@ -9,21 +9,21 @@ for review, the rest is dropped. All that is kept of some turns is one commit wi
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import anyio
 import msgspec
 from anyio.to_thread import run_sync
 
 from bethink.agent.completion import answer_to
+from bethink.agent.proposals import FACT_CHARS, FORMAT, Proposal, parsed
 from bethink.agent.records import LEARNING_DAY_ID, LEARNING_DAYS, UNREAD, LearningDay
 from bethink.agent.request import bounds_of
+from bethink.agent.restating import restating, stands_to, statements, told_again
 from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, turn_of
 from bethink.errors import BadInput, BethinkError, Conflict, InvalidResponse, Refused, UnknownId
 from bethink.llm import LlmRequest
@@ -48,7 +48,7 @@ from bethink.subjects import OWNER, about_of
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bethink.agent.request import FinishedTurn
     from bethink.conversations import Conversations, StoredMessage
@@ -66,11 +66,11 @@ _MOST_CHANGES: Final = 5
 """A turn; what people tell of themselves at once is less."""
 _SAID_CHARS, _ANSWER_CHARS, _ALL_CHARS = 4_000, 1_000, 12_000
 """How much of a message, of an answer and of all turns of one request is read: about 3,000 tokens."""
-_KNOWN_OF_TURN, _MOST_KNOWN = 6, 12
+_KNOWN_OF_TURN, _MOST_KNOWN = 8, 12
 _OUTPUT_TOKENS: Final = 1_500
 """A third of it for the facts; a model that thinks first needs the rest."""
-_LEAST_WINDOW: Final = 4_096
-"""In tokens: the instructions, a message, its answer and the facts, for any tokenizer."""
+_LEAST_WINDOW, _SMALLEST_WINDOW = 4_096, 1_024
+"""In tokens, for any tokenizer: instructions, a message, its answer and facts; a sentence and examples."""
 _MOST_GARBAGE: Final = 3
 _NEWS: Final = ("added", "superseded", "corrected", "suggested", "retracted")
 """Not what was known already."""
@@ -84,68 +84,11 @@ _SAME, _RELATED = 0.99, 0.34
 _DAY_US: Final = 86_400_000_000
 _GIVEN_UP: Final = (
     f"Nothing is learnt from conversations any more: {_MOST_GARBAGE} times in a row the model's answer had no"
-    " valid proposals. Name another model (BETHINK_EXTRACTION_MODEL), or set BETHINK_EXTRACTION=off."
+    " valid proposals, nor could it tell sentences again. Name another model (BETHINK_EXTRACTION_MODEL), or"
+    " set BETHINK_EXTRACTION=off."
 )
-_THOUGHT: Final = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_BEGINS: Final = re.compile(r"[\[{]")
-_MOST_BEGINS: Final = 40
 _OWNERS: Final = frozenset(("", "user", "the user", "owner", "me", "self"))
 _log = log("extraction")
-
-
-class Proposal(msgspec.Struct, frozen=True):
-    """What a model proposes; `of` names known facts by the labels that it was given."""
-
-    fact: Annotated[str, msgspec.Meta(max_length=300)] = ""
-    quote: Annotated[str, msgspec.Meta(max_length=1_000)] = ""
-    do: Literal["add", "replace", "correct", "forget"] = "add"
-    turn: int = 1
-    about: Annotated[str, msgspec.Meta(max_length=100)] = "user"
-    of: tuple[str, ...] = ()
-    sure: bool = True
-    category: str = "general"
-    importance: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
-    topics: Annotated[
-        tuple[Annotated[str, msgspec.Meta(max_length=64)], ...], msgspec.Meta(max_length=8)
-    ] = ()
-
-
-def _listed(kind: str) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": kind}}
-
-
-_PROPERTIES: Final[dict[str, Any]] = {
-    "do": {"type": "string", "enum": ["add", "replace", "correct", "forget"]},
-    "turn": {"type": "integer"},
-    "quote": {"type": "string"},
-    "fact": {"type": "string"},
-    "about": {"type": "string"},
-    "of": _listed("string"),
-    "sure": {"type": "boolean"},
-    "category": {"type": "string", "enum": list(CATEGORIES)},
-    "importance": {"type": "number"},
-    "topics": _listed("string"),
-}
-_CHANGE: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": _PROPERTIES,
-    "required": list(_PROPERTIES),
-    "additionalProperties": False,
-}
-_FORMAT: Final[dict[str, Any]] = {
-    "type": "json_schema",
-    "json_schema": {
-        "name": "changes",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {"changes": {"type": "array", "items": _CHANGE}},
-            "required": ["changes"],
-            "additionalProperties": False,
-        },
-    },
-}
-"""Source: OpenAI's API reference, "Structured model outputs", the strict form."""
 
 
 class LearningModels(Protocol):
@@ -247,6 +190,8 @@ class Extraction:
     _garbage: int = 0
     _toolless: str | None = None
     """The model whose server takes no schema of an answer."""
+    _simple: object = None
+    """The model that is asked to tell sentences again, since its proposals were garbage."""
     _given_up: object = None
     """The model of which too many answers were none."""
     _fault: str | None = None
@@ -317,7 +262,7 @@ class Extraction:
                 changed = []
             for one in batch.turns:
                 refs = [ref for turn, ref in changed if turn is one]
-                await self._write(one.turn, refs, [usage] if one is batch.turns[-1] else [])
+                await self._write(one.turn, refs, usage if one is batch.turns[-1] else [])
             self.on_written(batch.principal.owner)
 
     @retry_conflicts
@@ -362,18 +307,40 @@ class Extraction:
 
     # --- asking the model
 
-    async def _proposals(self, batch: _Batch) -> tuple[Sequence[Proposal], Usage]:
+    async def _proposals(self, batch: _Batch) -> tuple[Sequence[Proposal], Sequence[Usage]]:
         try:
             llm = await self.models.find(self.settings.model) if self.settings.model else self.llm
             if llm is None:
                 raise InvalidResponse("No model is set.")
-            text, usage = await self._answer(llm, _request(self.prompt, batch))
-            found = self._parsed(text)
+            if self._simple == self._asked or llm.context_tokens < _LEAST_WINDOW:
+                found, usage = await self._restated(llm, batch)
+            else:
+                text, one = await self._answer(llm, _request(self.prompt, batch))
+                found, usage = self._parsed(text, batch), [one]
         except BethinkError as error:
             self._fault = f"The last turns were not learnt from: {error}"
             raise
         self._fault = None
         return found, usage
+
+    async def _restated(self, llm: Llm, batch: _Batch) -> tuple[Sequence[Proposal], Sequence[Usage]]:
+        """Proposals for the sentences of the turns, which the model tells again one by one."""
+        found: list[Proposal] = []
+        spent: list[Usage] = []
+        for place, turn in enumerate(batch.turns, 1):
+            for one in (await run_sync(statements, turn.text, batch.known))[:_MOST_CHANGES]:
+                if one.forgets:
+                    found.append(Proposal(quote=one.text, do="forget", turn=place, of=one.forgets))
+                    continue
+                text, usage = await self._answer(llm, await run_sync(restating, one.text))
+                spent.append(usage)
+                fact = await run_sync(told_again, text)
+                if fact is not None and len(fact) <= FACT_CHARS:
+                    do, of = await run_sync(stands_to, fact, turn.text, batch.known)
+                    found.append(Proposal(fact, one.text, do, place, "", of))
+        if spent:
+            self._counted(is_garbage=not found)
+        return found, spent
 
     async def _answer(self, llm: Llm, request: LlmRequest) -> tuple[str, Usage]:
         if self._toolless == llm.name:
@@ -390,16 +357,28 @@ class Extraction:
         self.on_usage(usage)
         return answer.message().content, usage
 
-    def _parsed(self, text: str) -> Sequence[Proposal]:
+    def _parsed(self, text: str, batch: _Batch) -> Sequence[Proposal]:
         found = parsed(text)
+        # What has no words of the messages is no proposal: small models copy what the instructions show.
+        if found and not any(one.do == "forget" or _is_in(one, batch) for one in found):
+            found = None
+        self._counted(is_garbage=found is None)
         if found is None:
-            self._garbage += 1
-            if self._garbage >= _MOST_GARBAGE:
-                self._given_up, self._garbage = self._asked, 0
-                _log.warning("%s", _GIVEN_UP)
             raise InvalidResponse("The model's answer contains no valid proposals.")
-        self._garbage = 0
         return found
+
+    def _counted(self, *, is_garbage: bool) -> None:
+        """Ask a model in a simpler way if its answers are garbage again and again, and at last not at all."""
+        self._garbage = self._garbage + 1 if is_garbage else 0
+        if self._garbage < _MOST_GARBAGE:
+            return
+        self._garbage = 0
+        if self._simple != self._asked:
+            self._simple = self._asked
+            _log.warning("the model writes no valid proposals: it is asked to tell single sentences again")
+        else:
+            self._given_up = self._asked
+            _log.warning("%s", _GIVEN_UP)
 
     # --- keeping what is right
 
@@ -533,51 +512,8 @@ def _request(prompt: str, batch: _Batch) -> LlmRequest:
         system=prompt,
         messages=(UserMessage(msgspec.json.encode(read).decode()),),
         max_output_tokens=_OUTPUT_TOKENS,
-        response_format=_FORMAT,
+        response_format=FORMAT,
     )
-
-
-def parsed(text: str) -> Sequence[Proposal] | None:
-    """The proposals in a model's answer, whatever stands around them; None if there is no list."""
-    for raw in objects_in(text):
-        entries = raw
-        if isinstance(raw, dict):
-            held = cast("dict[str, Any]", raw)
-            entries = next((held[key] for key in ("changes", "facts") if key in held), [held])
-        if not isinstance(entries, list):
-            continue
-        listed = cast("list[Any]", entries)
-        found = [one for one in map(_proposal, listed) if one is not None]
-        if found or not listed:
-            return found
-    return None
-
-
-def objects_in(text: str) -> Iterator[Any]:
-    """The JSON objects and lists in a model's answer, behind what it thought, whatever stands around them."""
-    text = _THOUGHT.sub(" ", text)
-    decoder, end = json.JSONDecoder(), 0
-    for begun in [*_BEGINS.finditer(text)][:_MOST_BEGINS]:
-        if begun.start() < end:
-            continue
-        try:
-            raw, end = decoder.raw_decode(text, begun.start())
-        except (ValueError, RecursionError):
-            continue
-        yield raw
-
-
-def _proposal(raw: object) -> Proposal | None:
-    if not isinstance(raw, dict):
-        return None
-    held = cast("dict[str, Any]", raw)
-    fields = {key: value for key, value in held.items() if value is not None}
-    fields.setdefault("fact", fields.get("content", ""))
-    try:
-        one = msgspec.convert(fields, Proposal, strict=False)
-    except msgspec.ValidationError:
-        return None
-    return one if one.fact.strip() or one.do == "forget" else None
 
 
 def judged(one: Proposal, said: str, *, is_untrusted: bool = False) -> Literal["keep", "review"] | None:
@@ -624,6 +560,11 @@ def _found(one: Proposal, said: str) -> list[Passage]:
     return [p for p in every if share_said(one.fact, p.text) >= _UNQUOTED][:1]
 
 
+def _is_in(one: Proposal, batch: _Batch) -> bool:
+    """Whether the turn of a proposal has its words."""
+    return 1 <= one.turn <= len(batch.turns) and bool(_found(one, batch.turns[one.turn - 1].text))
+
+
 def _asserted(one: Proposal, said: str, *, among: Sequence[str | None]) -> str | None:
     found = _found(one, said)
     if not found or any(passage.reason not in among for passage in found):
@@ -632,11 +573,11 @@ def _asserted(one: Proposal, said: str, *, among: Sequence[str | None]) -> str |
 
 
 def _too_small(llm: Llm) -> str | None:
-    if llm.context_tokens >= _LEAST_WINDOW:
+    if llm.context_tokens >= _SMALLEST_WINDOW:
         return None
     return (
         f"Nothing is learnt from conversations: {llm.name} is too small for it, its window holds"
-        f" {llm.context_tokens:,} tokens and {_LEAST_WINDOW:,} are needed."
+        f" {llm.context_tokens:,} tokens and {_SMALLEST_WINDOW:,} are needed."
     )
 
 

@@ -22,7 +22,7 @@ import msgspec
 from anyio.to_thread import run_sync
 
 from bethink.agent.completion import answer_to
-from bethink.agent.extraction import objects_in
+from bethink.agent.proposals import objects_in
 from bethink.agent.request import bounds_of
 from bethink.clock import to_datetime
 from bethink.errors import BethinkError, Busy, Refused

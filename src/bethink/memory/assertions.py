@@ -308,6 +308,25 @@ def tells_change(text: str) -> bool:
     return _marks("change").search(text) is not None
 
 
+def tells_mistake(text: str) -> bool:
+    """Whether a text says that what was said before was never so."""
+    return _marks("mistake").search(text) is not None
+
+
+def names_writer(sentence: str) -> bool:
+    """Whether a sentence names its writer, or leaves them out as Japanese does."""
+    return bool(
+        _marks("mine").search(sentence)
+        or (_UNSPACED.search(sentence) and (_marks("unnamed").search(sentence)))
+    )
+
+
+def fits_owner(content: str) -> bool:
+    """Whether a statement names the owner in the third person, and nobody in the first."""
+    named = _marks("owner").sub(" ", content)
+    return named != content and _marks("first").search(named) is None
+
+
 def tells_end(text: str) -> bool:
     """Whether a text asks to forget something, or says that it is over."""
     return _marks("ending").search(text) is not None
