@@ -20,7 +20,7 @@ from pathlib import Path
 
 MAX_LINES = 700
 MAX_FUNCTION_LINES = 60
-COUNTS = {"lines": 80_000, "one importer, %": 25, "splatted tuples": 0, "object.__setattr__": 0}
+COUNTS = {"lines": 80_000, "one importer, %": 24, "splatted tuples": 0, "object.__setattr__": 0}
 """What the package may have of each; `checks/budgets.toml` may name more, as for a file."""
 COUNTED = (".py", ".ts", ".tsx")
 GENERATED = re.compile(r"/generated/|/src/contract/|\.generated\.|\.gen\.")
