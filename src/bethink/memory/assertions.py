@@ -305,7 +305,7 @@ def mixes_people_up(content: str, quote: str) -> bool:
 
 def tells_change(text: str) -> bool:
     """Whether a text says that something is otherwise than it was, or than it was said."""
-    return _marks("change").search(text) is not None
+    return _marks("change").search(text) is not None or tells_mistake(text)
 
 
 def tells_mistake(text: str) -> bool:
