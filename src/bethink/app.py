@@ -21,7 +21,7 @@ from bethink.agent.completion import Summaries
 from bethink.agent.context import Context
 from bethink.agent.extraction import Extraction, learning_of
 from bethink.agent.policy import Policy, ToolRules
-from bethink.agent.post_turn import PostTurnQueue, Titles
+from bethink.agent.post_turn import PostTurnQueue, Titles, UnfoundQuestions
 from bethink.agent.records import TOOL_USES, Audit
 from bethink.agent.reflecting import Reflecting, reflection_settings_of
 from bethink.agent.removal import ForgettableRuns, TemporaryExpiry
@@ -32,7 +32,6 @@ from bethink.agent.subagent import MemoryQuestions, SubagentRunner
 from bethink.agent.tool_selection import search_tool
 from bethink.agent.toolbox import Toolbox
 from bethink.agent.unattended import ScheduledRuns
-from bethink.agent.unfound import UnfoundQuestions
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
 from bethink.configuration import Configuration

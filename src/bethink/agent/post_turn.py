@@ -2,8 +2,9 @@
 
 It never delays anybody: work begins after an answer, stops as soon as its owner says something new, and
 begins again when that is answered; what waits by then is worked on together. Conversations get their names
-here (`Titles`), and facts are found (`agent/extraction`). What still waits for facts when the process ends
-is on disk (`UNREAD`), and the next server goes on with it (`resume`).
+here (`Titles`), questions that found nothing are noted (`UnfoundQuestions`), and facts are found
+(`agent/extraction`). What still waits for facts when the process ends is on disk (`UNREAD`), and the next
+server goes on with it (`resume`).
 """
 
 from __future__ import annotations
@@ -17,15 +18,21 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
 
 import anyio
 import msgspec
+from anyio.to_thread import run_sync
 
+from bethink.agent.claims import says_no
 from bethink.agent.completion import answer_to
 from bethink.agent.records import UNREAD
 from bethink.agent.request import FinishedTurn
 from bethink.conversations import CONVERSATIONS, MESSAGES, charged, checked_title
 from bethink.errors import BethinkError, InvalidResponse
 from bethink.llm import LlmRequest
+from bethink.memory.assertions import share_said
 from bethink.messages import UserMessage
+from bethink.recall.ranking import only_asks
+from bethink.reflection.questions import MOST_CHARS, question_of
 from bethink.store import Delete, Put, Scan, owners_of, records_of, retry_conflicts
+from bethink.subjects import OWNER, asked_subject
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
@@ -36,7 +43,9 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversations
     from bethink.events import Usage
     from bethink.llm import Llm
+    from bethink.memory import Memory
     from bethink.principal import OnBehalfOf
+    from bethink.reflection.questions import OpenQuestions
     from bethink.store import Store
 
 
@@ -338,3 +347,61 @@ def _leave(waiting: deque[FinishedTurn], done: Sequence[FinishedTurn]) -> None:
 
 _TITLE_TOKENS: Final = 1_000
 """A name takes ten; a model that thinks first needs the rest, and others stop by themselves."""
+
+
+_NEAREST: Final = 5
+_TOLD: Final = 0.6
+"""An answer that has so much of a fact was given from it."""
+
+
+@dataclass(slots=True)
+class UnfoundQuestions:
+    """Notes what an owner asked of their memory and nothing was found; asks no model.
+
+    It is of a turn in which they only asked about their own life, and whose answer says that it is not known
+    and comes from no memory.
+    """
+
+    models: UsualModel
+    memory: Memory
+    questions: OpenQuestions
+
+    lasts = False
+
+    @property
+    def off(self) -> str | None:
+        """Why nothing is noted: without a model nothing is answered."""
+        return None if self.models.usual is not None else "Nothing is answered: no model is set."
+
+    async def do(self, turns: Sequence[FinishedTurn]) -> None:
+        """Note what turns asked and did not find.
+
+        Raises:
+            StorageError: the store cannot be used.
+        """
+        for turn in turns:
+            await self._look(turn)
+
+    async def _look(self, turn: FinishedTurn) -> None:
+        store, owner = self.questions.store, turn.principal.owner
+        said, answered = await store.get(MESSAGES, owner, (turn.said, turn.answered))
+        if said is None or answered is None or answered.record.used or answered.record.untrusted:
+            return
+        text, answer = said.record.message.content.strip(), answered.record.message.content
+        if not 0 < len(text) <= MOST_CHARS or not says_no(answer) or not await run_sync(_is_about_own, text):
+            return
+        near = await self.memory.search(turn.principal, text, k=_NEAREST)
+        shares = [await run_sync(share_said, fact.content, answer) for fact, _ in near]
+        if max(shares, default=0.0) < _TOLD:
+            question = question_of(
+                text, message=turn.said, conversation=said.record.conversation, at=said.record.at
+            )
+            await self.questions.note(turn.principal, question)
+
+
+def _is_about_own(text: str) -> bool:
+    """Whether a text only asks, and about its writer or somebody of theirs."""
+    if not only_asks(text):
+        return False
+    asked = asked_subject(text, (OWNER,))
+    return asked.owner or bool(asked.relations)

@@ -1,4 +1,4 @@
-"""What an owner asked of their memory, and nothing was found: to be answered once. `agent/unfound` notes it.
+"""What an owner asked of their memory, and nothing was found: to be answered once.
 
 The words are the question's own, so they go with the message that asked it, and are forgotten, exported and
 put back like everything else. What was answered or dismissed is not asked again.
