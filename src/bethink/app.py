@@ -23,7 +23,7 @@ from bethink.agent.extraction import Extraction, learning_of
 from bethink.agent.policy import Policy, ToolRules
 from bethink.agent.post_turn import PostTurnQueue, Titles, UnfoundQuestions
 from bethink.agent.records import TOOL_USES, Audit
-from bethink.agent.reflecting import Reflecting, reflection_settings_of
+from bethink.agent.reflection import ReflectionRuns, reflection_settings_of
 from bethink.agent.removal import ForgettableRuns, TemporaryExpiry
 from bethink.agent.request import bounds_of
 from bethink.agent.runs import RunMetrics, Runs
@@ -130,7 +130,7 @@ class App:
     asking: MemoryQuestions
     extraction: Extraction
     post_turn: PostTurnQueue
-    reflecting: Reflecting
+    reflection: ReflectionRuns
     background: Background
     secret_box: SecretBox
     mcp_servers: Servers
@@ -234,8 +234,8 @@ async def open_app(
         await stack.enter_async_context(sharing(app.sharing, supervise))
         await stack.enter_async_context(app.mirror.opened(supervise))
         await stack.enter_async_context(app.post_turn.opened())
-        await stack.enter_async_context(app.reflecting.opened())
-        tasks.start_soon(supervise, "reflection", app.reflecting.keep_up)
+        await stack.enter_async_context(app.reflection.opened())
+        tasks.start_soon(supervise, "reflection", app.reflection.keep_up)
         await stack.enter_async_context(app.runs.opened(supervise))
         await stack.enter_async_context(app.accounts.opened(supervise))
         await app.features.of(PreferenceBook).load()
@@ -314,7 +314,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
         asking=MemoryQuestions(agent.subagents, base.vault_tools.agent),
         extraction=agent.extraction,
         post_turn=agent.post_turn,
-        reflecting=agent.reflecting,
+        reflection=agent.reflection,
         background=background,
         secret_box=shared.secret_box,
         mcp_servers=shared.mcp.servers,
@@ -372,7 +372,7 @@ def _configuration(
             memory=lambda now: now.memory_enabled,
         ),
         follows(agent.extraction, settings=learning_of),
-        follows(agent.reflecting, settings=reflection_settings_of),
+        follows(agent.reflection, settings=reflection_settings_of),
         follows(agent.titles, way=lambda now: now.titles, prices=lambda now: bounds_of(now).prices),
         follows(
             toolbox,
@@ -542,7 +542,7 @@ class _Agent:
     extraction: Extraction
     titles: Titles
     post_turn: PostTurnQueue
-    reflecting: Reflecting
+    reflection: ReflectionRuns
     runs: Runs
 
 
@@ -577,7 +577,7 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
     titles = Titles(settings.titles, shared.models, features.of(Conversations), bounds.prices, metrics.take)
     unfound = UnfoundQuestions(shared.models, features.of(Memory), features.of(OpenQuestions))
     post_turn = PostTurnQueue((titles, unfound, extraction))
-    reflecting = Reflecting(
+    reflection = ReflectionRuns(
         reflection_settings_of(settings),
         shared.models,
         features.of(Reflections),
@@ -594,7 +594,7 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
     )
     commands = SlashCommands(toolbox, forgetting)
     runs = _runs(base, forgetting, loops, commands=commands, post_turn=post_turn, metrics=metrics)
-    return _Agent(toolbox, policy, subagents, extraction, titles, post_turn, reflecting, runs)
+    return _Agent(toolbox, policy, subagents, extraction, titles, post_turn, reflection, runs)
 
 
 def _toolbox(base: _Base) -> Toolbox:

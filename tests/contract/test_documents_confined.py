@@ -42,7 +42,10 @@ async def test_within_the_walls_every_kind_is_read_as_without(tmp_path: Path, wa
         path = tmp_path / name
         path.write_bytes(content)
         assert await confined.read(path, name, "a/b") == await Extraction(20).read(path, name, "a/b")
-    assert confined.state == f"Documents are read in {wall}."
+    assert confined.state == "Documents are read apart from everything else, in a sandbox."
+    assert walls.known is not None
+    assert walls.known.sandbox is not None
+    assert walls.known.sandbox.name == wall
 
 
 @asynccontextmanager
@@ -230,7 +233,7 @@ async def test_health_says_where_documents_are_read_once_one_was(tmp_path: Path)
         (held,) = await house.app.files.held(house.me, conversation)
         await house.app.passages.extraction.read(held.path, held.name, held.media_type)
         after = (await http.get("/health")).json()["parts"]["documents"]
-        assert after["message"] in {"Documents are read in bubblewrap.", "Documents are read in landlock."}
+        assert after["message"] == "Documents are read apart from everything else, in a sandbox."
 
 
 async def test_without_a_wall_documents_are_read_all_the_same_and_health_says_so(

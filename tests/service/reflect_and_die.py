@@ -44,10 +44,10 @@ async def main(data: Path, when: str) -> None:
             if is_it:
                 die()
 
-        house.app.reflecting.reflections.memory.writing.store.__class__.commit = (  # pyright: ignore[reportAttributeAccessIssue] - in this process alone
+        house.app.reflection.reflections.memory.writing.store.__class__.commit = (  # pyright: ignore[reportAttributeAccessIssue] - in this process alone
             lambda _self, owner, changes: dying(owner, changes)
         )
-        await house.app.reflecting.run(house.me.owner, asked=False, day="2026-11-24")
+        await house.app.reflection.run(house.me.owner, asked=False, day="2026-11-24")
 
 
 if __name__ == "__main__":

@@ -35,4 +35,4 @@ async def test_what_is_killed_on_the_way_is_done_whole_or_not_at_all(tmp_path: P
         assert await contents(house) == sorted((NURSE, PARAPHRASED, TEA))
         assert receipts == ()
         # The lease of the dead process keeps nobody from doing it now.
-        assert len((await house.app.reflecting.run(house.me.owner, asked=False)).merges) == 1
+        assert len((await house.app.reflection.run(house.me.owner, asked=False)).merges) == 1

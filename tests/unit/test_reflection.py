@@ -104,7 +104,7 @@ async def remember(house: House, *contents: str) -> list[Fact]:
 
 
 async def reflect(house: House) -> Reflection:
-    return await house.app.reflecting.run(house.me.owner, asked=True)
+    return await house.app.reflection.run(house.me.owner, asked=True)
 
 
 async def contents(house: House, state: str = "active") -> list[str]:
@@ -259,7 +259,7 @@ async def test_a_sentence_goes_with_its_fact_and_forgotten_words_are_nowhere() -
         model.profile = told(("You work as a baker in Graz.", ["The user works as a baker in Graz"]))
         await remember(house, "The user sings in a choir")
         house.clock.advance(3600)
-        await house.app.reflecting.do_due()
+        await house.app.reflection.do_due()
         again = await service(house).profile(house.me)
     assert again is not None
     assert [one.text for one in again.sentences] == ["You work as a baker in Graz."]
@@ -343,17 +343,17 @@ async def test_it_is_done_once_a_night_if_something_changed() -> None:
         at_three = 27 * 3600 - house.clock.now_us() // 1_000_000 % 86_400
         house.clock.advance(at_three - 7200)
         await remember(house, NURSE, PARAPHRASED, TEA)
-        await house.app.reflecting.do_due()
+        await house.app.reflection.do_due()
         assert (await service(house).list(house.me)).items == ()
         house.clock.advance(7260)
-        await house.app.reflecting.do_due()
-        await house.app.reflecting.do_due()
+        await house.app.reflection.do_due()
+        await house.app.reflection.do_due()
         assert len((await service(house).list(house.me)).items) == 1
         house.clock.advance(DAY_S)
-        await house.app.reflecting.do_due()
+        await house.app.reflection.do_due()
         assert len((await service(house).list(house.me)).items) == 1
         await remember(house, "The user plays chess")
-        await house.app.reflecting.do_due()
+        await house.app.reflection.do_due()
         assert len((await service(house).list(house.me)).items) == 2
 
 
@@ -361,7 +361,7 @@ async def test_off_does_nothing_at_night() -> None:
     async with open_house(Model().llm, reflection="off") as house:
         await remember(house, NURSE, PARAPHRASED)
         house.clock.advance(3 * DAY_S)
-        await house.app.reflecting.do_due()
+        await house.app.reflection.do_due()
         assert (await service(house).list(house.me)).items == ()
 
 
@@ -412,7 +412,7 @@ async def test_it_stops_while_its_owner_is_answered_and_goes_on_behind_that() ->
         tasks.start_soon(reflect, house)
         await reached.wait()
         await house.say("Hello")
-        while house.app.reflecting.running:
+        while house.app.reflection.running:
             await anyio.lowlevel.checkpoint()
         assert len(await contents(house, "merged")) == 1
     assert count == 3

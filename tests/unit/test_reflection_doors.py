@@ -12,7 +12,7 @@ from tests.unit.test_reflection import NURSE, PARAPHRASED, TEA, Model, remember,
 
 async def ended(door: Door) -> dict[str, object]:
     """The page once nothing is under way."""
-    while door.house.app.reflecting.running:
+    while door.house.app.reflection.running:
         await anyio.lowlevel.checkpoint()
     return (await door.http.get("/memories/reflection")).json()
 

@@ -70,7 +70,7 @@ BOUNDED = {
     ("redis_mirror/service.py", "listen"): "ends with the supervised task that it is part of",
     ("agent/post_turn.py", "self._work"): "the turns of one owner, each recorded",
     ("agent/recorder.py", "_flush"): "one write, recorded",
-    ("agent/reflecting.py", "self._guarded"): "one tidying, whose outcome is recorded",
+    ("agent/reflection.py", "self._guarded"): "one tidying, whose outcome is recorded",
     ("agent/runs.py", "self._drive"): "one run, whose end tells what broke it",
     ("agent/toolbox.py", "call"): "one call, whose result says how it ended",
     ("child_process.py", "making"): "one start, awaited",

@@ -565,7 +565,7 @@ def _reflect(session: Session, options: Namespace) -> None:
     if options.undo:
         done = session.mine(session.app.features.of(Reflections).undo, options.undo)
     else:
-        done = session.call(session.app.reflecting.run, session.owner, asked=True)
+        done = session.call(session.app.reflection.run, session.owner, asked=True)
     FactLines(session).reflected(done)
 
 

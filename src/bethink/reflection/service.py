@@ -1,6 +1,6 @@
 """Keeps what was worked out about a whole memory: one commit, a receipt of ids, one step that takes it back.
 
-`agent/reflecting` looks, has a model judge, and gives a plan; `web/reflection` and `bethink memory` show
+`agent/reflection` looks, has a model judge, and gives a plan; `web/reflection` and `bethink memory` show
 receipts and the profile. A sentence of the profile is shown while the facts that it is told from hold; what
 was forgotten is cut out of it like out of everything else.
 """

@@ -159,7 +159,7 @@ class Settings(BaseModel):
 
     # --- models
 
-    model: str = _model("", "Model", "`provider:name`, for example `openai:gpt-4o`; empty means no model.")
+    model: str = _model("", "Model", "Model that answers, for example `openai:gpt-4o`; empty means no model.")
     model_fallbacks: _Texts = _model(
         [], "Fallback models", "Models to try, in order, when the first one fails (comma-separated)."
     )
@@ -208,7 +208,7 @@ class Settings(BaseModel):
         60, "Longest silence", "Longest silence inside an answer, in seconds.", gt=0
     )
     prices: Annotated[dict[str, Price], BeforeValidator(as_object)] = _model(
-        {}, "Prices", "Dollars per million tokens, by `provider:name`."
+        {}, "Prices", "Dollars per million tokens of a model, such as `openai:gpt-4o`."
     )
 
     openai_api_key: SecretStr | None = _model(None, "OpenAI key", "Key for `openai:` models.")
@@ -396,8 +396,7 @@ class Settings(BaseModel):
     extraction_model: str = _memory(
         "",
         "Model that learns",
-        "Model that looks for facts, `provider:name`: a small, cheap one will do. By default the one that"
-        " answers.",
+        "Model that looks for facts: a small, cheap one will do. By default the one that answers.",
     )
     extraction_turns_a_day: int = _memory(
         300, "Turns learnt from a day", "Most turns of a user in which facts are looked for a day.", ge=1
@@ -468,7 +467,7 @@ class Settings(BaseModel):
     models_that_see: _Texts = _model(
         SEEING,
         "Models that see pictures",
-        "Models that are shown pictures: patterns of `provider:name` (comma-separated);"
+        "Models that are shown pictures, such as `openai:*` (comma-separated);"
         " `!` before one takes out what fits it.",
     )
 
@@ -476,7 +475,7 @@ class Settings(BaseModel):
         [],
         "Models asked for calls by a schema",
         "Models whose server takes no tools, which are asked for each call by a schema instead:"
-        " patterns of `provider:name` (comma-separated). Costs one more request a step.",
+        " such as `custom:*` (comma-separated). Costs one more request a step.",
     )
 
     documents_enabled: bool = _documents(
@@ -547,7 +546,7 @@ class Settings(BaseModel):
     images_model: str = _images(
         "",
         "Image model",
-        ("`provider:name` of an image model, for example `openai:gpt-image-1`; empty means none."),
+        "Model that makes pictures, for example `openai:gpt-image-1`; empty means none.",
     )
     images_base_url: WebAddressOrNone = _images(
         None, "Address of the image model", "Base URL of `images_model`, instead of its provider's own."

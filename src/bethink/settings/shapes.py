@@ -34,7 +34,9 @@ class _Shape(BaseModel):
 class Assistant(_Shape):
     """What `/v1/models` lists under a name: a model, with what it is told and may use."""
 
-    model: str | None = Field(None, title="Model", description="`provider:name`; the usual one if unset.")
+    model: str | None = Field(
+        None, title="Model", description="Such as `openai:gpt-4o`; the usual one if unset."
+    )
     system: str = Field("", title="Instructions", description="What it is told before every conversation.")
     tools: bool = Field(True, title="Tools", description="Whether it may use tools.")
     memory: bool = Field(True, title="Memory", description="Whether it recalls and remembers.")
@@ -161,7 +163,7 @@ class DialDoor(_Shape):
     memory: Literal["bucket", "store", "off"] = _dial(
         "bucket",
         "Where memory is",
-        "In the user's `bucket`, in Bethink's own `store` under a hash, or `off`.",
+        "Whether memory is kept in DIAL, as other applications know it, or by Bethink itself.",
         restart=True,
     )
     timeout_s: float = _dial(30, "Time to wait", "Longest wait for Core, in seconds.", gt=0, restart=True)
@@ -227,7 +229,7 @@ class VaultSettings(_Shape):
     agent_model: str = _vault(
         "auto",
         "Model of the memory agent",
-        "`provider:name`; `auto` is the usual model, else one that is found on this machine.",
+        "Model of the memory agent; `auto` is the usual model, else one that is found on this machine.",
     )
     agent_turns: int = _vault(20, "Steps of the memory agent", "Requests to its model for a question.", ge=1)
     agent_protocol: Literal["auto", "native", "tagged", "routed"] = _vault(

@@ -104,11 +104,11 @@ async def list_reflections(
 ) -> ReflectionPage:
     """What was put in order, and what is under way."""
     page = await app.features.of(Reflections).list(caller, limit=limit, cursor=cursor)
-    settings, owner = app.reflecting.settings, caller.owner
-    running = app.reflecting.running.get(owner)
+    settings, owner = app.reflection.settings, caller.owner
+    running = app.reflection.running.get(owner)
     return ReflectionPage(
         running=running and ReflectionProgress.of(running),
-        fault=app.reflecting.faults.get(owner),
+        fault=app.reflection.faults.get(owner),
         mode=settings.mode,
         hour=settings.hour,
         items=await _receipts(app, caller, [item.record for item in page.items]),
@@ -119,7 +119,7 @@ async def list_reflections(
 @router.post("/reflection", status_code=202, dependencies=[SEES_ALL])
 async def start_reflection(app: Served, caller: Caller) -> ReflectionPage:
     """Put the memory in order now, in the background; it waits while you are answered."""
-    app.reflecting.start(caller.owner)
+    app.reflection.start(caller.owner)
     return await list_reflections(app, caller)
 
 

@@ -164,7 +164,7 @@ class Extraction:
         if choice is None:
             return "No document has been read yet: then its sandbox is tried."
         if choice.sandbox is not None:
-            return f"Documents are read in {choice.sandbox.name}."
+            return "Documents are read apart from everything else, in a sandbox."
         return (
             f"Documents are read in a process of their own, without a sandbox: {'; '.join(choice.reasons)}."
         )

@@ -43,7 +43,7 @@ export function Agenda({ all, day, onOpen, onDay, changes }: ViewProps) {
         </Empty>
       )}
       <Button look="quiet" onClick={() => onDay(addDays(day, AGENDA_DAYS))}>
-        {t("The {AGENDA_DAYS} days after", { AGENDA_DAYS })}
+        {t("Show the next {AGENDA_DAYS} days", { AGENDA_DAYS })}
       </Button>
     </div>
   );

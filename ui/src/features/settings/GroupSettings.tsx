@@ -102,11 +102,7 @@ function Rows({ group, found, without }: RowsProps) {
       </ul>
       {rest.length > 0 && (
         <details className={styles.more} open={holds}>
-          <summary>
-            {t("{count, plural, one {# more setting} other {# more settings}}", {
-              count: rest.length,
-            })}
-          </summary>
+          <summary>{t("More settings ({count})", { count: rest.length })}</summary>
           <ul className={styles.rows}>
             {rest.map((each) => (
               <Setting key={each.name} setting={each} isFound={each.name === found} />

@@ -6,7 +6,7 @@ import { t, told } from "../../i18n";
 import { RecordField } from "./RecordField";
 import { SecretField } from "./SecretField";
 import styles from "./Setting.module.css";
-import { type Widget, widgetOf } from "./schema";
+import { choicesIn, type Widget, widgetOf } from "./schema";
 import { faultOf, useSettings } from "./useSettings";
 import {
   boundsOf,
@@ -19,7 +19,7 @@ import {
   TextsField,
   type WidgetProps,
 } from "./widgets";
-import { largeWords, setBy, Told, valueWords } from "./words";
+import { choiceName, largeWords, setBy, Told, valueWords } from "./words";
 
 const RECEIPT_MS = 20_000;
 const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
@@ -77,6 +77,10 @@ export function Setting({
 }) {
   const { name, title, description, schema, value, editable, secret, source } = setting;
   const { fault, before, put } = useChange(setting);
+  const { find } = useSettings();
+  // Its widget and the other settings have words for what a file has names for.
+  const nameOf = (code: string) =>
+    choicesIn(schema).has(code) ? choiceName(code, name) : told(find(code)?.title ?? "");
   const id = useId();
   const place = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -110,7 +114,7 @@ export function Setting({
       <div className={styles.words}>
         <p className={styles.title}>{told(title)}</p>
         <p id={`${id}-says`}>
-          <Told text={description} />
+          <Told text={description} nameOf={nameOf} />
           {widget.kind === "number" && boundsOf(widget) && ` ${boundsOf(widget)}.`}
         </p>
       </div>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { widgetOf } from "./schema";
+import { choicesIn, widgetOf } from "./schema";
 
 test("each type has its widget", () => {
   expect(widgetOf({ type: "boolean" })).toEqual({ kind: "switch" });
@@ -40,4 +40,11 @@ test("what a schema refers to is looked up, and what nobody knows is JSON", () =
   ).toMatchObject({ kind: "record", entry: { $ref: "#/$defs/Price", $defs } });
   expect(widgetOf({ $ref: "#/$defs/Price", $defs })).toEqual({ kind: "json" });
   expect(widgetOf({})).toEqual({ kind: "json" });
+});
+
+test("the values that may be chosen are found however deep they stand", () => {
+  const rules = { type: "object", additionalProperties: { enum: ["auto", "ask", "deny"] } };
+  expect([...choicesIn(rules)]).toEqual(["auto", "ask", "deny"]);
+  expect([...choicesIn({ anyOf: [{ enum: ["strict"] }, { type: "null" }] })]).toEqual(["strict"]);
+  expect(choicesIn({ type: "string" }).size).toBe(0);
 });

@@ -47,6 +47,13 @@ export function resolved(
 const withDefs = (schema: Schema, defs: Schema["$defs"]): Schema =>
   defs ? { ...schema, $defs: defs } : schema;
 
+/** All values that may be chosen in a setting, or in a part of it. */
+export function choicesIn(schema: unknown): ReadonlySet<string> {
+  if (!schema || typeof schema !== "object") return new Set();
+  const own = "enum" in schema && Array.isArray(schema.enum) ? schema.enum.map(String) : [];
+  return new Set([...own, ...Object.values(schema).flatMap((part) => [...choicesIn(part)])]);
+}
+
 export function widgetOf(given: Schema): Widget {
   const { schema, optional } = resolved(given);
   const defs = given.$defs ?? schema.$defs;

@@ -8,14 +8,23 @@ import { bytes } from "../../services/words";
 const said = (text: string): string =>
   told(text).replace(/ \((comma-separated|durch Kommas getrennt)\)/, "");
 
-/** A sentence in which `code` stands as code. */
-export function Told({ text }: { text: string }) {
+type ToldProps = {
+  text: string;
+  /** What the page calls something that stands as `code`, if it has a word for it. */
+  nameOf?: (code: string) => string | undefined;
+};
+
+/** A sentence in which `code` stands as code, or by the page's own word for it. */
+export function Told({ text, nameOf }: ToldProps) {
   return said(text)
     .split("`")
-    .map((part, at) =>
-      // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other name and never move
-      at % 2 ? <code key={at}>{part}</code> : <Fragment key={at}>{part}</Fragment>,
-    );
+    .map((part, at) => {
+      const name = at % 2 ? nameOf?.(part) : undefined;
+      // biome-ignore-start lint/suspicious/noArrayIndexKey: parts have no other name and never move
+      if (name) return <q key={at}>{name}</q>;
+      return at % 2 ? <code key={at}>{part}</code> : <Fragment key={at}>{part}</Fragment>;
+      // biome-ignore-end lint/suspicious/noArrayIndexKey: as above
+    });
 }
 
 /** The same without marks, for what is read aloud and searched. */

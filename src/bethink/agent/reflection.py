@@ -201,7 +201,7 @@ class _Asking:
 
 
 @dataclass(slots=True)
-class Reflecting:
+class ReflectionRuns:
     """Puts the memories of all owners in order, as its `settings` say; `running` tells of this process."""
 
     settings: ReflectionSettings
@@ -219,7 +219,7 @@ class Reflecting:
     _tasks: TaskGroup | None = None
 
     @asynccontextmanager
-    async def opened(self) -> AsyncGenerator[Reflecting]:
+    async def opened(self) -> AsyncGenerator[ReflectionRuns]:
         """What is started goes on inside."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
