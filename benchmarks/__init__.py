@@ -122,7 +122,9 @@ async def _life(settings: Settings, how: How) -> Rows:
     from benchmarks.life import measure_life
     from bethink.embeddings.factory import embeddings_of
 
-    return await measure_life(settings, embeddings_of(settings), how.owners, parts=how.parts)
+    return await measure_life(
+        settings, embeddings_of(settings), how.owners, parts=how.parts, peer_python=how.peer_python
+    )
 
 
 async def _tools(_: Settings, __: How) -> Rows:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 
 import anyio
 import pytest
 
+from bethink.agent.completion import answer_to
 from bethink.agent.request import BranchPoint, RunOptions
 from bethink.conversations import ConversationStart
 from bethink.errors import LlmError, Refused
-from bethink.events import Event, RunDone, Usage
-from bethink.llm import LlmRequest
+from bethink.events import Event, RunDone, TextDelta, Usage
+from bethink.llm import Delta, LlmRequest, LlmWrapper
 from bethink.llm.scripted import Answer, ScriptedLlm
 from bethink.memory import Fact, NewFact
 from bethink.messages import UserMessage
@@ -313,6 +314,36 @@ async def test_garbage_is_harmless_has_a_model_asked_more_simply_and_ends_it_at_
         await turn(house)
         assert await kept(house, "active") == []
     assert [request.response_format is None for request in model.asked] == [False] * 5 + [True] * 3
+
+
+@pytest.mark.parametrize("said_again", ['{"fact": "I see."}, ', " ", f"{json.dumps(CELLO)},\n"])
+async def test_an_answer_that_only_repeats_itself_is_ended(said_again: str) -> None:
+    most, spoken = 20_000, [""]
+
+    class Talker(LlmWrapper):
+        async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta]:
+            while len(spoken[0]) < most:
+                spoken[0] += said_again
+                yield TextDelta(text=said_again)
+
+    asked = LlmRequest("", (UserMessage("Which facts are there?"),))
+    answer = await answer_to(Talker(Model().llm), asked, job="extraction", prices={})
+    assert len(spoken[0]) < most / 10
+    assert answer.stop_reason == "length"
+    assert answer.text == spoken[0] == answer.message().content
+
+
+async def test_proposals_of_one_shape_do_not_repeat_themselves() -> None:
+    told = facts(
+        *(change(f"The user plays the {one}", SAID) for one in ("cello", "horn", "drum", "harp", "oboe"))
+    )
+    answer = await answer_to(
+        Model(told).llm,
+        LlmRequest("You read messages", (UserMessage("Which?"),)),
+        job="extraction",
+        prices={},
+    )
+    assert answer.text == told
 
 
 @pytest.mark.requirement("U1")

@@ -71,6 +71,9 @@ _READ_SHARE: Final = 0.6
 _KEPT_SHARE: Final = 0.5
 """Of the share that history may fill, what stays word for word: so that it is done every so many turns."""
 _MOST_REQUESTS: Final = 4
+_REPEATED_CHARS: Final = 160
+"""Longer than what proposals of one shape have in common."""
+_REPEATS: Final = 4
 _TIMEOUT_S: Final = 120
 _MOST_OF_ONE: Final = 8_000
 """Characters of one message that are read for it; a paste is not retold in full."""
@@ -458,7 +461,7 @@ def at_this_step(
 async def answer_to(
     llm: Llm, asked: LlmRequest, *, job: str, prices: Mapping[str, tuple[float, float]]
 ) -> ModelAnswer:
-    """The whole answer to a request that no person waits for.
+    """The whole answer to a request that no person waits for; one that only repeats itself is ended.
 
     Raises:
         LlmError: the model does not answer.
@@ -467,7 +470,15 @@ async def answer_to(
     async with aclosing(llm.stream(asked)) as deltas:
         async for delta in deltas:
             answer.take(delta)
+            if _repeats_itself(answer.text):
+                answer.take(Finish("length", llm.name))
+                break
     return answer
+
+
+def _repeats_itself(text: str) -> bool:
+    """Whether the last words came again and again: small models do so until their tokens end."""
+    return len(text) >= _REPEATED_CHARS * _REPEATS and text.count(text[-_REPEATED_CHARS:]) >= _REPEATS
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,14 +43,15 @@ COMMANDS = Commands()
     arg("--turns N,N", "with `conversations`: how long they are, 10,1000,10000 unless told"),
     arg(
         "--peer-python PYTHON",
-        "with `memory`, `documents` and `planner`: a Python that has what is measured beside them: chromadb,"
-        " lancedb or mem0; markitdown, kreuzberg or llama-index-core; recurring-ical-events",
+        "with `memory`, `life`, `documents` and `planner`: a Python that has what is measured beside them:"
+        " chromadb, lancedb or mem0; mem0 or langmem; markitdown, kreuzberg or llama-index-core;"
+        " recurring-ical-events",
     ),
     arg("--files N", "with `documents`: how many files the corpus has, 1000 unless told", type=int),
     arg(
         "--parts NAME,NAME",
         "with `documents`: only reading, retrieval, scale, graph, folders or served; with `life`: only"
-        " looked-at or held-out, and languages such as en,de",
+        " looked-at or held-out, and languages such as en,de; careful has its script believe nothing untrue",
     ),
     arg("--json FILE", "also write the figures to FILE"),
 )
