@@ -16,7 +16,7 @@ from bethink.clock import FakeClock
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled
 from bethink.llm import LlmRequest, ToolSchema
-from bethink.memory import NewFact
+from bethink.memory import NewFact, Source
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage, tokens_of
 from bethink.principal import Principal
 from tests.house import House, open_house
@@ -273,6 +273,26 @@ async def test_the_model_is_told_that_what_is_near_the_question_may_not_answer_i
     _, note, line, *_ = str(request.messages[-1].content).splitlines()
     assert "you do not know it: say so" in note
     assert '"near":"may not answer"' in line
+
+
+async def test_words_that_have_changed_since_are_not_recalled_beside_what_is_true_now() -> None:
+    old = "I work at the library in Lindau with two colleagues."
+    async with open_house() as house:
+        conversation = await house.new()
+        await house.say(old, conversation)
+        said, *_ = await house.messages(conversation)
+        source = Source(kind="conversation", id=conversation, message=said.id)
+        context = context_of(house)
+        before = await context.recalled(house.me, "Where do I work?")
+        library = await house.app.memory.add(house.me, NewFact("User works at the library", source=source))
+        changed = NewFact("User works at the school", replaces=(library.fact.id,))
+        school = await house.app.memory.add(house.me, changed)
+        after = await context.recalled(house.me, "Where do I work?")
+        await house.app.memory.add(house.me, NewFact("User works at home", corrects=(school.fact.id,)))
+        later = await context.recalled(house.me, "Where do I work?")
+    assert [item.text for item in before] == [old]
+    assert [item.text for item in after] == ["User works at the school"]
+    assert [item.text for item in later] == ["User works at home"]
 
 
 @pytest.mark.requirement("R176")

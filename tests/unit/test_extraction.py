@@ -153,6 +153,43 @@ async def test_what_the_owner_did_not_say_is_left_out(proposed: Mapping[str, obj
         assert await kept(house, "suggested") == []
 
 
+@pytest.mark.parametrize(
+    ("said", "quote", "fact"),
+    [
+        ("Ich esse kein Fleisch, also ohne Speck.", "Ich esse kein Fleisch", "Der Nutzer isst kein Fleisch"),
+        (
+            "Ich spiele seit drei Jahren Cello.",
+            "Ich spiele seit drei Jahren Cello",
+            "Der Nutzer spielt Cello",
+        ),
+        (
+            "Meine Töchter sind Eva und Sara.",
+            "Meine Töchter sind Eva und Sara",
+            "Die Töchter sind Eva und Sara",
+        ),
+        ("Minha irmã se chama Maria.", "Minha irmã se chama Maria", "A irmã do usuário se chama Maria"),
+    ],
+)
+async def test_what_is_said_in_plain_words_is_kept(said: str, quote: str, fact: str) -> None:
+    about = fact.split()[1] if "Nutzer" not in fact else "user"
+    async with open_house(Model(facts(change(fact, quote, about=about))).llm, extraction="auto") as house:
+        await turn(house, said)
+        assert [one.content for one in await kept(house, "active")] == [fact]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "What do I answer?\n\nHi Clara, I play the cello now. Love, Jonas",
+        "Hallo Clara, bald mehr. I play the cello. LG Jonas",
+    ],
+)
+async def test_a_letter_on_one_line_is_its_writer_s(said: str) -> None:
+    async with open_house(Model(facts(CELLO)).llm, extraction="auto") as house:
+        await turn(house, said)
+        assert [*await kept(house, "active"), *await kept(house, "suggested")] == []
+
+
 async def test_what_is_not_sure_waits_for_review() -> None:
     unsure = change("The user plays the cello", "maybe I play the cello")
     guessed = change("The user likes rain", "I like rain", sure=False)

@@ -313,7 +313,8 @@ class Context:
         profile = await self.memory.profile(principal, self.profile_limit) if self.profile_limit else []
         kinds = self.recall.by_itself
         hits = await self.recall.search(principal, text, wanted, kinds=kinds) if self.limit else []
-        hits = selected(hits[: bearing([hit.score for hit in hits], self.min_score)], known, self.limit)
+        hits = hits[: bearing([hit.score for hit in hits], self.min_score)]
+        hits = selected(await self._holding(principal, hits), known, self.limit)
         asks = is_asking(text)
         found = {hit.id: _of_hit(hit, near=hit.near and asks) for hit in hits}
         found |= {fact.id: _of_fact(fact) for fact in profile if fact.id not in found}
@@ -327,6 +328,13 @@ class Context:
                 room -= len(item.text)
                 kept.append(item)
         return tuple(kept)
+
+    async def _holding(self, principal: Principal, hits: Sequence[Hit]) -> list[Hit]:
+        """The hits without the turns that told what one of the facts has changed or corrected since."""
+        facts = [hit.id for hit in hits if hit.kind == "fact"]
+        is_mixed = facts and any(hit.kind == TURN for hit in hits)
+        outdated = await self.memory.outdated(principal, facts) if is_mixed else ()
+        return [hit for hit in hits if hit.kind != TURN or hit.source not in outdated]
 
     def request(
         self,

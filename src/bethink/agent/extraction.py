@@ -76,7 +76,7 @@ _NEWS: Final = ("added", "superseded", "corrected", "suggested", "retracted")
 """Not what was known already."""
 _NEAREST: Final = 3
 """The fact that a new one replaces is among so many nearest; what is farther is not believed to be it."""
-_SURE, _LEAST = 0.67, 0.5
+_SURE, _LEAST = 2 / 3, 0.5
 """The share of a fact's words that the owner's have: of one that is kept, of one that is proposed to them."""
 _UNQUOTED: Final = 0.75
 """The same of a fact for which the model gave no words: then the sentence that has them is looked for."""

@@ -282,6 +282,17 @@ class Memory:
             raise UnknownId("No such memory: it may have been forgotten.")
         return sorted(chain.values(), key=lambda one: (one.created_at, one.id))
 
+    async def outdated(self, principal: Principal, ids: Sequence[str]) -> set[str]:
+        """Where the words stand of what these facts took the place of, named as recall names sources."""
+        words: set[str] = set()
+        seen, asked = set(ids), list(ids)
+        while asked:
+            found = [one for one in await self.get(principal, asked) if one is not None]
+            words |= {_named(source) for one in found if one.id not in ids for source in one.sources}
+            asked = list({id for one in found for id in (*one.supersedes, *one.corrects)} - seen)
+            seen |= set(asked)
+        return words
+
     async def profile(self, principal: Principal, limit: int) -> list[Fact]:
         """The facts that matter in every conversation: pinned or of importance 0.8 and more."""
         where: dict[str, Key] = {"state": "active"}
