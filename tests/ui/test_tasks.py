@@ -226,6 +226,52 @@ def test_on_the_board_tasks_are_carried_by_mouse_and_by_keys(served: Served, pag
     expect(doing.locator("[data-row]").first).to_contain_text("Three")
 
 
+def test_the_board_of_a_phone_begins_with_the_first_column_that_has_tasks(
+    served: Served, new_page: NewPage
+) -> None:
+    _task(served, "Only this", status="in_progress")
+    page = new_page(width=390, height=844, has_touch=True, is_mobile=True)
+    page.goto(f"{served.url}/tasks/board")
+    expect(_row(page, "Only this")).to_be_in_viewport()
+    expect(_column(page, "Backlog").get_by_role("heading")).not_to_be_in_viewport()
+
+
+def test_how_a_task_repeats_is_chosen_or_said_in_words(served: Served, page: Page) -> None:
+    task = _task(served, "Pay the rent", due_date="2027-03-10", recurrence="FREQ=MONTHLY;BYMONTHDAY=3")
+    page.goto(f"{served.url}/tasks/{task}")
+    pane = page.get_by_role("complementary", name="Task")
+    repeats = pane.get_by_role("combobox", name="Repeats")
+    expect(repeats).to_have_text("Every month on the 3rd day")
+    chosen(pane, "Repeats", "Every Wednesday")
+    expect(repeats).to_have_text("Every Wednesday")
+    assert served.get(f"/tasks/{task}")["recurrence"] == "FREQ=WEEKLY;BYDAY=WE"
+    chosen(pane, "Repeats", "In my own words")
+    pane.get_by_label("How it repeats").fill("jeden 2. Freitag")
+    pane.get_by_label("How it repeats").press("Enter")
+    expect(pane.get_by_label("How it repeats")).to_have_count(0)
+    assert "INTERVAL=2" in served.get(f"/tasks/{task}")["recurrence"]
+    chosen(pane, "Repeats", "Does not repeat")
+    expect(repeats).to_have_text("Does not repeat")
+    assert served.get(f"/tasks/{task}")["recurrence"] is None
+    assert faults(page) == []
+
+
+def test_what_can_be_said_in_the_line_of_a_new_task_shows_while_it_is_used(
+    served: Served, page: Page
+) -> None:
+    page.goto(f"{served.url}/tasks")
+    hint, field = page.get_by_text("+project say more"), page.get_by_label("New task in words")
+    expect(field).to_be_visible()
+    expect(hint).to_be_hidden()
+    below = page.locator("main").bounding_box()
+    field.focus()
+    expect(hint).to_be_visible()
+    assert page.locator("main").bounding_box() == below
+    assert faults(page) == []
+    page.keyboard.press("Escape")
+    expect(hint).to_be_hidden()
+
+
 def test_tasks_fit_a_phone(served: Served, new_page: NewPage) -> None:
     _task(served, "Write the letter to the tax office about the workshop", due_date=_in(0), priority="high")
     page = new_page(width=390, height=844, has_touch=True, is_mobile=True, color_scheme="dark")

@@ -1,7 +1,7 @@
 import { t } from "../../i18n";
 import { SelectField } from "../../kit/Select";
+import { choicesFor, type Plain } from "../../planner/repeats";
 import styles from "./Calendar.module.css";
-import { choicesFor, type Plain } from "./recurrence";
 import type { FieldsProps } from "./WhenFields";
 
 type RepeatProps = FieldsProps & {

@@ -1,6 +1,7 @@
 // What the form of an event holds, and what is sent of it. Pure.
 import type { Attendee, Event, EventDraft } from "../../api/calendar";
 import { t } from "../../i18n";
+import { type Repeat, repeatOf, ruleOf } from "../../planner/repeats";
 import type { Shown } from "../../planner/shown";
 import {
   addDays,
@@ -11,7 +12,6 @@ import {
   dayOf,
   minutesIn,
 } from "../../services/days";
-import { type Repeat, repeatOf, ruleOf } from "./recurrence";
 
 export type EventForm = {
   title: string;

@@ -3,6 +3,7 @@ import { type KeyboardEvent, useRef, useState } from "react";
 import type { Status, Task } from "../../api/tasks";
 import { t } from "../../i18n";
 import { across } from "../../kit/across";
+import { PHONE, useMedia } from "../../kit/pieces";
 import { useDrag } from "../../kit/useDrag";
 import { useListKeys } from "../../kit/useListKeys";
 import { columns, statusName } from "../../planner/taskWords";
@@ -19,6 +20,8 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
   const shown = useRef(new Map<Status, readonly Task[]>());
   /** The task that keys carry: the focus goes with it, whichever column it comes up in. */
   const followed = useRef<string | null>(null);
+  const phone = useMedia(PHONE);
+  const unread = useRef(new Set(columns.map(({ status }) => status)));
   const [drop, setDrop] = useState<Drop | null>(null);
   const all = () => [...shown.current.values()].flat();
   const find = (id: string | undefined) => all().find((each) => each.id === id);
@@ -73,6 +76,13 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
     if (now !== document.body && !board.current?.contains(now)) return;
     board.current?.querySelector<HTMLElement>(`[data-row="${followed.current}"] > a`)?.focus();
   };
+  /** Where one column fills the view, the first one with tasks is shown first. */
+  const begin = (status: Status) => {
+    if (!unread.current.delete(status) || unread.current.size || !phone) return;
+    const first = columns.find((each) => shown.current.get(each.status)?.length);
+    const column = board.current?.querySelector(`[data-status="${first?.status}"]`);
+    column?.scrollIntoView({ inline: "center", block: "nearest", behavior: "instant" });
+  };
   const act = (work: (task: Task) => unknown) => (id: string) => {
     const task = find(id);
     if (task) work(task);
@@ -106,8 +116,9 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
           changes={changes}
           selection={selection}
           onOpen={onOpen}
-          onShown={(items) => {
+          onShown={(items, isKnown) => {
             shown.current.set(status, items);
+            if (isKnown) begin(status);
             if (items.some(({ id }) => id === followed.current)) follow();
           }}
         />

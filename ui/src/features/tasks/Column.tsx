@@ -15,7 +15,7 @@ type ColumnProps = ListProps & {
   label: string;
   filter: TaskFilter;
   drop: Drop | null;
-  onShown: (items: readonly Task[]) => void;
+  onShown: (items: readonly Task[], isKnown: boolean) => void;
 };
 
 /** The tasks with the one that is carried at the place where it would be put. */
@@ -35,7 +35,7 @@ export function Column(props: ColumnProps) {
   const { status, label, filter, drop, current, changes, selection, onOpen, onShown } = props;
   const tasks = useTasks({ ...queryOf({ ...filter, status }), order: "position", limit: CARDS });
   const items = withDrop(tasks.items, status, drop);
-  useEffect(() => onShown(items));
+  useEffect(() => onShown(items, tasks.isKnown));
   return (
     <section className={styles.column} data-status={status} aria-label={label}>
       <h2>

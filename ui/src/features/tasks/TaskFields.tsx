@@ -3,6 +3,7 @@ import { t } from "../../i18n";
 import { SelectField } from "../../kit/Select";
 import { dueDay, priorities, statuses } from "../../planner/taskWords";
 import { clock, dateOf, minutesIn, rfc3339 } from "../../services/days";
+import { RepeatField } from "./RepeatField";
 import { SavedField } from "./SavedField";
 import styles from "./Tasks.module.css";
 
@@ -65,13 +66,7 @@ export function TaskFields({ task, onSave }: FieldsProps) {
         value={task.tags.join(", ")}
         onSave={(text) => onSave({ tags: listed(text) })}
       />
-      <SavedField
-        key={`repeats ${task.recurrence}`}
-        label={t("Repeats")}
-        placeholder={t("every 2nd Friday")}
-        value={task.recurrence_words ?? ""}
-        onSave={(text) => onSave({ recurrence: text || null })}
-      />
+      <RepeatField task={task} onSave={onSave} />
       <SavedField
         key={`hours ${task.estimated_hours}`}
         label={t("Hours, estimated")}

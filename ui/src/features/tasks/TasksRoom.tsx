@@ -60,9 +60,11 @@ export default function TasksRoom({ place }: { place: TasksPlace }) {
         <Segmented label={t("View")} value={view} options={views} onChange={show} />
       </PageHead>
       <div className={`page-inner ${styles.top}`} data-view={view}>
-        <QuickTask onAdd={changes.add} field={add} />
+        <div className={styles.bar}>
+          <QuickTask onAdd={changes.add} field={add} />
+          <TaskFilters filter={filter} tasks={tasks.items} view={view} onFilter={onFilter} />
+        </div>
         <ZoneNote />
-        <TaskFilters filter={filter} tasks={tasks.items} view={view} onFilter={onFilter} />
         {tasks.problem && (
           <ProblemNotice problem={tasks.problem} onRetry={() => void tasks.read()} />
         )}

@@ -1,6 +1,6 @@
 // Rules of recurrence as plain choices. Pure; whatever is no plain choice stays as it is written.
-import { t } from "../../i18n";
-import { type Day, dateOf } from "../../services/days";
+import { t } from "../i18n";
+import { type Day, dateOf } from "../services/days";
 
 export type Plain =
   | "none"

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { choicesFor, type Plain, repeatOf, ruleOf } from "./recurrence";
+import { choicesFor, type Plain, repeatOf, ruleOf } from "./repeats";
 
 const WEDNESDAY = "2027-03-10";
 
