@@ -31,11 +31,12 @@ from tests.door import Door, open_door
 pytestmark = pytest.mark.anyio
 
 MANY = 21
-WHOLE_S, LEAST_S = 0.2, 0.01
+WHOLE_S, LEAST_S = 0.2, 0.1
 
 
 def be_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait as in life, only shorter."""
+    monkeypatch.setattr(sqlite_schema, "BUSY_S", WHOLE_S)
     monkeypatch.setattr(sqlite_threads, "BUSY_S", WHOLE_S)
     monkeypatch.setattr(sqlite_threads, "LEAST_WAIT_S", LEAST_S)
 
@@ -59,7 +60,7 @@ async def door_of(directory: Path) -> AsyncGenerator[tuple[Door, SqliteDatabase]
 
 async def waits(database: SqliteDatabase) -> list[float]:
     """How many seconds each transaction that the writer begins from now on was ready to wait."""
-    patience = [0.0]
+    patience = [WHOLE_S]
     seen: list[float] = []
 
     def note(sql: str) -> None:

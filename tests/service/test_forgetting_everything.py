@@ -46,6 +46,8 @@ WHOLE_KINDS = [
     "artifacts",
     "preferences",
     "calendar_accounts",
+    "reflections",
+    "questions",
 ]
 
 

@@ -57,6 +57,7 @@ def test_facts_and_what_was_said_are_found_together_with_date_and_source(plain: 
         "valid_until": None,
         "doubt": None,
         "untrusted": False,
+        "near": False,
     }
 
 

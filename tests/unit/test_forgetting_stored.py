@@ -45,10 +45,18 @@ class IndexMeanwhile(MemoryIndex):
 
     async def search(self, query: IndexQuery) -> Candidates:
         found = await super().search(query)
-        if self.do is not None and found.items:
+        await self._meanwhile([found])
+        return found
+
+    async def search_all(self, queries: Sequence[IndexQuery]) -> list[Candidates]:
+        found = await super().search_all(queries)
+        await self._meanwhile(found)
+        return found
+
+    async def _meanwhile(self, found: Sequence[Candidates]) -> None:
+        if self.do is not None and any(one.items for one in found):
             do, self.do = self.do, None
             await do()
-        return found
 
 
 def two_processes(

@@ -300,6 +300,7 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
                 "previous_response_id": ids["response"],
             }
         },
+        "POST /memories/questions/{id}/answer": {"json": {"content": "User was born in Linz"}},
         "POST /v1/embeddings": {"json": {"model": "none", "input": "quetzal"}},
         "PATCH /conversations/{conversation}": {"json": {"title": "Bob was here"}},
         "POST /conversations/{conversation}/chat": {"json": chat},

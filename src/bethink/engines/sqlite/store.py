@@ -279,13 +279,13 @@ class Writer:
 def _patience(connection: sqlite3.Connection, seconds: float) -> Generator[None]:
     """Within the block the connection waits so long for another process, instead of `BUSY_S`.
 
-    In whole seconds: where that is as long as ever, nothing is to be told to it.
+    In tenths of a second: where that is as long as ever, nothing is to be told to it.
     """
-    patience_s = ceil(max(seconds, 0))
+    patience_s = ceil(max(seconds, 0) * 10) / 10
     if patience_s == BUSY_S:
         yield
         return
-    connection.execute(f"PRAGMA busy_timeout = {patience_s * 1000}")
+    connection.execute(f"PRAGMA busy_timeout = {round(patience_s * 1000)}")
     try:
         yield
     finally:
