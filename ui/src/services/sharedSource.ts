@@ -11,7 +11,7 @@ export type SourceHooks = {
   address: () => string;
   /** The place that this tab stands at now. */
   place: () => string;
-  /** Another tab's stream is heard from now on: what it told before is to be asked for. */
+  /** A stream is heard from now on, another tab's or again: what was told before is to be asked for. */
   onOpen: () => void;
   onTold: (told: Told) => void;
 };
@@ -59,10 +59,14 @@ export class SharedSource {
     if (this.#closing.signal.aborted) return;
     this.#after = this.#hooks.place();
     const source = new EventSource(this.#hooks.address());
+    let isFirst = this.#source === null;
     this.#source = source;
     source.onopen = () => {
       this.isOpen = true;
       this.#say({ kind: "open" });
+      // While it was not heard, something may have changed, and no other request need have failed.
+      if (!isFirst) this.#hooks.onOpen();
+      isFirst = false;
     };
     source.onerror = () => {
       this.isOpen = false;
