@@ -136,7 +136,8 @@ def _life(language: str, seed: int) -> Life:
         teller.values("food", 1),
         teller.values("hobby", 1),
     )
-    values = dict(zip(_TOPICS, (home, job, wrong, late, food, sister, hobby), strict=True))
+    told_first = (home, job, wrong, late, food, sister, hobby)
+    values: dict[str, str] = dict(zip(_TOPICS, told_first, strict=True))
     told = [teller.says(topic, "told", value, does="add") for topic, value in values.items()]
     traps = [
         teller.says("traps", kind, city, does="none")

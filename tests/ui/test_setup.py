@@ -196,6 +196,7 @@ def test_a_model_file_is_downloaded_used_and_removed(fresh: Served, page: Page) 
     expect(page.get_by_role("alert")).to_contain_text("use an address with https")
     with _model_file(b"GGUF" + (3).to_bytes(4, "little") + bytes(1_000)) as address:
         field.fill(address)
+        expect(page.get_by_role("button", name="Download", exact=True)).to_be_enabled()
         field.press("Enter")
         row = page.get_by_role("list", name="Model files").get_by_role("listitem")
         expect(row.get_by_role("button", name="Use tiny")).to_be_enabled()

@@ -124,6 +124,7 @@ def test_filters_are_added_tried_and_removed(vault: Vaulted, page: Page) -> None
     expect(page.get_by_text(told)).to_be_visible()
     tried = page.get_by_role("form", name="What would this client see?")
     tried.get_by_role("combobox", name="Page", exact=True).fill("pay.md")
+    page.get_by_role("option", name="pay.md", exact=True).click()
     tried.get_by_role("button", name="Show", exact=True).click()
     seen = page.get_by_role("region", name="The page as they see it")
     expect(seen.locator("del")).to_have_text("91234")

@@ -59,14 +59,12 @@ export class SharedSource {
     if (this.#closing.signal.aborted) return;
     this.#after = this.#hooks.place();
     const source = new EventSource(this.#hooks.address());
-    let isFirst = this.#source === null;
     this.#source = source;
     source.onopen = () => {
       this.isOpen = true;
       this.#say({ kind: "open" });
       // While it was not heard, something may have changed, and no other request need have failed.
-      if (!isFirst) this.#hooks.onOpen();
-      isFirst = false;
+      this.#hooks.onOpen();
     };
     source.onerror = () => {
       this.isOpen = false;
