@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from types import FrameType
 
-_TRACED = 3
-"""Turns behind the first, which makes what is made once."""
+_TRACED = 6
+"""Turns after the first, which makes what is made once."""
+_BETWEEN_S = 0.3
+"""What a turn leaves to background tasks is done in this time, and is not counted."""
 PACKAGE = Path(__file__).parent.parent / "src" / "bethink"
 _CALL = ScriptedCall(
     "store_memory", {"content": "The user's cat is called Ada.", "category": "personal_info"}
@@ -52,21 +54,27 @@ def chat_turn() -> Counter[str]:
     """How many functions of each file are called in a turn, by the file's path in the package."""
     traced: list[set[tuple[str, str]]] = []
 
+    is_turn = False
+
     def profile(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if traced and event == "call" and code.co_name != "<module>":
+        if is_turn and event == "call" and code.co_name != "<module>":
             traced[-1].add((code.co_filename, code.co_qualname))
 
     async def turns() -> None:
+        nonlocal is_turn
         async with _app() as app:
             me = await app.accounts.authenticate(audience="check")
             conversation = (await app.conversations.create(me)).id
             for number in range(_TRACED + 1):
+                await asyncio.sleep(_BETWEEN_S)
                 if number:
                     traced.append(set())
+                is_turn = bool(traced)
                 run = await app.runs.start(me, conversation, "My cat is called Ada.")
                 async for _ in app.runs.follow(me, run):
                     pass
+                is_turn = False
 
     threading.setprofile(profile)
     sys.setprofile(profile)
