@@ -26,6 +26,7 @@ from bethink.engines.sqlite.tables import definition, layout_of
 from bethink.errors import Conflict, CorruptDatabase, NewerSchema, StorageError
 from bethink.index import IndexItem, IndexQuery
 from bethink.memory import FACTS
+from bethink.search import copies
 from bethink.search.analysis import ANALYSIS, Analyzer
 from bethink.store import Collection, Delete, DeleteAll, Expect, Put, Scan, SetVector
 from tests.contract.records import LINES, NOTES, SETTINGS, Line, Note, Setting
@@ -295,16 +296,16 @@ async def test_owners_whose_shards_gave_way_are_found_again(
 ) -> None:
     owners = ("ann", "bob", "cy")
     async with open_database(tmp_path) as database:
-        copies = database.index._copies  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no other way to see them
+        kept = database.index._copies._copies  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no other way to see them
         for owner in owners:
             put = Put(NOTES, Note(id=owner), index=IndexItem("fact", "apple", 0))
             await database.store.commit(owner, [put])
         for budget, left in ((10**9, owners), (1, owners[-1:]), (1, owners[-1:])):
-            monkeypatch.setattr(sqlite_index, "MEMORY_BYTES", budget)
+            monkeypatch.setattr(copies, "MEMORY_BYTES", budget)
             for owner in owners:
                 found = await database.index.search(IndexQuery(owner, "apple"))
                 assert [candidate.id for candidate in found.items] == [owner]
-            assert tuple(copies) == left
+            assert tuple(kept) == left
 
 
 async def test_rows_analysed_by_another_version_are_analysed_anew(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from bethink.engines.sqlite.index import entries_of
 from bethink.engines.sqlite.store import SqliteDatabase, open_database
 from bethink.errors import StorageError
 from bethink.index import IndexItem, IndexQuery
+from bethink.search import copies
 from bethink.search.analysis import Analyzer, Entries
 from bethink.store import Delete, Put
 from tests.contract.records import NOTES, Note
@@ -93,7 +94,7 @@ async def test_a_load_that_breaks_off_leaves_nothing_and_the_next_one_is_whole(
         if step == 2:
             raise MemoryError
 
-    monkeypatch.setattr(sqlite_index, "READ_AT_ONCE", 2)
+    monkeypatch.setattr(copies, "READ_AT_ONCE", 2)
     during_steps(monkeypatch, break_off)
     async with kept(tmp_path) as database:
         await refused(database)
@@ -111,7 +112,7 @@ async def test_a_search_that_is_cancelled_while_the_index_is_loaded_spoils_nothi
             is_in_step.set()
             assert_waited(may_go_on)
 
-    monkeypatch.setattr(sqlite_index, "READ_AT_ONCE", 2)
+    monkeypatch.setattr(copies, "READ_AT_ONCE", 2)
     during_steps(monkeypatch, wait)
     async with kept(tmp_path) as database:
         async with anyio.create_task_group() as tasks:
@@ -129,7 +130,7 @@ async def test_a_search_that_is_cancelled_while_the_index_is_loaded_spoils_nothi
 async def test_what_changes_between_the_steps_of_a_load_is_met_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tombstones: int
 ) -> None:
-    monkeypatch.setattr(sqlite_index, "READ_AT_ONCE", 2)
+    monkeypatch.setattr(copies, "READ_AT_ONCE", 2)
     monkeypatch.setattr(sqlite_index, "TOMBSTONES_KEPT", tombstones)
     async with kept(tmp_path) as database, open_database(tmp_path) as other:
         # Tombstones that are too old to be kept: a shard that begins must not begin again for ever.

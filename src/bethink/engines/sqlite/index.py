@@ -2,15 +2,13 @@
 
 `store` makes it and writes its rows through `IndexRows`. A search asks for
 the owner's change number; when that has moved, it reads the owner's newer rows
-and tombstones, whichever process wrote them. Many rows are read in steps, so
-that who reads something else meanwhile waits for a step at most. Idle owners'
-shards give way when all together grow beyond `MEMORY_BYTES`.
+and tombstones, whichever process wrote them, into the owner's copy (`copies`).
+Many rows are read in steps, so that who reads something else meanwhile waits
+for a step at most.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from contextlib import nullcontext
 from functools import partial
 from operator import add
@@ -22,7 +20,9 @@ import msgspec
 from bethink.engines.sqlite.tables import blank, keep_padded
 from bethink.errors import CorruptDatabase
 from bethink.index import WithoutVector
+from bethink.search import copies
 from bethink.search.analysis import ANALYSIS, Analyzer, Entries, Names, model_key, vectors_of
+from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, News
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bethink.engines.sqlite.tables import Query
     from bethink.index import Candidates, IndexQuery
     from bethink.search.analysis import Entry
-    from bethink.search.shard import Shard
+    from bethink.search.copies import Copy
 
 
 _Decoded = TypeVar("_Decoded")
@@ -193,18 +193,6 @@ class IndexRows:
 
 T = TypeVar("T")
 
-MEMORY_BYTES = 256 * 1024 * 1024
-"""Of all shards: some 200,000 items with vectors of 384 dimensions. The one in use always fits."""
-
-READ_AT_ONCE = 4_000
-"""Rows a step: some hundredths of a second. Their vectors fit into the processor's cache."""
-
-SEARCHED_AT_ONCE = 32
-"""Searches of one owner in a step: some tens of milliseconds among 10,000 items."""
-
-LOADS_MAX = 2
-"""Owners with much to read that are read for at a time; the other readers are left for the rest."""
-
 _GONE = "SELECT id FROM index_tombstones WHERE owner = ? AND change > ?"
 _NEW = """
 SELECT id, kind, at, model, vector, terms, body, analysis, text, change
@@ -235,54 +223,6 @@ class Read(Protocol):
         ...
 
 
-class _Copy:
-    """An owner's shard, and how far it knows the rows.
-
-    `read` is the change of the last row that was read, `known` the owner's change when that was done (None
-    before the first time): nothing that was deleted up to then is in the shard.
-    """
-
-    def __init__(self) -> None:
-        # One search at a time. The thread's own lock counts where one was cancelled during its step.
-        self.turn = anyio.Lock()
-        self.lock = threading.Lock()
-        self.shard: Shard | None = None
-        self.read = 0
-        self.known: int | None = None
-        self.nbytes = 0
-
-    def catch_up(self, connection: sqlite3.Connection, owner: str, analyzer: Analyzer) -> Shard | None:
-        """Learn of what was committed since the last time, in one step; the shard if that was all.
-
-        A step that breaks off leaves an empty copy, which begins anew.
-        """
-        from bethink.search.shard import Shard  # numpy with it, in the thread
-
-        change, _ = state_of(connection, owner)
-        if change == self.read and self.shard is not None:
-            return self.shard
-        shard, read, known = self.shard or Shard(), self.read, self.known
-        self.shard, self.read, self.known = None, 0, None
-        # One snapshot: a deletion between two statements would be missed for good.
-        connection.execute("BEGIN")
-        change, floor = state_of(connection, owner)
-        if known is None or known < floor:
-            shard, read = Shard(), 0
-        else:
-            for (id,) in connection.execute(_GONE, (owner, known)).fetchall():
-                shard.remove(id)
-        expected = 0 if read else connection.execute(_COUNT, (owner,)).fetchone()[0]
-        rows = connection.execute(_NEW, (owner, read, READ_AT_ONCE)).fetchall()
-        if rows:
-            shard.add(entries_of(connection, analyzer, rows), expected)
-        connection.execute("COMMIT")
-        is_all = len(rows) < READ_AT_ONCE
-        if is_all:
-            shard.settle()
-        self.shard, self.read, self.known = shard, change if is_all else rows[-1][-1], change
-        return shard if is_all else None
-
-
 class EmbeddedText(NamedTuple):
     """What an index keeps of a text, as in `Entry`."""
 
@@ -297,9 +237,7 @@ class SqliteIndex:
     def __init__(self, read: Read) -> None:
         self._read = read
         self._analyzer = Analyzer()
-        self._copies: OrderedDict[str, _Copy] = OrderedDict()
-        self._nbytes = 0
-        self._lock = threading.Lock()
+        self._copies = Copies()
         self._loads = anyio.Semaphore(LOADS_MAX)
 
     async def search(self, query: IndexQuery) -> Candidates:
@@ -317,10 +255,7 @@ class SqliteIndex:
         return found
 
     async def _search(self, owner: str, queries: Sequence[IndexQuery]) -> list[Candidates]:
-        with self._lock:
-            copy = self._copies.pop(owner, None) or _Copy()
-            # The last place is that of the owner who searched last.
-            self._copies[owner] = copy
+        copy = self._copies.of(owner)
         async with copy.turn:
             is_behind = copy.known is None
             while True:
@@ -357,30 +292,43 @@ class SqliteIndex:
         return await self._read(read)
 
     def _step(
-        self, copy: _Copy, queries: Sequence[IndexQuery], connection: sqlite3.Connection
+        self, copy: Copy, queries: Sequence[IndexQuery], connection: sqlite3.Connection
     ) -> list[Candidates] | None:
         """Have the copy catch up; what is found once it has."""
         found: list[Candidates] | None = None
         owner = queries[0].owner
         with copy.lock:
-            shard = copy.catch_up(connection, owner, self._analyzer)
+            shard = copy.current(state_of(connection, owner)[0])
+            if shard is None:
+                shard = copy.learn(_news(connection, owner, copy, analyzer=self._analyzer))
             if shard is not None:
                 found = shard.search_all(queries, self._analyzer)
-            nbytes = 0 if copy.shard is None else copy.shard.nbytes
-        self._weigh(owner, copy, nbytes)
+            self._copies.weigh(owner, copy)
         return found
 
-    def _weigh(self, owner: str, copy: _Copy, nbytes: int) -> None:
-        """Note how large the copy is now, and let those give way that were not searched for longest."""
-        with self._lock:
-            if self._copies.get(owner) is not copy:
-                # Another owner's search has let it go meanwhile.
-                return
-            self._nbytes += nbytes - copy.nbytes
-            copy.nbytes = nbytes
-            while self._nbytes > MEMORY_BYTES and len(self._copies) > 1:
-                _, idle = self._copies.popitem(last=False)
-                self._nbytes -= idle.nbytes
+
+def _news(connection: sqlite3.Connection, owner: str, copy: Copy, *, analyzer: Analyzer) -> News:
+    """What was committed since the copy last learnt, as much as one step reads."""
+    # One snapshot: a deletion between two statements would be missed for good.
+    connection.execute("BEGIN")
+    change, floor = state_of(connection, owner)
+    is_anew = copy.known is None or copy.known < floor
+    gone = [] if is_anew else connection.execute(_GONE, (owner, copy.known)).fetchall()
+    read = 0 if is_anew else copy.read
+    expected = 0 if read else connection.execute(_COUNT, (owner,)).fetchone()[0]
+    rows = connection.execute(_NEW, (owner, read, copies.READ_AT_ONCE)).fetchall()
+    entries = entries_of(connection, analyzer, rows) if rows else None
+    connection.execute("COMMIT")
+    is_all = len(rows) < copies.READ_AT_ONCE
+    return News(
+        change,
+        change if is_all else rows[-1][-1],
+        entries,
+        [id for (id,) in gone],
+        is_anew=is_anew,
+        is_all=is_all,
+        expected=expected,
+    )
 
 
 def entries_of(
