@@ -13,6 +13,7 @@ import { parameterOf, type Route, routeOf } from "../services/router";
 import { useStore } from "../services/store";
 import { titleOf } from "../services/title";
 import { useKey } from "../services/useKey";
+import styles from "./App.module.css";
 import { Banner } from "./Banner";
 import { putAt } from "./focus";
 import { Missing } from "./Missing";
@@ -143,17 +144,17 @@ export function App() {
   }, [account]);
   if (session?.needed && !session.user) return <LoginPage />;
   return (
-    <div className="shell">
+    <div className={`${styles.shell} print-flow`}>
       <a className="skip" href="#main">
         {t("Skip to content")}
       </a>
       <RoomKeys />
       <Rail current={route.room === "setup" ? "settings" : route.room} />
-      <div className="banners">
+      <div className={styles.banners}>
         <Banner />
         <Outgoing />
       </div>
-      <main id="main" className="room-main" tabIndex={-1}>
+      <main id="main" className={`${styles.room} print-flow`} tabIndex={-1}>
         <Missing key={route.room}>
           <Suspense fallback={null}>
             <Shown route={route} />

@@ -4,6 +4,7 @@ import { Button } from "../kit/Button";
 import { useApp } from "../services/context";
 import { useStore } from "../services/store";
 import { shortDate } from "../services/words";
+import styles from "./Banner.module.css";
 
 /** Says that the server cannot be reached, since when, and what still holds. */
 export function Banner() {
@@ -11,7 +12,7 @@ export function Banner() {
   const { reachable, since, isBack } = useStore(health.store);
   if (isBack) {
     return (
-      <div className="banner" role="status">
+      <div className={`${styles.banner} print-hidden`} role="status">
         <Cloud size={16} aria-hidden />
         <span>{t("Connected again.")}</span>
       </div>
@@ -22,7 +23,7 @@ export function Banner() {
   const isOffline = !navigator.onLine;
   const Icon = isOffline ? WifiOff : CloudOff;
   return (
-    <div className="banner" role="status">
+    <div className={`${styles.banner} print-hidden`} role="status">
       <Icon size={16} aria-hidden />
       <span>
         {isOffline

@@ -6,6 +6,7 @@ import { Link, PHONE, useMedia } from "../kit/pieces";
 import { useApp } from "../services/context";
 import { type Room, useRooms } from "../services/rooms";
 import { useStore } from "../services/store";
+import styles from "./Rail.module.css";
 
 /** Rooms that stay on a phone's rail; the others are one touch further. */
 const FIRST_ON_PHONE = ["chat", "today", "memory", "settings"];
@@ -35,7 +36,7 @@ function Mark() {
 function RoomNumber({ number, says }: { number: number; says: string }) {
   if (number === 0) return null;
   return (
-    <span className="room-number">
+    <span className={styles.number}>
       <span aria-hidden>{number > 99 ? "99+" : number}</span>
       <span className="visually-hidden"> {says}</span>
     </span>
@@ -76,7 +77,7 @@ function RoomLink({
   const degraded = id === "settings" && vitals.health?.status === "degraded";
   return (
     <Link
-      className="room"
+      className={styles.room}
       to={path}
       aria-current={current === id ? "page" : undefined}
       onClick={onClick}
@@ -86,7 +87,7 @@ function RoomLink({
       {id === "chat" && <ChatNumber />}
       {id === "today" && <NoticesNumber />}
       {degraded && (
-        <span className="dot">
+        <span className={styles.dot}>
           <span className="visually-hidden">, {t("something needs attention")}</span>
         </span>
       )}
@@ -101,8 +102,8 @@ export function Rail({ current }: { current: string }) {
   const shown = phone ? rooms.filter((room) => FIRST_ON_PHONE.includes(room.id)) : rooms;
   const rest = rooms.filter((room) => !shown.includes(room));
   return (
-    <nav className="rail" aria-label={t("Rooms")}>
-      <Link className="mark" to="/" aria-label={t("Bethink, new chat")}>
+    <nav className={`${styles.rail} print-hidden`} aria-label={t("Rooms")}>
+      <Link className={styles.mark} to="/" aria-label={t("Bethink, new chat")}>
         <Mark />
       </Link>
       <ul>
@@ -115,7 +116,7 @@ export function Rail({ current }: { current: string }) {
           <li>
             <button
               type="button"
-              className="room"
+              className={styles.room}
               aria-expanded={more}
               aria-current={rest.some((room) => room.id === current) ? "page" : undefined}
               onClick={() => setMore(true)}
@@ -132,7 +133,7 @@ export function Rail({ current }: { current: string }) {
           className="sheet-dialog foot"
           onClose={() => setMore(false)}
         >
-          <ul className="more-rooms">
+          <ul className={styles.more}>
             {rest.map((room) => (
               <li key={room.id}>
                 <RoomLink room={room} current={current} onClick={() => setMore(false)} />

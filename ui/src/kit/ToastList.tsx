@@ -3,6 +3,7 @@ import { t } from "../i18n";
 import { useApp } from "../services/context";
 import { useStore } from "../services/store";
 import { IconButton } from "./Button";
+import styles from "./ToastList.module.css";
 
 /** Short notes at the foot of the page. They wait while somebody is at them. */
 export function ToastList() {
@@ -10,7 +11,7 @@ export function ToastList() {
   const list = useStore(toasts.list);
   return (
     <section
-      className="toasts"
+      className={`${styles.toasts} print-hidden`}
       aria-label={t("Notifications")}
       aria-live="polite"
       onPointerEnter={toasts.hold}
@@ -23,7 +24,7 @@ export function ToastList() {
       }}
     >
       {list.map((toast) => (
-        <div key={toast.id} className="toast">
+        <div key={toast.id} className={styles.toast}>
           {toast.tone === "fault" && <CircleAlert size={18} aria-hidden />}
           <div>
             <p>{toast.text}</p>
