@@ -139,8 +139,9 @@ async def test_a_client_may_name_its_conversation() -> None:
         assert raw.headers["x-bethink-conversation"] == conversation
         await ask(client, [user("again")], metadata={"conversation_id": conversation})
         messages = await stored(client)
+        gone = client.door.house.app.conversations.new_id()
         with pytest.raises(openai.NotFoundError) as refused:
-            await ask(client, [user("again")], metadata={"conversation_id": "another's"})
+            await ask(client, [user("again")], metadata={"conversation_id": gone})
     assert [message.content for message in messages] == ["Hi", "One.", "again", "Two."]
     assert refused.value.type == "not_found_error"
 

@@ -3,6 +3,10 @@
 Such a client sends again what was said before, with its new message behind it. A hash of what the owner
 said so far leads to the conversations in which just that was said; the one whose last answer the client
 repeats is meant. So nothing is kept twice, and a client that takes back what it said goes on in a branch.
+One that wraps its newest message alone, into passages of documents for example, sends it bare the next
+time: then what stands at the end of the last conversations is compared. A client that also names its chat
+is never at a loss (`within`): what its history has otherwise, such as an answer that was edited, is taken
+over, in a branch.
 Only digests are kept, made with the master key; those of what is forgotten go. A response that a client may
 come back to is a run, kept under its id (`Responses`). The OpenAI-compatible door asks.
 """
@@ -26,6 +30,7 @@ from bethink.conversations import (
     StoredMessage,
     appended,
     continued,
+    edited,
     is_on_line,
 )
 from bethink.errors import BadInput, Busy, Conflict, UnknownId
@@ -42,7 +47,7 @@ from bethink.events import (
 from bethink.forgetting.announcements import expecting
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.redaction import FORGOTTEN
-from bethink.store import Delete, Put, Scan, pages_of, records_of
+from bethink.store import Delete, Put, Scan, Versioned, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +59,7 @@ if TYPE_CHECKING:
     from bethink.forgetting.announcements import AnnouncementState
     from bethink.principal import Principal
     from bethink.secrets_at_rest import SecretBox
-    from bethink.store import Change, Store, Versioned
+    from bethink.store import Change, Store
 
 
 _SAID: Final = "response"
@@ -195,6 +200,8 @@ def _events_of_messages(record: Run, said: Sequence[StoredMessage]) -> list[Even
 
 _THOUGHTS: Final = (("<think>", "</think>"), ('<details type="reasoning"', "</details>"))
 """How clients write reasoning into the answers that they send again."""
+GO_ON: Final = "Go on exactly where your last answer stopped. Repeat nothing of it."
+"""What stands as the owner's message where a client wants an answer to go on, and sends that last."""
 NOTICE: Final = "⏸ "
 """What a door puts before a sentence of its own in an answer: that a call waits."""
 FILE_NOTICE: Final = "\U0001f4ce "
@@ -221,6 +228,16 @@ _PURGED_AT_ONCE: Final = 500
 _BEGINNING: Final = "The first request with this idempotency key has only just begun: repeat it in a moment."
 _MAX_IMPORTED: Final = 2_000
 """Messages of a history that Bethink does not know: the newest are taken over."""
+_MOST_CUTS: Final = 50
+"""Turns at the end of a history that may be unknown while what stands before them is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What the owner said, and what stands behind it."""
+
+    asked: StoredMessage
+    behind: list[StoredMessage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +263,71 @@ class HistoryMatch:
             for thread in await self._known(principal, history):
                 if await self._goes_on(principal, thread, history, temporary=start.temporary):
                     return thread.conversation
-        held = await self.conversations.create(principal, start)
+            if not start.temporary and (wrapped := await self._wrapped(principal, history)):
+                return wrapped
+        try:
+            made = await self.conversations.create(principal, start)
+        except Conflict:
+            # A request that came at the same time calls it so, too.
+            found = await self.conversations.called(principal, start.caller_id or "")
+            if found is None:
+                raise
+            return await self.within(principal, found, history, more="")
         if history:
-            await self._take_over(principal, held, history[-_MAX_IMPORTED:])
+            await self._take_over(principal, Versioned(made, 1), history)
+        return made.id
+
+    async def within(
+        self,
+        principal: Principal,
+        found: Versioned[Conversation],
+        history: Sequence[ClientMessage],
+        *,
+        more: str,
+    ) -> str:
+        """Have a conversation go on behind a history that its client sends of it, with `more`; its id.
+
+        Without a history it goes on at its end, unless its only turn is asked again. What the history has
+        otherwise, or beside it, is taken over into a branch, and not recalled from.
+
+        Raises:
+            Busy: the conversation is being answered, and would have to branch.
+            BadInput: it has too many branches.
+        """
+        held = found.record
+        for thread in await self._known(principal, history) if history else ():
+            temporary = bool(held.temporary)
+            if thread.conversation == held.id and await self._goes_on(
+                principal, thread, history, temporary=temporary
+            ):
+                return held.id
+        page = await self.conversations.line(principal, held, limit=_MAX_IMPORTED, before=None)
+        said = [item.record for item in reversed(page.items)]
+        turns = _turns(said)
+        now, rest = held, history
+        if history and said:
+            place, rest = _parting(turns, history)
+            now = edited(held, said[0]) if place is None else continued(held, place)
+        elif said and len(turns) == 1 and _is_said(turns[0].asked.message.content, more):
+            now = edited(held, said[0])
+        if rest or now != held:
+            await self._take_over(principal, Versioned(now, found.version), rest)
         return held.id
+
+    async def _wrapped(self, principal: Principal, history: Sequence[ClientMessage]) -> str | None:
+        """Which of the last conversations ends in this history, but for what was wrapped around messages."""
+        for item in (await self.conversations.list(principal, limit=_CANDIDATES)).items:
+            held = item.record
+            page = await self.conversations.line(principal, held, limit=_PAGE, before=None)
+            turns = _turns([one.record for one in reversed(page.items)])
+            asked = [one.text for one in history if one.role == "user"]
+            if not turns or not asked or len(turns) > len(asked) or not _ends_in(turns, asked):
+                continue
+            place, rest = _parting(turns, history)
+            end = (turns[-1].behind or [turns[-1].asked])[-1]
+            if place == end and not rest and (page.cursor or len(turns) == len(asked)):
+                return held.id
+        return None
 
     async def asked(
         self, principal: Principal, history: Sequence[ClientMessage], calls: set[str], *, temporary: bool
@@ -445,7 +523,7 @@ class HistoryMatch:
             )
             for stored in (item.record for item in page.items):
                 before = stored.position
-                if not isinstance(stored.message, UserMessage):
+                if not _is_asked(stored):
                     behind.append(stored)
                     continue
                 if not answers[1:] or not is_repeated(answers.pop(), behind[::-1]):
@@ -456,24 +534,32 @@ class HistoryMatch:
         return len(answers) != 1 or is_repeated(answers[0], behind[::-1])
 
     async def _take_over(
-        self, principal: Principal, held: Conversation, history: Sequence[ClientMessage]
+        self, principal: Principal, found: Versioned[Conversation], history: Sequence[ClientMessage]
     ) -> None:
-        at = self.conversations.clock.now_us()
+        """Keep what was said elsewhere behind the last message, the newest of it; and the record as it is."""
+        held, at = found.record, self.conversations.clock.now_us()
+        if held.active_run is not None:
+            raise Busy
         messages = [
             StoredMessage(
                 id=self.conversations.new_id(),
                 conversation=held.id,
                 position=position,
+                branch=held.branch,
                 at=at,
                 run="",
                 message=UserMessage(one.text) if one.role == "user" else AssistantMessage(one.text),
                 aside=True,
             )
-            for position, one in enumerate(one for one in history if one.text.strip())
+            for position, one in enumerate(
+                (one for one in history[-_MAX_IMPORTED:] if one.text.strip()), held.count
+            )
         ]
         now = appended(held, messages, at=at, active_run=None)
         puts = [Put(MESSAGES, message, if_version=0) for message in messages]
-        await self.conversations.store.commit(principal.owner, [Put(CONVERSATIONS, now, if_version=1), *puts])
+        await self.conversations.store.commit(
+            principal.owner, [Put(CONVERSATIONS, now, found.version), *puts]
+        )
 
 
 async def without_digests(store: Store, owner: str, conversation: str) -> list[Change]:
@@ -505,24 +591,79 @@ def turn_behind(asked: StoredMessage, behind: Sequence[StoredMessage]) -> list[S
     for stored in behind:
         if stored.position <= asked.position:
             continue
-        if isinstance(stored.message, UserMessage):
+        if _is_asked(stored):
             break
         turn.append(stored)
     return turn
 
 
+def _is_asked(stored: StoredMessage) -> bool:
+    """Whether it is the owner's message, and not a client's that wanted the answer before it to go on."""
+    return isinstance(stored.message, UserMessage) and stored.message.content != GO_ON
+
+
+def _turns(said: Sequence[StoredMessage]) -> list[_Turn]:
+    """The turns of a line, oldest first; without what stands before the owner's first message."""
+    turns: list[_Turn] = []
+    for stored in said:
+        if _is_asked(stored):
+            turns.append(_Turn(stored, []))
+        elif turns:
+            turns[-1].behind.append(stored)
+    return turns
+
+
+def _ends_in(turns: Sequence[_Turn], asked: Sequence[str]) -> bool:
+    """Whether the owner said in turns what a client has as said, as far back as both go."""
+    return all(
+        _is_said(turn.asked.message.content, text)
+        for turn, text in zip(reversed(turns), reversed(asked), strict=False)
+    )
+
+
+def _is_said(stored: str, given: str) -> bool:
+    """Whether a client's message is what the owner said, or was wrapped into it as whole lines."""
+    if _squeezed(stored) == _squeezed(given):
+        return True
+    given = given.strip()
+    return bool(given) and len(stored) > len(given) and f"\n{given}\n" in f"\n{stored}\n"
+
+
+def _parting(
+    turns: Sequence[_Turn], history: Sequence[ClientMessage]
+) -> tuple[StoredMessage | None, Sequence[ClientMessage]]:
+    """Behind which message of a line a history parts from it, and what of the history stands there.
+
+    A history may be the end of a longer one. None is the line's beginning.
+    """
+    places = [place for place, one in enumerate(history) if one.role == "user"]
+    asked, answers = [history[place].text for place in places], answers_in(history)[1:]
+    for cut in range(len(asked), max(0, len(asked) - _MOST_CUTS), -1):
+        for end in range(len(turns), 0, -1):
+            if not _ends_in(turns[:end], asked[:cut]):
+                continue
+            common = min(end, cut)
+            for turn, number in zip(turns[end - common : end], range(cut - common, cut), strict=True):
+                if not is_repeated(answers[number], turn.behind):
+                    return turn.asked, history[places[number] + 1 :]
+            last = turns[end - 1]
+            rest = history[places[cut] :] if cut < len(places) else ()
+            return (last.behind or [last.asked])[-1], rest
+    return None, history
+
+
 def is_repeated(answer: str, turn: Sequence[StoredMessage]) -> bool:
     """Whether an answer that a client sends again is what was answered; or was, until a call had to wait."""
     said = [stored.message.content for stored in turn if isinstance(stored.message, AssistantMessage)]
-    stored = _squeezed(" ".join(said))
-    if FORGOTTEN in stored or stored == _squeezed(answer):
+    stored = _spaceless("".join(said))
+    if _spaceless(FORGOTTEN) in stored or stored == _spaceless(answer):
         return True
-    given = _squeezed(_thoughtless(answer))
-    if stored in {given, _squeezed(given.partition(FILE_NOTICE)[0])}:
+    given = _thoughtless(answer)
+    if stored in {_spaceless(given), _spaceless(given.partition(FILE_NOTICE)[0])}:
         return True
     text, notice, _ = given.partition(NOTICE)
-    waited = (" ".join(said[:count]) for count in range(len(said) + 1))
-    return bool(notice) and _squeezed(text) in map(_squeezed, waited)
+    waited = ("".join(said[:count]) for count in range(len(said) + 1))
+    return bool(notice) and _spaceless(text) in map(_spaceless, waited)
 
 
 def answers_in(history: Sequence[ClientMessage]) -> list[str]:
@@ -538,6 +679,11 @@ def answers_in(history: Sequence[ClientMessage]) -> list[str]:
 
 def _squeezed(text: str) -> str:
     return " ".join(text.split())
+
+
+def _spaceless(text: str) -> str:
+    """How answers are compared: clients differ in what they put between the parts of one."""
+    return "".join(text.split())
 
 
 def _thoughtless(text: str) -> str:

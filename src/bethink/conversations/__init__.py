@@ -7,7 +7,7 @@ a turn costs the same however long the history is.
 
 from __future__ import annotations
 
-from bethink.conversations.entries import RESERVED, MemoryEntry, NewTurn, checked_id, turns_of
+from bethink.conversations.entries import RESERVED, MemoryEntry, NewTurn, checked_id, looks_own, turns_of
 from bethink.conversations.records import (
     ARCHIVED,
     CONVERSATIONS,
@@ -99,6 +99,7 @@ __all__ = [
     "grown",
     "is_on_line",
     "line",
+    "looks_own",
     "removal",
     "siblings",
     "sighting",

@@ -32,6 +32,8 @@ RESERVED: Final = ("conversation_id", "since", "until")
 """Names of filters, which no metadata has."""
 _IDS: Final = uuid.UUID("6f0f8a4e-4c1e-5f0d-9a3b-2d7c5b1e9f60")
 """The name space of ids that are made of other programs' ids."""
+_OWN_VERSION: Final = 7
+"""Of the UUIDs that `clock.Ids` makes; programs that name chats by UUIDs use version 4."""
 
 
 class MemoryEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +93,14 @@ def checked_id(name: str, value: object) -> str:
 def conversation_id_of(caller_id: str) -> str:
     """The id of the conversation to which a program gives this id: always the same."""
     return str(uuid.uuid5(_IDS, caller_id))
+
+
+def looks_own(conversation: str) -> bool:
+    """Whether an id has the form of those that conversations get here, so that no program made it up."""
+    try:
+        return uuid.UUID(conversation).version == _OWN_VERSION
+    except ValueError:
+        return False
 
 
 def _text(name: str, value: object, max_chars: int) -> str:

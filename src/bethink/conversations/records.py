@@ -255,9 +255,9 @@ class Conversation(Record, frozen=True, kw_only=True):
     `temporary` is not listed, not searched and not recalled from, and is
     removed a day after its last change. `origin` names the program where it was
     held, "" for one of Bethink's own; `caller_id` is what the program calls it that stores
-    its turns. `archived` says where it stands: in the list, the archive or, since `trashed_at`, in the
-    trash, where it is not searched and not recalled from. What is `pinned` stands before all others. It
-    is `unread` if an answer ended that nobody has looked at.
+    its turns or talks in it. `archived` says where it stands: in the list, the archive or, since
+    `trashed_at`, in the trash, where it is not searched and not recalled from. What is `pinned` stands
+    before all others. It is `unread` if an answer ended that nobody has looked at.
     """
 
     title: str

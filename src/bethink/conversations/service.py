@@ -152,13 +152,17 @@ class PastMessage:
 
 
 class ConversationStart(msgspec.Struct, frozen=True, kw_only=True):
-    """What a conversation begins with. `model` is `provider:name`; the settings' own if it is None."""
+    """What a conversation begins with. `model` is `provider:name`; the settings' own if it is None.
+
+    `caller_id` is what another program calls it: from that its id is made.
+    """
 
     title: str | None = None
     project: str | None = None
     model: str | None = None
     system: str = ""
     temporary: bool = False
+    caller_id: str | None = None
 
 
 class ConversationEdit(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,10 +247,12 @@ class Conversations:
 
         Raises:
             BadInput: the title is empty or longer than 200 characters, or the system prompt too long.
+            Conflict: the program that calls it `caller_id` has one of that name.
         """
         now, title = self.clock.now_us(), start.title
         conversation = Conversation(
-            id=self.new_id(),
+            id=self.new_id() if start.caller_id is None else conversation_id_of(start.caller_id),
+            caller_id=start.caller_id,
             title=NEW_TITLE if title is None else checked_title(title),
             titled=title is not None,
             named_by="" if title is None else "person",

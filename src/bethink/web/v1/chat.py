@@ -18,7 +18,7 @@ from pydantic import Field
 from bethink.agent.client_tools import with_tool_choice
 from bethink.agent.history_match import HistoryMatch, said_by
 from bethink.agent.request import NO_RESOURCES, BranchPoint, RunOptions, with_assistant
-from bethink.conversations import ConversationStart
+from bethink.conversations import ConversationStart, checked_id, looks_own
 from bethink.errors import BadInput, UnknownId
 from bethink.llm import Options
 from bethink.web.deps import Caller, Served
@@ -41,6 +41,7 @@ from bethink.web.v1.request import (
     Tokens,
     asked_of,
     client_tools,
+    is_aside,
     sound,
     switch,
     system_of,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.app import App
+    from bethink.conversations import Conversation
     from bethink.llm import ToolSchema
     from bethink.principal import Principal
 
@@ -59,6 +61,14 @@ RUN: Final = "x-bethink-run"
 MEMORY: Final = "x-bethink-memory"
 TOOLS: Final = "x-bethink-tools"
 _ACTIVITY: Final = "x-bethink-activity"
+_TASK: Final = "x-bethink-task"
+_OPEN_WEBUI_CHAT: Final = "x-openwebui-chat-id"
+_PLACE_HOLDER: Final = "{{"
+_NO_CHAT: Final = ("local:", _PLACE_HOLDER)
+"""How the ids of front ends begin that name no chat: Open WebUI's of one that it does not keep, and
+place-holders that nothing was filled in for."""
+_NO_CHAT_YET: Final = "new"
+"""LibreChat's id of a chat that has none yet."""
 _KEY: Final = "idempotency-key"
 _MAX_KEY_CHARS: Final = 255
 
@@ -97,8 +107,9 @@ class Dispatch:
             return await self._begin(threads, asked, conversation)
         if not 0 < len(key) <= _MAX_KEY_CHARS:
             raise BadInput(f"An idempotency key has 1 to {_MAX_KEY_CHARS} characters.")
-        options, named = asked.options, self.request.headers.get(CONVERSATION, "")
         # The same request has the same body, and the same headers that change it.
+        options = asked.options
+        named = self.request.headers.get(CONVERSATION, self.request.headers.get(_OPEN_WEBUI_CHAT, ""))
         digest = hashlib.sha256(f"{options.memory} {options.tools} {named}\n".encode() + self.body)
         known = await threads.reserve(self.caller, key, digest.hexdigest())
         if known is not None:
@@ -114,46 +125,57 @@ class Dispatch:
         self, threads: HistoryMatch, asked: ChatRequest, at: str | BranchPoint | None
     ) -> ChatRun:
         app, caller, options = self.app, self.caller, asked.options
-        conversation = at.conversation if isinstance(at, BranchPoint) else at
-        if conversation is not None:
-            await self._check_kind(conversation, options)
+        named = at.conversation if isinstance(at, BranchPoint) else at
+        held = None if named is None else await app.conversations.called(caller, named)
+        if held is not None:
+            _check_kind(held.record, options)
+        elif named is not None and looks_own(named):
+            raise UnknownId("Conversation not found: it may have been deleted.")
         # Faults of the request are found before anything is made.
         app.runs.loops.of(options, NO_RESOURCES)
         if asked.results:
-            calls = {result.call for result in asked.results}
-            temporary = not options.memory
-            if at is None:
-                at = await threads.asked(caller, asked.history, calls, temporary=temporary)
-            elif isinstance(at, str):
-                at = await threads.named(caller, at, calls)
-            if isinstance(at, BranchPoint):
-                at = (await app.conversations.part(caller, at.conversation, at.message)).id
-            return ChatRun(at, await app.runs.answer(caller, at, asked.results, options=options))
+            if isinstance(at, str):
+                at = held and held.record.id
+            return await self._answered(threads, asked, at)
         heard = await app.runs.announcements.announced(caller.owner)
-        start = ConversationStart(temporary=not options.memory)
-        place = conversation or await threads.place(caller, asked.history, start)
+        # Who names a conversation as it is called here may send its newest message alone.
+        is_followed = held is None or held.record.id != named
+        if held is None:
+            start = ConversationStart(temporary=not options.memory, caller_id=named)
+            place = await threads.place(caller, asked.history, start)
+        elif is_followed:
+            place = await threads.within(caller, held, asked.history, more=asked.said)
+        else:
+            place = held.record.id
         files = [(await app.files.add(caller, place, file)).id for file in asked.files]
         run = await app.runs.start(
             caller, at if isinstance(at, BranchPoint) else place, asked.said, files=files, options=options
         )
-        if conversation is None:
+        if is_followed:
             record = await app.runs.stored.get(caller, run)
             await threads.remember(caller, record, said_by(asked.history, asked.said), heard=heard)
         return ChatRun(place, run)
 
-    async def _check_kind(self, conversation: str, options: RunOptions) -> None:
-        """Refuse a named conversation in which more would be kept than the client asks for, or less."""
-        held = (await self.app.conversations.get(self.caller, conversation)).record
-        if bool(held.temporary) is not options.memory:
-            return
-        raise BadInput(
-            "This conversation is temporary and has no memory: ask with memory off, or in another one."
-            if held.temporary
-            else "This conversation is kept and recalled from: ask with memory on, or name none."
-        )
+    async def _answered(
+        self, threads: HistoryMatch, asked: ChatRequest, at: str | BranchPoint | None
+    ) -> ChatRun:
+        """The run that goes on with what the client's functions returned."""
+        app, caller, options = self.app, self.caller, asked.options
+        calls = {result.call for result in asked.results}
+        if at is None:
+            at = await threads.asked(caller, asked.history, calls, temporary=not options.memory)
+        elif isinstance(at, str):
+            at = await threads.named(caller, at, calls)
+        if isinstance(at, BranchPoint):
+            at = (await app.conversations.part(caller, at.conversation, at.message)).id
+        return ChatRun(at, await app.runs.answer(caller, at, asked.results, options=options))
 
-    def options(self, model: str, metadata: Metadata | None, system: str) -> RunOptions:
+    def options(
+        self, model: str, metadata: Metadata | None, system: str, *, is_aside: bool = False
+    ) -> RunOptions:
         """The options that any request may have: its model or assistant, memory and tools on or off.
+
+        One that `is_aside` has neither.
 
         Raises:
             UnknownId: there is no such model.
@@ -161,8 +183,8 @@ class Dispatch:
         headers, given = self.request.headers, metadata or Metadata()
         options = RunOptions(
             system=system,
-            memory=switch(headers, MEMORY, given.memory),
-            tools=switch(headers, TOOLS, given.tools),
+            memory=not is_aside and switch(headers, MEMORY, given.memory),
+            tools=not is_aside and switch(headers, TOOLS, given.tools),
         )
         if model == USUAL:
             return options
@@ -174,9 +196,28 @@ class Dispatch:
             raise UnknownId(f"There is no model {model[:80]!r} here. There are: {offered}.")
         return msgspec.structs.replace(options, model=model)
 
+    def is_aside(self, metadata: Metadata | None, messages: Sequence[ChatMessage]) -> bool:
+        """Whether a front end asks by itself, for a title for example: it says so, or it is seen."""
+        task = self.request.headers.get(_TASK) or (metadata and metadata.task) or _PLACE_HOLDER
+        return not task.startswith(_PLACE_HOLDER) or is_aside(messages)
+
     def conversation(self, metadata: Metadata | None) -> str | None:
-        """The conversation that the request names; None where it is to be found by its history."""
-        return self.request.headers.get(CONVERSATION) or (metadata.conversation_id if metadata else None)
+        """The conversation that the request names; None where it is to be found by its history.
+
+        Raises:
+            BadInput: its name is too long, or cannot be read.
+        """
+        headers, given = self.request.headers, metadata or Metadata()
+        names = {
+            CONVERSATION: headers.get(CONVERSATION),
+            "metadata.conversation_id": given.conversation_id,
+            "metadata.chat_id": given.chat_id,
+            _OPEN_WEBUI_CHAT: headers.get(_OPEN_WEBUI_CHAT),
+        }
+        for where, name in names.items():
+            if name and name != _NO_CHAT_YET and not name.startswith(_NO_CHAT):
+                return checked_id(where, name)
+        return None
 
     def page(self, conversation: str) -> str:
         """Where a person finds the conversation."""
@@ -200,6 +241,17 @@ class Dispatch:
             usage=usage,
             activity=self.request.headers.get(_ACTIVITY, "").lower() == "reasoning",
         )
+
+
+def _check_kind(held: Conversation, options: RunOptions) -> None:
+    """Refuse a named conversation in which more would be kept than the client asks for, or less."""
+    if bool(held.temporary) is not options.memory:
+        return
+    raise BadInput(
+        "This conversation is temporary and has no memory: ask with memory off, or in another one."
+        if held.temporary
+        else "This conversation is kept and recalled from: ask with memory on, or name none."
+    )
 
 
 def failed(body: dict[str, Any], status: int, begun: ChatRun) -> JSONResponse:
@@ -245,7 +297,8 @@ async def create_chat_completion(body: Completion, request: Request, app: Served
         raise BadInput("n: a request gets one answer; send it again for another.")
     dispatch = Dispatch(app, caller, request, await request.body())
     asked = request_of(body, dispatch)
-    begun = await dispatch.begin(asked, conversation=dispatch.conversation(body.metadata))
+    named = None if dispatch.is_aside(body.metadata, body.messages) else dispatch.conversation(body.metadata)
+    begun = await dispatch.begin(asked, conversation=named)
     reply = dispatch.reply(
         f"chatcmpl-{begun.run}",
         body.model,
@@ -270,7 +323,12 @@ def request_of(body: Completion, dispatch: Dispatch) -> ChatRequest:
         BadInput: it ends in no message of the owner's and no results, or chooses among tools as nobody can.
         UnknownId: the model is not offered.
     """
-    options = dispatch.options(body.model, body.metadata, system_of(body.messages))
+    options = dispatch.options(
+        body.model,
+        body.metadata,
+        system_of(body.messages),
+        is_aside=dispatch.is_aside(body.metadata, body.messages),
+    )
     options = msgspec.structs.replace(
         with_tool_choice(options, client_tools(body.tools), body.tool_choice),
         response_format=_format(body.response_format),

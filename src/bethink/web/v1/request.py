@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 from fastapi import Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from bethink.agent.history_match import ClientMessage
+from bethink.agent.history_match import GO_ON, ClientMessage
 from bethink.agent.request import RunOptions
 from bethink.errors import BadInput
 from bethink.llm import ToolSchema
@@ -126,6 +126,8 @@ class Metadata(Loose):
     """What Bethink reads of a request's `metadata`; clients may only send texts there."""
 
     conversation_id: str | None = None
+    chat_id: str | None = None
+    task: str | None = None
     memory: bool | None = None
     tools: bool | None = None
 
@@ -310,6 +312,9 @@ def asked_of(options: RunOptions, told: Sequence[ChatMessage]) -> ChatRequest:
             )
         case "tool":
             return ChatRequest(options, history, results=[_result(one) for one in messages[end:]])
+        case "assistant" if history and content_of(messages[-1].content).text.strip():
+            # The client wants this answer to go on.
+            return ChatRequest(options, _history(messages), said=GO_ON)
         case _:
             raise BadInput("messages: the last one must be the user's, or a tool's result.")
 
@@ -324,6 +329,20 @@ def _history(messages: Sequence[ChatMessage]) -> list[ClientMessage]:
         elif one.role in ("user", "assistant"):
             history.append(ClientMessage(one.role, text))
     return history
+
+
+_ASIDE: Final = re.compile(
+    r"### Task:\n.*<chat_history>|Provide a concise, 5-word-or-less title for the conversation"
+    r"|Analyze this conversation and provide:?\n",
+    re.DOTALL,
+)
+"""How Open WebUI and LibreChat ask for a title, tags or what could be said next."""
+
+
+def is_aside(messages: Sequence[ChatMessage]) -> bool:
+    """Whether a front end asks something about a chat by itself, and its user said nothing."""
+    told = [one for one in messages if one.role not in _SYSTEM]
+    return len(told) == 1 and told[0].role == "user" and bool(_ASIDE.match(content_of(told[0].content).text))
 
 
 def _result(one: ChatMessage) -> ToolMessage:
