@@ -388,7 +388,7 @@ export type MessageSaved = { id: string; kind: "message_saved"; role: "assistant
 
 export type MessageSiblings = { branches: readonly number[]; index: number };
 
-export type Metadata = { conversation_id?: string | null; memory?: boolean | null; tools?: boolean | null };
+export type Metadata = { chat_id?: string | null; conversation_id?: string | null; memory?: boolean | null; task?: string | null; tools?: boolean | null };
 
 export type Model = { created?: number; id: string; object?: "model"; owned_by: string };
 
