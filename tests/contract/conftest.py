@@ -19,6 +19,7 @@ from bethink.engines.sqlite.store import open_database
 from bethink.index import Index
 from bethink.redis_mirror.outbox import OutboxStore
 from bethink.store import Store
+from tests.postgres_server import PostgresServer, postgres_server
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +60,10 @@ def scripted() -> Iterator[ScriptedProcess]:
     """A scripted model's server that takes the key `right-key` only."""
     with scripted_process(["--key", "right-key"]) as process:
         yield process
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL for this process's tests; each takes a database of its own (`new_database`)."""
+    with postgres_server() as server:
+        yield server

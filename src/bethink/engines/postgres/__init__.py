@@ -1,0 +1,1 @@
+"""PostgreSQL: store and index in one database, for several machines."""

