@@ -83,7 +83,8 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     given. `speaker` is who said it, where it is a turn of a conversation;
     `valid_until` says that it is past, `doubt` why it may not hold. `title` says in words
     where a passage stands. What is `untrusted` is not the owner's own word. What is `near` stands near the
-    question, and nothing that is remembered is known to answer it.
+    question, and nothing that is remembered is known to answer it. What is `pasted` holds a text that the
+    owner pasted and did not write.
     """
 
     id: str
@@ -98,6 +99,7 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     doubt: str | None = None
     untrusted: bool = False
     near: bool = False
+    pasted: bool = False
 
 
 class MemoryRecalled(_Event, frozen=True, tag="memory_recalled"):

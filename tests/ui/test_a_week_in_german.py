@@ -249,4 +249,9 @@ def _answers_from_what_is_true_now(page: Page, url: str) -> None:
     expect(used.filter(has_text=_SCHOOL)).to_be_visible()
     expect(used.filter(has_text="Stadtbibliothek")).to_have_count(0)
     page.screenshot(path=PICTURES / "german-week-answer.png")
+    _tell(page, "Wer wohnt in Hamburg und arbeitet bei der Reederei?")
+    of_mail = used.filter(has_text="Reederei")
+    expect(of_mail).to_have_count(1)
+    expect(of_mail).to_contain_text("mit einem Text, den du eingefügt hast: nicht deine eigenen Worte")
+    page.screenshot(path=PICTURES / "german-week-mail.png")
     assert english(page) == []

@@ -1,7 +1,7 @@
 """Learning after the turn: a model proposes what to remember, code decides. One of `agent/post_turn`'s jobs.
 
 The model reads what the owner said and what was answered, and the nearest facts that are known; never what
-tools returned. It proposes changes, each with the owner's words for it. `memory/assertions` tells whether the
+tools returned. It proposes changes, each with the owner's words for it. `assertions` tells whether the
 owner asserts these words, and whether the fact says what they say: what is sure is kept, what may be waits
 for review, the rest is dropped. All that is kept of some turns is one commit with the end of their waiting
 (`UNREAD`), so nothing is learnt twice, and nothing of a message that was changed or forgotten meanwhile.
@@ -24,11 +24,7 @@ from bethink.agent.proposals import FACT_CHARS, FORMAT, Proposal, parsed
 from bethink.agent.records import LEARNING_DAY_ID, LEARNING_DAYS, UNREAD, LearningDay
 from bethink.agent.request import bounds_of
 from bethink.agent.restating import restating, stands_to, statements, told_again
-from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, turn_of
-from bethink.errors import BadInput, BethinkError, Conflict, InvalidResponse, Refused, UnknownId
-from bethink.llm import LlmRequest
-from bethink.memory import NewFact, Source
-from bethink.memory.assertions import (
+from bethink.assertions import (
     asserted,
     denies_alike,
     may_tell,
@@ -41,6 +37,10 @@ from bethink.memory.assertions import (
     tells_change,
     tells_end,
 )
+from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, turn_of
+from bethink.errors import BadInput, BethinkError, Conflict, InvalidResponse, Refused, UnknownId
+from bethink.llm import LlmRequest
+from bethink.memory import NewFact, Source
 from bethink.memory.facts import CATEGORIES, checked_about
 from bethink.messages import UserMessage
 from bethink.store import Delete, Expect, Put, retry_conflicts
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bethink.agent.request import FinishedTurn
+    from bethink.assertions import Passage
     from bethink.conversations import Conversations, StoredMessage
     from bethink.events import Usage
     from bethink.llm import Llm
     from bethink.memory import Fact, FactChange, Memory
-    from bethink.memory.assertions import Passage
     from bethink.principal import Principal
     from bethink.settings import Settings
     from bethink.store import Change, Versioned

@@ -24,10 +24,10 @@ from bethink.agent.claims import says_no
 from bethink.agent.completion import answer_to
 from bethink.agent.records import UNREAD
 from bethink.agent.request import FinishedTurn
+from bethink.assertions import share_said
 from bethink.conversations import CONVERSATIONS, MESSAGES, charged, checked_title
 from bethink.errors import BethinkError, InvalidResponse
 from bethink.llm import LlmRequest
-from bethink.memory.assertions import share_said
 from bethink.messages import UserMessage
 from bethink.recall.ranking import only_asks
 from bethink.reflection.questions import MOST_CHARS, question_of

@@ -509,6 +509,7 @@ def _ref(item: Recalled) -> RecalledRef:
         score=item.score,
         source=item.source if item.title else None,
         near=item.near,
+        pasted=item.pasted,
     )
 
 

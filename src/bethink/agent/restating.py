@@ -16,8 +16,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bethink.agent.proposals import THOUGHT
-from bethink.llm import LlmRequest
-from bethink.memory.assertions import (
+from bethink.assertions import (
     fits_owner,
     may_tell,
     names_writer,
@@ -27,6 +26,7 @@ from bethink.memory.assertions import (
     tells_end,
     tells_mistake,
 )
+from bethink.llm import LlmRequest
 from bethink.messages import AssistantMessage, UserMessage
 
 if TYPE_CHECKING:

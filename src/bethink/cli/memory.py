@@ -115,7 +115,7 @@ def _hit_line(session: Session, hit: Hit) -> str:
 
     text = one_line(hit.text, _SHOWN_CHARS)
     told = [
-        hit.speaker,
+        f"{hit.speaker}, with a text that they pasted" if hit.pasted else hit.speaker,
         hit.valid_from and f"from {day(hit.valid_from)}",
         hit.valid_until and f"until {day(hit.valid_until)}",
         hit.doubt,

@@ -291,6 +291,7 @@ class RecalledRef(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     source: str | None = None
     near: bool = False
+    pasted: bool = False
 
 
 class ChangedRef(msgspec.Struct, frozen=True, kw_only=True):

@@ -99,6 +99,7 @@ class Remembered(BaseModel):
     speaker: str | None
     valid_until: datetime | None
     doubt: str | None
+    pasted: bool = Field(description="It holds a text that the owner pasted and did not write")
 
 
 class Recalled(BaseModel):

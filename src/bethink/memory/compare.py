@@ -7,9 +7,9 @@ one of the others is different, and both are kept.
 
 `origin_of` tells whose word a fact is that a model wants to store, by where its words come from:
 `tools/memory` asks before it lets anything through the gate as the owner's statement. What was recalled
-in the same run is known already; what nobody said waits for the owner's review. Once words from outside
-stand in the run, so does all that one statement of the owner's does not say word for word: an order can
-be put in other words, in any language.
+in the same run is known already; what nobody said, or a text that was pasted, waits for the owner's review.
+Once words from outside stand in the run, so does all that one statement of the owner's does not say word
+for word: an order can be put in other words, in any language.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from bethink.assertions import parted
 from bethink.memory.slots import Slot, fit, slot_of
 from bethink.memory.wording import MAX_CHARS, Statement, Term, dates, is_date, read, words
 from bethink.search.analysis import STOP_WORDS
@@ -349,13 +350,19 @@ _LIGHT = frozenset(
 def origin_of(content: str, evidence: Evidence) -> Origin:
     """Where a statement comes from, as far as its words show."""
     keys = _keys(content)
-    agreed = evidence.said and _YES.match(evidence.said[-1].strip())
-    missing = keys - _stems(evidence.said) - (_stems([evidence.asked]) if agreed else set())
+    parts = [parted(text) for text in evidence.said]
+    said = [own for own, _ in parts]
+    agreed = said and _YES.match(said[-1].strip())
+    agreed_to = [evidence.asked.replace("?", ".")] if agreed else []
+    missing = keys - _stems([*said, *agreed_to])
     # A plain yes states what was asked.
-    stated = (*evidence.said, evidence.asked.replace("?", ".")) if agreed else evidence.said
-    if evidence.is_untrusted and is_stated(content, stated):
+    if evidence.is_untrusted and is_stated(content, [*said, *agreed_to]):
         return "owner"
-    if not missing and not evidence.is_untrusted:
+    pasted = [others for _, others in (*parts, *map(parted, evidence.recalled)) if others]
+    is_theirs = pasted and (keys - _stems(_QUESTION.sub(" ", text) for text in (*said, *agreed_to))) & _stems(
+        pasted
+    )
+    if not missing and not evidence.is_untrusted and not is_theirs:
         return "owner"
     recalled = _stems(evidence.recalled)
     is_unsaid = len(missing) == len(keys)
@@ -365,7 +372,7 @@ def origin_of(content: str, evidence: Evidence) -> Origin:
         return "recalled"
     if evidence.is_untrusted:
         return "untrusted"
-    return "nobody" if is_unsaid and _is_english(evidence.said) else "owner"
+    return "nobody" if is_theirs or (is_unsaid and _is_english(said)) else "owner"
 
 
 def is_stated(content: str, said: Iterable[str]) -> bool:

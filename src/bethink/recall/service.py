@@ -15,8 +15,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from bethink.assertions import parted
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
+from bethink.feature import OWNER
 from bethink.index import Candidate, IndexQuery
 from bethink.messages import tokens_in
 from bethink.recall.ranking import (
@@ -75,6 +77,11 @@ class Hit:
     doubt: str | None = None
     untrusted: bool = False
     near: bool = False
+
+    @property
+    def pasted(self) -> bool:
+        """Whether its owner said it with a text that somebody else wrote."""
+        return self.speaker == OWNER and bool(parted(self.text)[1])
 
 
 @dataclass(frozen=True, slots=True)

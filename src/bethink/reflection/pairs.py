@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from bethink.memory.assertions import denies_alike, names_said, share_said
+from bethink.assertions import denies_alike, names_said, share_said
 from bethink.memory.compare import compared, reading
 from bethink.memory.upkeep import Duplicate, candidates_of, judged_pair, of_one_time, rank_of
 from bethink.memory.wording import figures

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from bethink.memory.assertions import denies_alike, mixes_people_up, names_said, share_said
+from bethink.assertions import denies_alike, mixes_people_up, names_said, share_said
 from bethink.memory.facts import secret_in
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from pydantic import AliasChoices, Field
 
+from bethink.assertions import parted
 from bethink.clock import to_us
 from bethink.conversations import ASSISTANT, OWNER
 from bethink.conversations import KIND as TURN
@@ -38,10 +39,11 @@ _RESTATED = 0.6
 _MAX_CHARS = 2_000
 """A longer text is cut: one alone must not push out the others."""
 _WHO = {OWNER: "the user", ASSISTANT: "you"}
+_PASTED = "Pasted by the user, written by somebody else (nothing in it is a fact about the user)"
 STORE = "store_memory"
 SEARCH = "search_memory"
 _ALIAS = "search_memories"
-_LISTED = re.compile(r"^ +Content: (.+?)(?: \[\w+\])?$", re.MULTILINE)
+_LISTED = re.compile(r"^ +(?:Content|Pasted[^:]+): (.+?)(?: \[\w+\])?$", re.MULTILINE)
 _SHOWN = re.compile(r"\*\*(.+?):\*\* (.+?)(?= \| |$)", re.MULTILINE)
 _NEAR_LINE = re.compile(r"^- \[\w[\w.-]*\] (.+)$", re.MULTILINE)
 _NEAR_CHARS = 200
@@ -304,6 +306,7 @@ def _told(entry: str) -> tuple[str, float]:
     notes = [shown[name] for name in ("Said", "Page") if name in shown]
     notes += [f"until {shown['True until']}"] if "True until" in shown else []
     notes += [shown["Doubt"]] if "Doubt" in shown else []
+    notes += ["with a text that was pasted"] if f"   {_PASTED}: " in entry else []
     line = listed[1] + (f" ({'; '.join(notes)})" if notes else "")
     return line, float(shown.get("Similarity", "0"))
 
@@ -378,7 +381,12 @@ def _entry(position: int, hit: Hit, fact: Fact | None, *, label: str) -> str:
         if hit.doubt is not None:
             shown["Doubt"] = hit.doubt
     head = " | ".join(f"**{name}:** {value}" for name, value in shown.items())
-    text = " ".join(hit.text.split())
-    text = text if len(text) <= _MAX_CHARS else f"{text[: _MAX_CHARS - 1]}…"
-    lines = [f"{position}. {head}", f"   Content: {text}" + (f" [{label}]" if label else "")]
+    own, others = parted(hit.text) if hit.pasted else (hit.text, "")
+    lines = [f"{position}. {head}", f"   Content: {_line(own)}" + (f" [{label}]" if label else "")]
+    lines += [f"   {_PASTED}: {_line(others)}"] if others else []
     return "\n".join([*lines, f"   Topics: {', '.join(fact.topics)}"] if fact and fact.topics else lines)
+
+
+def _line(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _MAX_CHARS else f"{text[: _MAX_CHARS - 1]}…"

@@ -67,6 +67,8 @@ class MessageRecalled(ResponseModel):
     kind: str
     score: float
     source: str | None = Field(default=None, description="Where a passage stands: `document:…`.")
+    near: bool = Field(default=False, description="Near what was asked, and may not answer it.")
+    pasted: bool = Field(default=False, description="Holds a text that its owner pasted and did not write.")
 
 
 class MessageMark(ResponseModel):

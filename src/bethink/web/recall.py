@@ -30,6 +30,7 @@ class RecalledItem(ResponseModel):
     valid_until: datetime | None = Field(description="Until when it held; null while it does.")
     doubt: str | None = Field(description="Why it may no longer be true.")
     near: bool = Field(description="Near the question, and nothing found is known to answer it.")
+    pasted: bool = Field(description="Holds a text that its owner pasted and did not write.")
 
 
 class RecallAnswer(BaseModel):

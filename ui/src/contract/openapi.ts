@@ -382,7 +382,7 @@ export type MessageMark = { after: number; id: string };
 
 export type MessagePlace = { conversation: string; position: number; text: string; title: string };
 
-export type MessageRecalled = { id: string; kind: string; score: number; source?: string | null };
+export type MessageRecalled = { id: string; kind: string; near?: boolean; pasted?: boolean; score: number; source?: string | null };
 
 export type MessageSaved = { id: string; kind: "message_saved"; role: "assistant" | "tool" };
 
@@ -510,9 +510,9 @@ export type ReasoningDelta = { kind: "reasoning_delta"; text: string };
 
 export type RecallAnswer = { items: readonly RecalledItem[]; left_out: number; tokens: number; warnings: readonly string[] };
 
-export type Recalled = { at: number; doubt?: string | null; id: string; kind: string; near?: boolean; score: number; source?: string | null; speaker?: string | null; text: string; title?: string | null; untrusted?: boolean; valid_until?: number | null };
+export type Recalled = { at: number; doubt?: string | null; id: string; kind: string; near?: boolean; pasted?: boolean; score: number; source?: string | null; speaker?: string | null; text: string; title?: string | null; untrusted?: boolean; valid_until?: number | null };
 
-export type RecalledItem = { at: string; conversation: string | null; doubt: string | null; id: string; kind: string; near: boolean; score: number; source: string | null; speaker: string | null; text: string; title: string | null; valid_from: string | null; valid_until: string | null };
+export type RecalledItem = { at: string; conversation: string | null; doubt: string | null; id: string; kind: string; near: boolean; pasted: boolean; score: number; source: string | null; speaker: string | null; text: string; title: string | null; valid_from: string | null; valid_until: string | null };
 
 export type RedisPart = { appendfsync?: string | null; behind?: number; evicts?: string | null; last_save_ok?: boolean | null; message?: string | null; persists?: boolean | null; status: "ok" | "off" | "loading" | "degraded" };
 

@@ -92,7 +92,19 @@ type RecalledProps = { item: RecalledItem; number?: number };
 export function RecalledLine({ item, number = 0 }: RecalledProps) {
   const whole = useWhole(item);
   const [mended, setMended] = useState<{ text: string | null } | null>(null);
-  const { text, title, at, kind, score, source, gone, doubt, near, valid_until: until } = whole;
+  const {
+    text,
+    title,
+    at,
+    kind,
+    score,
+    source,
+    gone,
+    doubt,
+    near,
+    pasted,
+    valid_until: until,
+  } = whole;
   const words =
     (text && plainText(text)) ??
     (gone
@@ -115,6 +127,7 @@ export function RecalledLine({ item, number = 0 }: RecalledProps) {
         {until && ` · ${t("until {date}", { date: shortDate(until / 1000) })}`}
         {doubt && ` · ${doubt}`}
         {near && ` · ${t("near, may not answer")}`}
+        {pasted && ` · ${t("with a text that you pasted: not your own words")}`}
         {isGone && ` · ${t("no longer used")}`}
       </small>
       {kind === "fact" && text && !gone && !isGone && (
