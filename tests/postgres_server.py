@@ -134,6 +134,8 @@ def postgres_server(*options: str, durable: bool = False) -> Generator[PostgresS
         try:
             server.start()
             server.administer(f"CREATE ROLE {ROLE} LOGIN CREATEDB")
+            # Only a superuser may make it; new databases are copies of this one.
+            server.administer("CREATE EXTENSION vector", database="template1")
             yield server
         finally:
             server.stop()

@@ -1,0 +1,410 @@
+"""The index over PostgreSQL's rows: an owner's copy in memory, or a table of its own if the owner is large.
+
+The store writes its rows through `IndexRows`, in the transaction of their records. A search asks for the
+owner's change number; if that has moved, it reads the owner's newer rows and tombstones, whichever process
+wrote them, into the owner's copy (`search.copies`), as on SQLite. What is stored is what our own analysis
+makes of a text, so both engines find the same in all languages.
+"""
+# ruff: noqa: S608 - the names of tables are ours
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import anyio
+import anyio.to_thread
+
+from bethink.engines.postgres.connection import wall_of
+from bethink.index import WithoutVector
+from bethink.search import copies
+from bethink.search.analysis import (
+    ANALYSIS,
+    SCALE,
+    TERM_BYTES,
+    Analyzer,
+    Entries,
+    Entry,
+    Names,
+    model_key,
+)
+from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, News
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bethink.embeddings import EmbeddingModel
+    from bethink.engines.postgres.connection import Connections, Session
+    from bethink.index import Candidates, IndexQuery
+    from bethink.search.copies import Copy
+
+TOMBSTONES_KEPT = 100_000
+"""Changes for which an owner's deletions are remembered; a copy that is older begins anew."""
+
+INDEX_TABLES: Final = (
+    """CREATE TABLE index_items (
+        owner text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, part smallint NOT NULL,
+        change bigint NOT NULL, kind text NOT NULL, at bigint NOT NULL, conversation text, project text,
+        speaker text, held_from bigint, held_until bigint, part_of text, analysis smallint NOT NULL,
+        terms bigint[] NOT NULL, model text COLLATE "C", vector halfvec, text bytea NOT NULL,
+        PRIMARY KEY (owner, id, part))""",
+    "CREATE INDEX index_items_change ON index_items (owner, change)",
+    "CREATE INDEX index_items_model ON index_items (owner, model, at, id) WHERE part = 0",
+    """CREATE TABLE index_tombstones (
+        owner text COLLATE "C" NOT NULL, change bigint NOT NULL, id text NOT NULL,
+        PRIMARY KEY (owner, change))""",
+    """CREATE TABLE index_state (
+        owner text COLLATE "C" PRIMARY KEY, change bigint NOT NULL, floor bigint NOT NULL)""",
+    *(
+        statement
+        for table in ("index_items", "index_tombstones", "index_state")
+        for statement in wall_of(table)
+    ),
+)
+"""A row for each vector of an item, or one if it has none; only its first has its terms and its text.
+
+A vector has 16 bits a component, which moves a cosine by some hundred-thousandths. Terms are digests as
+signed numbers, in reading order."""
+
+_STATE = "SELECT change, floor FROM index_state WHERE owner = $1"
+_WRITE_STATE = """
+INSERT INTO index_state VALUES ($1, $2, $3)
+    ON CONFLICT (owner) DO UPDATE SET change = excluded.change, floor = excluded.floor
+"""
+_PUT = """
+INSERT INTO index_items VALUES (
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16::real[]::halfvec, $17)
+"""
+_DELETE = "DELETE FROM index_items WHERE owner = $1 AND id = ANY($2) RETURNING id"
+_TEXTS = """
+SELECT id, kind, at, conversation, project, speaker, held_from, held_until, part_of, text
+FROM index_items WHERE owner = $1 AND id = ANY($2) AND part = 0
+"""
+_BURY = """
+INSERT INTO index_tombstones
+    SELECT $1, $2 + place, id FROM unnest($3::text[]) WITH ORDINALITY AS gone (id, place)
+"""
+_PRUNE = "DELETE FROM index_tombstones WHERE owner = $1 AND change <= $2"
+
+
+class EmbeddedText(NamedTuple):
+    """What an index keeps of a text, as in `Entry`."""
+
+    terms: bytes
+    model: str
+    vector: bytes
+
+
+@dataclass(slots=True)
+class IndexRows:
+    """Changes of one owner's index rows in one transaction, which `finish` writes.
+
+    Every written item has a change number, greater than any before it of its owner; a deletion leaves a
+    tombstone with one. The owner's writers come one after another (`Connections.write`).
+    """
+
+    session: Session
+    owner: str
+    # The last of each item: None for a deleted one.
+    _items: dict[str, tuple[str, Entry] | None] = field(default_factory=dict[str, "tuple[str, Entry] | None"])
+    _vectors: dict[str, tuple[str, EmbeddedText]] = field(
+        default_factory=dict[str, "tuple[str, EmbeddedText]"]
+    )
+    _new: set[str] = field(default_factory=set[str])
+
+    def put(self, text: str, entry: Entry, *, is_new: bool = False) -> None:
+        """Keep an item, replacing one with the same id, of which there is none if it `is_new`."""
+        if is_new and entry.id not in self._items:
+            self._new.add(entry.id)
+        self._items[entry.id] = text, entry
+        self._vectors.pop(entry.id, None)
+
+    def set_vector(self, id: str, *, text: str, item: EmbeddedText) -> None:
+        """Give an item its vector, if its text is still `text`, and the terms that are made of it now."""
+        if id not in self._items:
+            self._vectors[id] = text, item
+        elif (kept := self._items[id]) is not None and kept[0] == text:
+            self._items[id] = text, kept[1]._replace(**item._asdict())
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Remove the items with these ids; nothing happens for those that are not there."""
+        for id in ids:
+            self._items[id] = None
+            self._vectors.pop(id, None)
+
+    async def finish(self) -> None:
+        """Write all of it, and the owner's change number."""
+        if not self._items and not self._vectors:
+            return
+        change, floor = await state_of(self.session, self.owner)
+        began = change
+        kept = [item for item in self._items.values() if item is not None]
+        kept += await self._embedded()
+        if kept:
+            rows = [row for number, item in enumerate(kept, change + 1) for row in self._rows(*item, number)]
+            await self._remove([entry.id for _, entry in kept if entry.id not in self._new])
+            await self.session.executemany(_PUT, rows)
+            change += len(kept)
+        gone = await self._remove([id for id, item in self._items.items() if item is None])
+        if gone:
+            await self.session.execute(_BURY, self.owner, change, gone)
+            change += len(gone)
+            if await self.session.execute(_PRUNE, self.owner, change - TOMBSTONES_KEPT) != "DELETE 0":
+                floor = max(floor, change - TOMBSTONES_KEPT)
+        if change > began:
+            await self.session.execute(_WRITE_STATE, self.owner, change, floor)
+
+    async def _embedded(self) -> list[tuple[str, Entry]]:
+        """The items whose text is still the one that was embedded, with their vectors."""
+        if not self._vectors:
+            return []
+        found: list[tuple[str, Entry]] = []
+        for id, kind, at, *names, said in await self.session.fetch(_TEXTS, self.owner, [*self._vectors]):
+            text, (terms, model, vector) = self._vectors[id]
+            if said.decode() == text:
+                found.append((text, Entry(id, kind, at, Names(*names), terms, model, vector)))
+        return found
+
+    async def _remove(self, ids: list[str]) -> list[str]:
+        """Delete the rows of these items; the ids of those that were there."""
+        if not ids:
+            return []
+        return list(dict.fromkeys(row[0] for row in await self.session.fetch(_DELETE, self.owner, ids)))
+
+    def _rows(self, text: str, entry: Entry, change: int) -> Iterator[tuple[object, ...]]:
+        names = entry.names._replace(speaker=entry.names.speaker and entry.names.speaker.replace("\0", " "))
+        of_item = (change, entry.kind, entry.at, *names, ANALYSIS)
+        for part, vector in enumerate(_floats(entry)):
+            terms = [] if part else numbers_of(entry.terms)
+            said = b"" if part else text.encode()
+            yield self.owner, entry.id, part, *of_item, terms, entry.model, vector, said
+
+
+async def state_of(session: Session, owner: str) -> tuple[int, int]:
+    """The owner's last change number, and up to which tombstones are gone."""
+    return await session.fetchrow(_STATE, owner) or (0, 0)
+
+
+def _floats(entry: Entry) -> list[list[float] | None]:
+    """The vectors of an entry; one None if it has none."""
+    if entry.model is None:
+        return [None]
+    import numpy as np
+
+    from bethink.search.analysis import dimensions_of
+
+    rows = np.frombuffer(entry.vector, "<i2").reshape(-1, dimensions_of(entry.model))
+    return (rows.astype(np.float32) / SCALE).tolist()
+
+
+def numbers_of(terms: bytes) -> list[int]:
+    """Digests as signed numbers."""
+    return [
+        int.from_bytes(terms[place : place + TERM_BYTES], "little", signed=True)
+        for place in range(0, len(terms), TERM_BYTES)
+    ]
+
+
+_GONE = "SELECT id FROM index_tombstones WHERE owner = $1 AND change > $2"
+_ITEMS = f"""
+SELECT id, kind, at, conversation, project, speaker, held_from, held_until, part_of, model, part,
+    halfvec_send(vector) AS vector, array_send(terms) AS terms, change,
+    CASE WHEN analysis <> {ANALYSIS} AND part = 0 THEN text END AS text
+FROM index_items WHERE owner = $1
+"""
+_NEW = f"{_ITEMS} AND change > $2 ORDER BY change, part LIMIT $3"
+_OF_CHANGE = f"{_ITEMS} AND change = $2 ORDER BY part"
+_COUNT = "SELECT count(*) FROM index_items WHERE owner = $1 AND part = 0"
+_WITHOUT_VECTOR = """
+SELECT id, text, kind FROM index_items
+WHERE owner = $1 AND model IS NULL AND part = 0 ORDER BY at, id LIMIT $2
+"""
+_OTHER_MODEL = """
+SELECT id, text, kind FROM index_items
+WHERE owner = $1 AND model <> $2 AND part = 0 ORDER BY model, at, id LIMIT $3
+"""
+_VECTORS = """
+SELECT id, halfvec_send(vector) FROM index_items
+WHERE owner = $1 AND id = ANY($2) AND model = $3 ORDER BY id, part
+"""
+
+
+class PostgresIndex:
+    """Candidates from one database's rows; made beside its store."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._analyzer = Analyzer()
+        self._copies = Copies()
+        self._loads = anyio.Semaphore(LOADS_MAX)
+
+    async def search(self, query: IndexQuery) -> Candidates:
+        """The best `limit` of each leg; sees every commit that was acknowledged before."""
+        (found,) = await self._search(query.owner, [query])
+        return found
+
+    async def search_all(self, queries: Sequence[IndexQuery]) -> list[Candidates]:
+        """What `search` gives of each, which are of one owner; many cost much less than one by one."""
+        found: list[Candidates] = []
+        for start in range(0, len(queries), SEARCHED_AT_ONCE):
+            some = queries[start : start + SEARCHED_AT_ONCE]
+            found += await self._search(some[0].owner, some)
+        return found
+
+    async def _search(self, owner: str, queries: Sequence[IndexQuery]) -> list[Candidates]:
+        copy = self._copies.of(owner)
+        async with copy.turn:
+            is_behind = copy.known is None
+            while True:
+                async with self._loads if is_behind else nullcontext():
+                    news = await self._connections.read(owner, partial(_news, owner, copy))
+                    found = await anyio.to_thread.run_sync(self._step, copy, news, queries)
+                if found is not None:
+                    return found
+                is_behind = True
+
+    def _step(self, copy: Copy, news: _Rows | None, queries: Sequence[IndexQuery]) -> list[Candidates] | None:
+        """Have the copy learn; what is found once it knows all."""
+        with copy.lock:
+            shard = copy.shard if news is None else copy.learn(news.decoded(self._analyzer))
+            self._copies.weigh(queries[0].owner, copy)
+            return None if shard is None else shard.search_all(queries, self._analyzer)
+
+    async def missing_vectors(
+        self, owner: str, model: EmbeddingModel, limit: int
+    ) -> tuple[WithoutVector, ...]:
+        """At most `limit` items that have no vector of `model`."""
+
+        async def read(session: Session) -> list[Any]:
+            rows = await session.fetch(_WITHOUT_VECTOR, owner, limit)
+            if len(rows) < limit:
+                rows += await session.fetch(_OTHER_MODEL, owner, model_key(model), limit - len(rows))
+            return rows
+
+        rows = await self._connections.read(owner, read)
+        return tuple(WithoutVector(id, text.decode(), kind) for id, text, kind in rows)
+
+    async def vectors(
+        self, owner: str, model: EmbeddingModel, ids: Sequence[str]
+    ) -> dict[str, NDArray[np.float32]]:
+        """The vectors of those of these items that have any of `model`, by id."""
+
+        async def read(session: Session) -> list[Any]:
+            return await session.fetch(_VECTORS, owner, [*ids], model_key(model))
+
+        import numpy as np  # heavy: whoever asks for vectors works with them
+
+        rows = groupby(await self._connections.read(owner, read), itemgetter(0))
+        return {id: np.stack([_vector(sent) for _, sent in of_item]) for id, of_item in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What one step reads, as it came: it is decoded in a thread."""
+
+    change: int
+    items: list[Any]
+    gone: list[str]
+    is_anew: bool
+    is_all: bool
+    expected: int
+
+    def decoded(self, analyzer: Analyzer) -> News:
+        read = self.change if self.is_all else self.items[-1]["change"]
+        entries = entries_of(self.items, analyzer) if self.items else None
+        return News(
+            self.change,
+            read,
+            entries,
+            self.gone,
+            is_anew=self.is_anew,
+            is_all=self.is_all,
+            expected=self.expected,
+        )
+
+
+async def _news(owner: str, copy: Copy, session: Session) -> _Rows | None:
+    """What was committed since the copy last learnt, as much as one step reads; None if it knows all."""
+    change, floor = await state_of(session, owner)
+    if copy.current(change) is not None:
+        return None
+    is_anew = copy.known is None or copy.known < floor
+    gone = [] if is_anew else await session.fetch(_GONE, owner, copy.known)
+    read = 0 if is_anew else copy.read
+    expected = 0 if read else await session.fetchval(_COUNT, owner)
+    items = await session.fetch(_NEW, owner, read, copies.READ_AT_ONCE)
+    is_all = len(items) < copies.READ_AT_ONCE
+    if not is_all:
+        # The last item may have more vectors: all of them are read with it, or none.
+        last = items[-1]["change"]
+        items = [row for row in items if row["change"] < last]
+        items += await session.fetch(_OF_CHANGE, owner, last)
+    return _Rows(change, items, [id for (id,) in gone], is_anew, is_all, expected)
+
+
+_HALVES_AT: Final = 4
+"""Where the components begin in what `halfvec_send` gives: two bytes each, the higher first."""
+
+_TERMS_AT: Final = 20
+_TERM_SENT: Final = 4 + TERM_BYTES
+"""Where the numbers begin in what `array_send` gives, and the bytes of one: its length stands before it."""
+
+
+def entries_of(rows: Sequence[Any], analyzer: Analyzer) -> Entries:
+    """The entries of rows in the order of their changes and parts."""
+    import numpy as np
+
+    sent = [b"" if row["vector"] is None else row["vector"][_HALVES_AT:] for row in rows]
+    vectors = list(_pieces(_quantized(b"".join(sent)), map(len, sent)))
+    numbers = [row["terms"][_TERMS_AT:] for row in rows]
+    joined = np.frombuffer(b"".join(numbers), np.uint8).reshape(-1, _TERM_SENT)[:, 4:]
+    sizes = (len(one) // _TERM_SENT * TERM_BYTES for one in numbers)
+    terms = list(_pieces(joined[:, ::-1].tobytes(), sizes))
+    firsts = [place for place, row in enumerate(rows) if not row["part"]]
+    if len(firsts) < len(rows):
+        ends = [*firsts[1:], len(rows)]
+        vectors = [b"".join(vectors[start:end]) for start, end in zip(firsts, ends, strict=True)]
+        terms = [terms[place] for place in firsts]
+    items = [rows[place] for place in firsts]
+    for place, row in enumerate(items):
+        if row["text"] is not None:
+            terms[place] = analyzer.document_digests(row["text"].decode())
+    return Entries(
+        [row["id"] for row in items],
+        [row["kind"] for row in items],
+        [row["at"] for row in items],
+        [Names(*row[3:9]) for row in items],
+        terms,
+        [row["model"] for row in items],
+        vectors,
+    )
+
+
+def _quantized(halves: bytes) -> bytes:
+    """Components of 16-bit floats, the higher byte first, as `quantized` keeps them."""
+    import numpy as np
+
+    components = np.frombuffer(halves, ">f2").astype(np.float32)
+    components *= SCALE
+    return components.round().astype("<i2").tobytes()
+
+
+def _vector(sent: bytes) -> NDArray[np.float32]:
+    import numpy as np
+
+    return np.frombuffer(sent[_HALVES_AT:], ">f2").astype(np.float32)
+
+
+def _pieces(joined: bytes, sizes: Iterable[int]) -> Iterator[bytes]:
+    """The bytes, cut into pieces of these sizes."""
+    start = 0
+    for size in sizes:
+        yield joined[start : start + size]
+        start += size
