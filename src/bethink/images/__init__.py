@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from bethink.errors import BadInput
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -39,3 +41,14 @@ class Images(Protocol):
             LlmError: one of its family says why there is none.
         """
         ...
+
+
+def checked_size(images: Images, size: str) -> str:
+    """The size, if the model makes pictures of it, or nobody knows.
+
+    Raises:
+        BadInput: it does not.
+    """
+    if images.sizes and size not in images.sizes:
+        raise BadInput(f"{images.name} makes no pictures of {size}: take {', '.join(images.sizes)}.")
+    return size

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
-from bethink.errors import BadInput
 from bethink.events import Usage
+from bethink.images import checked_size
 from bethink.images.factory import DEFAULT
 from bethink.tool import NewFile, Rate, ToolContext, ToolOutput, tool
 
@@ -53,9 +53,7 @@ def image_tools(images: Images | None, timeout_s: float, price_usd: float | None
 
         Describe what is in the picture, its style and its light. Leave personal details out.
         """
-        if images.sizes and size not in images.sizes:
-            raise BadInput(f"{images.name} makes no pictures of {size}: take {', '.join(images.sizes)}.")
-        picture = await images.generate(prompt, size)
+        picture = await images.generate(prompt, checked_size(images, size))
         context.emit(
             Usage(
                 job="image",

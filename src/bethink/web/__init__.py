@@ -29,7 +29,8 @@ from bethink.web.health import ModelProbe
 from bethink.web.problems import Problem, documented, install
 from bethink.web.security.guard import Guard
 from bethink.web.ui import Compressed, Interface
-from bethink.web.v1 import chat, models, responses
+from bethink.web.v1 import chat, images, models, responses
+from bethink.web.v1 import files as file_objects
 from bethink.web.v1.errors import OpenAiErrors
 from bethink.web.vault.pages import VaultConflict
 
@@ -55,6 +56,8 @@ _FEATURES = (
     chat,
     responses,
     models,
+    file_objects,
+    images,
     audio,
     offered_models,
 )

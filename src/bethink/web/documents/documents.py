@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Annotated, Final
 from urllib.parse import quote
 
@@ -385,23 +386,29 @@ async def _received(
     request: Request, app: App, path: Path, *, name: str, given: Mapping[str, str | None]
 ) -> NewDocument:
     """The request's file, written to `path`, with what is `given` beside it, here or in the form."""
+    new, fields = await received_document(request, app, path, name=name)
+    said = {field: value for field in _FORM if (value := given.get(field) or fields.get(field))}
+    return replace(
+        new,
+        collection=said.get("collection"),
+        project=said.get("project"),
+        tags=tuple(said.get("tags", "").split(",")),
+    )
+
+
+async def received_document(
+    request: Request, app: App, path: Path, *, name: str
+) -> tuple[NewDocument, Mapping[str, str]]:
+    """The request's file, written to `path`, and the other fields of its form."""
 
     def make(_: str) -> IO[bytes]:
         return path.open("wb")
 
-    library = app.library
-    too_large = library.contents.too_large("The file")
-    came = await receive(request, make, limit=library.contents.max_bytes, name=name, too_large=too_large)
-    said = {field: value for field in _FORM if (value := given.get(field) or came.fields.get(field))}
-    return NewDocument(
-        name=came.name,
-        content=path,
-        media_type=came.media_type.partition(";")[0].strip() or "application/octet-stream",
-        collection=said.get("collection"),
-        project=said.get("project"),
-        tags=tuple(said.get("tags", "").split(",")),
-        taken=True,
-    )
+    contents = app.library.contents
+    too_large = contents.too_large("The file")
+    came = await receive(request, make, limit=contents.max_bytes, name=name, too_large=too_large)
+    media_type = came.media_type.partition(";")[0].strip() or "application/octet-stream"
+    return NewDocument(name=came.name, content=path, media_type=media_type, taken=True), came.fields
 
 
 def _passage(hit: PassageHit, marks: Sequence[tuple[int, int]], hidden: ReaderFilter | None) -> PassageShown:

@@ -62,7 +62,8 @@ _TEXTS: Final = re.compile(
 """What takes a whole text of its owner's."""
 _TURNS: Final = re.compile(r"/v1/.*|/openai/.*")
 _UNBOUNDED: Final = re.compile(
-    r"/memories/import|/import|/kb/import|/calendar/import|/documents|/documents/(?:[^/]+/file|uploads/[^/]+)"
+    r"/memories/import|/import|/kb/import|/calendar/import|/documents|/v1/files"
+    r"|/documents/(?:[^/]+/file|uploads/[^/]+)"
 )
 """The routes that read a file as it comes, and count it by a setting."""
 _DAV: Final = re.compile(r"/dav(?:/.*)?")

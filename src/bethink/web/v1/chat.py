@@ -10,6 +10,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import anyio.to_thread
 import msgspec
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
@@ -19,8 +20,9 @@ from bethink.agent.client_tools import with_tool_choice
 from bethink.agent.history_match import HistoryMatch, said_by
 from bethink.agent.request import NO_RESOURCES, BranchPoint, RunOptions, with_assistant
 from bethink.conversations import ConversationStart, checked_id, looks_own
-from bethink.errors import BadInput, UnknownId
+from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.llm import Options
+from bethink.tool import NewFile
 from bethink.web.deps import Caller, Served
 from bethink.web.sse import EventStream
 from bethink.web.v1.errors import ERRORS
@@ -137,6 +139,7 @@ class Dispatch:
             if isinstance(at, str):
                 at = held and held.record.id
             return await self._answered(threads, asked, at)
+        given = [*asked.files, *[await self._uploaded(id) for id in asked.documents]]
         heard = await app.runs.announcements.announced(caller.owner)
         # Who names a conversation as it is called here may send its newest message alone.
         is_followed = held is None or held.record.id != named
@@ -147,7 +150,7 @@ class Dispatch:
             place = await threads.within(caller, held, asked.history, more=asked.said)
         else:
             place = held.record.id
-        files = [(await app.files.add(caller, place, file)).id for file in asked.files]
+        files = [(await app.files.add(caller, place, file)).id for file in given]
         run = await app.runs.start(
             caller, at if isinstance(at, BranchPoint) else place, asked.said, files=files, options=options
         )
@@ -155,6 +158,23 @@ class Dispatch:
             record = await app.runs.stored.get(caller, run)
             await threads.remember(caller, record, said_by(asked.history, asked.said), heard=heard)
         return ChatRun(place, run)
+
+    async def _uploaded(self, document: str) -> NewFile:
+        """A file that was uploaded before, as one of the message.
+
+        Raises:
+            UnknownId: there is none, or its bytes are not kept.
+            TooLarge: it is larger than a file of a conversation may be.
+        """
+        library, files = self.app.library, self.app.files
+        name = (await library.get(self.caller, document)).name
+        content = await library.version(self.caller, document)
+        if content.size > files.max_bytes:
+            raise TooLarge(
+                f"{name} is larger than {files.max_bytes // 1_000_000} MB: ask about it without it."
+            )
+        path = await library.original(self.caller, content.id)
+        return NewFile(name, content.media_type, await anyio.to_thread.run_sync(path.read_bytes))
 
     async def _answered(
         self, threads: HistoryMatch, asked: ChatRequest, at: str | BranchPoint | None

@@ -110,8 +110,15 @@ class Part(Loose):
     file: dict[str, Any] | None = None
     file_data: str | None = None
     file_url: str | None = None
+    file_id: str | None = None
     filename: str | None = None
     refusal: str | None = None
+
+    @property
+    def document(self) -> str | None:
+        """The id under which the file was uploaded before."""
+        given = self.file_id or (self.file or {}).get("file_id")
+        return given if isinstance(given, str) and given else None
 
 
 class Function(Loose):
@@ -137,7 +144,8 @@ class ChatRequest:
     """A request, read.
 
     `history` is what stands before the new message, or before the new results
-    of the client's tools. Of both, one is there. `files` came with the message.
+    of the client's tools. Of both, one is there. `files` came with the message; `documents` are ids of
+    those that were uploaded before it.
     """
 
     options: RunOptions
@@ -145,14 +153,16 @@ class ChatRequest:
     said: str = ""
     results: Sequence[ToolMessage] = ()
     files: Sequence[NewFile] = field(default=(), repr=False)
+    documents: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MessageContent:
-    """A message's content: its text, and what came beside it."""
+    """A message's content: its text, what came beside it, and ids of what was uploaded before."""
 
     text: str
     files: Sequence[NewFile] = field(default=(), repr=False)
+    documents: Sequence[str] = ()
 
 
 class Format(Loose):
@@ -172,17 +182,20 @@ def content_of(given: str | Sequence[Part] | None) -> MessageContent:
         return MessageContent(given or "")
     texts: list[str] = []
     files: list[NewFile] = []
+    documents: list[str] = []
     for part in given:
         match part.type:
             case "text" | "input_text" | "output_text":
                 texts.append(part.text or "")
             case "refusal":
                 texts.append(part.refusal or "")
+            case "image_url" | "input_image" | "file" | "input_file" if part.document is not None:
+                documents.append(part.document)
             case "image_url" | "input_image" | "input_audio" | "file" | "input_file":
                 _take(part, texts, files, len(files) + 1)
             case _:
                 raise BadInput(f"A part of the content has the type {part.type[:60]!r}, which is not known.")
-    return MessageContent("\n".join(texts), files)
+    return MessageContent("\n".join(texts), files, documents)
 
 
 def switch(headers: Mapping[str, str], name: str, given: bool | None) -> bool:  # noqa: FBT001 - a value, not a flag
@@ -307,8 +320,9 @@ def asked_of(options: RunOptions, told: Sequence[ChatMessage]) -> ChatRequest:
                 history,
                 # A message that is files alone is kept as one.
                 said="\n\n".join(one.text for one in contents if one.text)
-                or ("(files)" if contents[-1].files else ""),
+                or ("(files)" if contents[-1].files or contents[-1].documents else ""),
                 files=[file for one in contents for file in one.files],
+                documents=[id for one in contents for id in one.documents],
             )
         case "tool":
             return ChatRequest(options, history, results=[_result(one) for one in messages[end:]])
