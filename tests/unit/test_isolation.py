@@ -284,6 +284,8 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /audio/speech": {"json": {"input": "quetzal"}},
         "POST /v1/audio/transcriptions": {"files": {"file": ("a.webm", b"a", "audio/webm")}},
         "POST /v1/audio/speech": {"json": {"input": "quetzal"}},
+        "POST /v1/images/generations": {"json": {"prompt": "quetzal"}},
+        "POST /v1/files": {"files": {"file": ("b.md", b"# Bob's", "text/markdown")}},
         "POST /conversations/{conversation}/shares": {"json": {}},
         "PATCH /projects/{project}": {"json": {"name": "Bob's"}},
         "POST /conversations/{conversation}/branch": {"json": {"message": ids["message"]}},

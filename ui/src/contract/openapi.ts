@@ -198,6 +198,10 @@ export type FeedShown = { created_at: string; forms: readonly ("VEVENT" | "VTODO
 
 export type FileList = { items: readonly ConversationFile[] };
 
+export type FileObject = { bytes: number; created_at: number; filename: string; id: string; object?: "file"; purpose?: string; status: "uploaded" | "processed" | "error"; status_details?: string | null };
+
+export type FileObjectList = { data: readonly FileObject[]; first_id: string | null; has_more: boolean; last_id: string | null; object?: "list" };
+
 export type FirstUserBody = { key?: string; name: string; password: string };
 
 export type FolderBody = { path: string };
@@ -243,6 +247,8 @@ export type GroupShown = { description: string; id: string; title: string };
 export type Health = { conversation_manager_initialized?: boolean; parts?: Parts | null; status: "ok" | "degraded"; version: string };
 
 export type IgnoredBody = { kinds: readonly ("broken_link" | "same_content" | "same_name" | "front_matter" | "unread" | "name" | "memory_line")[] };
+
+export type ImagesBody = { model?: string | null; n?: number | null; prompt: string; response_format?: "b64_json" | "url" | null; size?: string | null; stream?: boolean | null };
 
 export type ImportChoice = { into?: "conversations" | "vault" | "both" | null; source?: "chatgpt" | "claude" | "notion" | "obsidian" | "markdown" | null; topics?: "keywords" | "meaning" | "none" };
 
@@ -440,7 +446,7 @@ export type OwnerMessage = { at: string; attachments: readonly MessageAttachment
 
 export type PageBody = { if_version?: string | null; note?: string; text: string };
 
-export type Part = { file?: Record<string, unknown> | null; file_data?: string | null; file_url?: string | null; filename?: string | null; image_url?: string | null; input_audio?: Record<string, string> | null; refusal?: string | null; text?: string | null; type: string };
+export type Part = { file?: Record<string, unknown> | null; file_data?: string | null; file_id?: string | null; file_url?: string | null; filename?: string | null; image_url?: string | null; input_audio?: Record<string, string> | null; refusal?: string | null; text?: string | null; type: string };
 
 export type PartHealth = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 

@@ -47,7 +47,7 @@ class FileObject(BaseModel):
     status_details: str | None = None
 
 
-class FileList(BaseModel):
+class FileObjectList(BaseModel):
     """Some files; `has_more` says whether there are others behind `last_id`."""
 
     object: Literal["list"] = "list"
@@ -81,7 +81,7 @@ async def list_file_objects(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 10_000,
     order: Literal["asc", "desc"] = "desc",
     after: Annotated[str | None, Query(max_length=200, description="The files behind this one.")] = None,
-) -> FileList:
+) -> FileObjectList:
     """The documents, the newest first."""
     files = await _all(app, caller, hidden) if purpose in (None, *_READ) else []
     files.sort(key=lambda one: (one.created_at, one.id), reverse=order == "desc")
@@ -90,7 +90,7 @@ async def list_file_objects(
         raise BadInput(f"after: there is no file {after[:80]!r}.")
     start = 0 if after is None else ids.index(after) + 1
     page = files[start : start + limit]
-    return FileList(
+    return FileObjectList(
         data=page,
         first_id=page[0].id if page else None,
         last_id=page[-1].id if page else None,
@@ -98,28 +98,28 @@ async def list_file_objects(
     )
 
 
-@router.get("/{file}")
-async def get_file_object(file: str, app: Served, caller: Caller, hidden: CallerFilter) -> FileObject:
+@router.get("/{document}")
+async def get_file_object(document: str, app: Served, caller: Caller, hidden: CallerFilter) -> FileObject:
     """One of them; it is `processed` once it was read."""
-    return _file(await shown_document(app, caller, file, hidden))
+    return _file(await shown_document(app, caller, document, hidden))
 
 
 @router.get(
-    "/{file}/content",
+    "/{document}/content",
     dependencies=[SEES_ALL],
     response_class=Response,
     responses={200: {"description": "The file.", "content": {"application/octet-stream": {}}}},
 )
-async def get_file_object_content(file: str, app: Served, caller: Caller) -> Response:
+async def get_file_object_content(document: str, app: Served, caller: Caller) -> Response:
     """The file as it came."""
-    return await get_original(file, app, caller)
+    return await get_original(document, app, caller)
 
 
-@router.delete("/{file}")
-async def delete_file_object(file: str, app: Served, caller: Caller) -> dict[str, Any]:
+@router.delete("/{document}")
+async def delete_file_object(document: str, app: Served, caller: Caller) -> dict[str, Any]:
     """Remove a document for good, with what was read of it."""
-    await app.library.remove(caller, file)
-    return {"id": file, "object": "file", "deleted": True}
+    await app.library.remove(caller, document)
+    return {"id": document, "object": "file", "deleted": True}
 
 
 async def _all(app: App, caller: Principal, hidden: ReaderFilter | None) -> list[FileObject]:
