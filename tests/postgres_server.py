@@ -25,6 +25,14 @@ _FAST: Final = ("fsync=off", "full_page_writes=off")
 """What a test of anything but durability does without."""
 
 
+_EMPTY: Final = """
+DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT oid::regclass FROM pg_class WHERE relnamespace = 'public'::regnamespace
+        AND relkind IN ('r', 'p') AND NOT relispartition AND relname NOT IN ('bethink_schema', 'bethink_seal')
+    LOOP EXECUTE 'DELETE FROM ' || name; END LOOP; END $$
+"""
+
+
 @dataclass(slots=True)
 class PostgresServer:
     """A server that can be killed and started again with what it had written."""
@@ -36,6 +44,7 @@ class PostgresServer:
     options: tuple[str, ...] = _FAST
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _numbers: count[int] = field(default_factory=count, repr=False)
+    _used: str = ""
 
     @property
     def data(self) -> Path:
@@ -67,6 +76,14 @@ class PostgresServer:
         name = f"bethink_{next(self._numbers)}"
         self.administer(f"CREATE DATABASE {name} OWNER {ROLE}")
         return self.url(name)
+
+    def empty_database(self) -> str:
+        """The address of a database that has its tables already, and no rows: much faster than a new one."""
+        if not self._used:
+            self._used = self.new_database()
+        else:
+            self.administer(_EMPTY, database=self._used.partition("@/")[2].partition("?")[0])
+        return self._used
 
     def administer(self, *statements: str, database: str = "postgres") -> list[tuple[str, ...]]:
         """Execute statements as the superuser, by psql; their rows, as text."""

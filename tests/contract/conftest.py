@@ -10,11 +10,13 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio.to_thread
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.clock import Ids, SystemClock
 from bethink.engines.memory import MemoryIndex, MemoryStore
+from bethink.engines.postgres.store import open_database as postgres_database
 from bethink.engines.sqlite.store import open_database
 from bethink.index import Index
 from bethink.redis_mirror.outbox import OutboxStore
@@ -30,12 +32,17 @@ class Database:
     index: Index
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite noting"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite noting", "postgres"])
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     async with AsyncExitStack() as stack:
         if request.param == "memory":
             index = MemoryIndex()
             yield Database(MemoryStore(index), index)
+        elif request.param == "postgres":
+            server: PostgresServer = request.getfixturevalue("postgres")
+            url = await anyio.to_thread.run_sync(server.empty_database)
+            held = await stack.enter_async_context(postgres_database(url))
+            yield Database(held.store, held.index)
         else:
             opened = await stack.enter_async_context(open_database(tmp_path / "data"))
             store: Store = opened.store

@@ -5,6 +5,7 @@
 - `Connections.read(owner, work)`: one snapshot for all of its statements;
 - `Connections.write(owner, work)`: writers of one owner come one after another, over all processes, and
   the commit is on the server's disk when the call returns;
+- `Connections.change(work)`: for statements that make or change tables, alone among all processes;
 - `Connections.alone(work)`: outside of any transaction and without time limits, for what must be there.
 
 Within `read` and `write` the setting `bethink.owner` has the owner, by which the policies of the tables
@@ -23,7 +24,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import anyio
 
-from bethink.errors import BadInput, BethinkError, DiskFull, NotInstalled, StorageError, TooLarge
+from bethink.errors import BadInput, BethinkError, DiskFull, NewerSchema, NotInstalled, StorageError, TooLarge
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ PATIENCE_S: Final = 10.0
 
 COMMAND_S: Final = 60.0
 """How long one statement may take before the network is taken for cut."""
+
+_STATEMENTS_KEPT: Final = 400
+"""Prepared statements a connection keeps: a few for each collection."""
 
 _PAUSE_S: Final = 0.1
 _ROLLBACK_S: Final = 2.0
@@ -63,10 +67,9 @@ _OWNERS_SPACE: Final = 0x6F776E65
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_WRITE: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _ENTER: Final = "SELECT set_config('bethink.owner', $1, true), set_config('bethink.all', $2, true)"
-_LOCK: Final = (
-    f"SELECT pg_advisory_xact_lock_shared({SCHEMA_LOCK}),"
-    f" pg_advisory_xact_lock(hashtextextended($1, {_OWNERS_SPACE}))"
-)
+_ENTER_WRITE: Final = f"{_ENTER}, pg_advisory_xact_lock_shared({SCHEMA_LOCK})"
+_ENTER_CHANGE: Final = f"{_ENTER}, pg_advisory_xact_lock({SCHEMA_LOCK})"
+_LOCK: Final = f"pg_advisory_xact_lock(hashtextextended($1, {_OWNERS_SPACE}))"
 _NUMBER: Final = "SELECT pg_current_xact_id()::text"
 _FATE: Final = "SELECT pg_xact_status($1::text::xid8)"
 
@@ -88,8 +91,11 @@ class Session(Protocol):
         """The first column of the first row, None if there is none."""
         ...
 
-    async def execute(self, query: str, *args: object) -> str:
-        """The command's tag, such as `UPDATE 3`; without parameters several statements are allowed."""
+    async def execute(self, query: str, *args: object, timeout: float | None = None) -> str:  # noqa: ASYNC109 - the driver's
+        """The command's tag, such as `UPDATE 3`; without parameters several statements are allowed.
+
+        `timeout` is in seconds, None for `COMMAND_S`.
+        """
         ...
 
     async def executemany(self, command: str, args: Sequence[Sequence[object]]) -> None:
@@ -100,6 +106,21 @@ class Session(Protocol):
 def rows_of(tag: str) -> int:
     """How many rows a command changed, by the tag that `Session.execute` gives."""
     return int(tag.rpartition(" ")[2])
+
+
+PARTITIONS: Final = 32
+"""Of a table that holds texts, by owner: to leave no trace of what was deleted, one is written anew."""
+
+PARTITIONED: Final = ("records", "index_items")
+
+
+def partitions_of(table: str) -> tuple[str, ...]:
+    """Statements that give the partitions to a table, which was made `PARTITION BY HASH (owner)`."""
+    return tuple(
+        f"CREATE TABLE {table}_{number:02} PARTITION OF {table} "
+        f"FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {number})"
+        for number in range(PARTITIONS)
+    )
 
 
 def wall_of(table: str) -> tuple[str, ...]:
@@ -119,6 +140,9 @@ class Connections:
         self._pool = pool
         self.place = place
         """The server and the database as a person knows them, without a password."""
+        self.turn = _LOCK
+        self.lock = f"SELECT true FROM {_LOCK}"  # noqa: S608 - ours
+        """What takes an owner's turn (`turn`), and tells whether we know the tables, by `schema`."""
 
     async def read(self, owner: str | None, work: Callable[[Session], Awaitable[T]]) -> T:
         """What `work` gives within one snapshot that shows this owner's rows only.
@@ -142,16 +166,43 @@ class Connections:
 
         Raises:
             DiskFull: the server has no room.
+            NewerSchema: a newer Bethink has changed the tables meanwhile.
             StorageError: the server does not answer, or takes no changes.
         """
+
+        async def in_turn(session: Session) -> T:
+            await _enter(session, owner, _ENTER_WRITE)
+            # In a statement behind the lock of the tables, so that it sees what was changed until then.
+            is_known = await session.fetchval(self.lock, owner or "")
+            if not is_known:
+                raise NewerSchema(
+                    f"A newer Bethink has changed the tables of {self.place} meanwhile; nothing of this was "
+                    "written. Start that version here, too."
+                )
+            return await work(session)
+
+        return await self._transact(in_turn)
+
+    async def change(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        """What `work` gives, which changes tables: no other process writes or changes any meanwhile.
+
+        Raises:
+            StorageError: the server does not answer, or takes no changes.
+        """
+
+        async def in_turn(session: Session) -> T:
+            await _enter(session, None, _ENTER_CHANGE)
+            return await work(session)
+
+        return await self._transact(in_turn)
+
+    async def _transact(self, work: Callable[[Session], Awaitable[T]]) -> T:
         deadline = asyncio.get_running_loop().time() + PATIENCE_S
         while True:
             number: str | None = None
             given: T | None = None
             try:
                 async with self._session(_BEGIN_WRITE) as session:
-                    await _enter(session, owner)
-                    await session.fetchrow(_LOCK, owner or "")
                     given = await work(session)
                     number = await session.fetchval(_NUMBER)
                     await session.execute("COMMIT")
@@ -233,8 +284,8 @@ class Connections:
         await asyncio.sleep(_PAUSE_S)
 
 
-async def _enter(session: Session, owner: str | None) -> None:
-    await session.fetchrow(_ENTER, owner or "", "on" if owner is None else "off")
+async def _enter(session: Session, owner: str | None, entrance: str = _ENTER) -> None:
+    await session.fetchrow(entrance, owner or "", "on" if owner is None else "off")
 
 
 def is_lost(error: Exception) -> bool:
@@ -334,6 +385,7 @@ async def open_connections(url: str) -> AsyncGenerator[Connections]:
             timeout=PATIENCE_S,
             command_timeout=COMMAND_S,
             server_settings=_SETTINGS,
+            statement_cache_size=_STATEMENTS_KEPT,
             reset=_keep,
         )
         await pool

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import anyio
 import anyio.to_thread
 
-from bethink.engines.postgres.connection import wall_of
+from bethink.engines.postgres.connection import partitions_of, wall_of
 from bethink.index import WithoutVector
 from bethink.search import copies
 from bethink.search.analysis import (
@@ -54,7 +54,10 @@ INDEX_TABLES: Final = (
         change bigint NOT NULL, kind text NOT NULL, at bigint NOT NULL, conversation text, project text,
         speaker text, held_from bigint, held_until bigint, part_of text, analysis smallint NOT NULL,
         terms bigint[] NOT NULL, model text COLLATE "C", vector halfvec, text bytea NOT NULL,
-        PRIMARY KEY (owner, id, part))""",
+        PRIMARY KEY (owner, id, part)) PARTITION BY HASH (owner)""",
+    *partitions_of("index_items"),
+    # What the planner learns of a column are samples of it: it is to have none of what people said.
+    *(f"ALTER TABLE index_items ALTER COLUMN {one} SET STATISTICS 0" for one in ("text", "terms", "speaker")),
     "CREATE INDEX index_items_change ON index_items (owner, change)",
     "CREATE INDEX index_items_model ON index_items (owner, model, at, id) WHERE part = 0",
     """CREATE TABLE index_tombstones (

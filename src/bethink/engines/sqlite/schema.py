@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from bethink.engines.sqlite.index import INDEX_TABLES, body_of
-from bethink.engines.sqlite.tables import BODY_TABLES, Seal, blank, definition, keep_padded, layout_of
+from bethink.engines.sqlite.tables import BODY_TABLES, blank, definition, keep_padded, layout_of
 from bethink.errors import BethinkError, CorruptDatabase, DiskFull, NewerSchema, StorageError, TooLarge
 from bethink.search.analysis import Analyzer, Entry, Names, quantized
+from bethink.store import Seal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,13 +11,12 @@ its row waits in `blanks` for another body of its length.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bethink.errors import Conflict
-from bethink.store import Page, Position, Versioned, cursor, order_key, record_of
+from bethink.store import Page, Position, Seal, Versioned, cursor, order_key, record_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -111,27 +110,6 @@ def compact(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM blanks")
         connection.execute("COMMIT")
     connection.execute("VACUUM")
-
-
-_BYTES = 8
-"""Two of a million different texts are taken for one another in 1 of 37 million files."""
-
-
-class Seal:
-    """Texts as they stand in keys of the file: eight bytes that say nothing.
-
-    A category or a project is a person's word, so no b-tree that moves holds one: for equal keys, equal
-    digests are as good. The file's own secret keeps anybody from choosing texts which collide.
-    """
-
-    def __init__(self, secret: bytes) -> None:
-        self._secret = secret
-
-    def __call__(self, key: Key) -> int | bytes | None:
-        """The key as it is kept; numbers stay as they are."""
-        if not isinstance(key, str):
-            return key
-        return hashlib.blake2b(key.encode(), digest_size=_BYTES, key=self._secret).digest()
 
 
 _SOUGHT_AT_ONCE = 16

@@ -1,0 +1,342 @@
+"""The store in a PostgreSQL database, for several machines. `ports` opens it.
+
+A commit is one transaction. The owner's lock (`Connections.write`) makes writers of one owner come one after
+another over all processes, so what a batch looks at stays as it is until the commit. Of one process, batches
+of an owner that wait together share a transaction, and are applied one by one if any of them fails.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, assert_never
+
+import anyio
+import anyio.to_thread
+
+from bethink.engines.postgres.connection import open_connections
+from bethink.engines.postgres.index import EmbeddedText, IndexRows, PostgresIndex
+from bethink.engines.postgres.schema import columns_of, make, prepare
+from bethink.engines.postgres.scrub import scrub
+from bethink.engines.postgres.tables import Table
+from bethink.search.analysis import Analyzer, entry_of, model_key, vector_bytes
+from bethink.store import (
+    Change,
+    Delete,
+    DeleteAll,
+    Expect,
+    Page,
+    Put,
+    R,
+    SetVector,
+    check_scan,
+    check_text,
+    check_where,
+    row_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+
+    from bethink.engines.postgres.connection import Connections, Session
+    from bethink.search.analysis import Entry
+    from bethink.store import Collection, Key, Row, Scan, Seal, Versioned
+
+    Step = Callable[[Session, IndexRows], Awaitable[None]]
+
+GROUP_MAX = 64
+"""Batches in one transaction at most, so that none waits long for those behind it."""
+
+
+@dataclass(eq=False, slots=True)
+class _Batch:
+    """Changes that wait for their turn, and what became of them."""
+
+    changes: tuple[Change, ...]
+    steps: list[Step] = field(default_factory=list["Step"])
+    is_done: bool = False
+    error: Exception | None = None
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What one owner's commits wait for, in order."""
+
+    turn: anyio.Lock = field(default_factory=anyio.Lock)
+    waiting: deque[_Batch] = field(default_factory=deque["_Batch"])
+
+
+class PostgresStore:
+    """Records in one database; made by `open_database`."""
+
+    def __init__(self, connections: Connections, seal: Seal) -> None:
+        self._connections = connections
+        self._seal = seal
+        self._analyzer = Analyzer()
+        self._lanes: dict[str, _Lane] = {}
+        self._tables: dict[Collection[Any], Table] = {}
+        self._made: set[Collection[Any]] = set()
+
+    async def commit(self, owner: str, changes: Sequence[Change]) -> None:
+        """Apply all changes, or none; durable when it returns."""
+        check_text(owner)
+        batch = _Batch(tuple(changes))
+        lane = self._lanes.setdefault(owner, _Lane())
+        lane.waiting.append(batch)
+        try:
+            async with lane.turn:
+                if not batch.is_done:
+                    # Whoever is first applies what waits behind it, too: it is not left half done.
+                    with anyio.CancelScope(shield=True):
+                        await self._apply(owner, lane)
+        finally:
+            if not batch.is_done and batch in lane.waiting:
+                lane.waiting.remove(batch)
+            if not lane.waiting and not lane.turn.locked():
+                self._lanes.pop(owner, None)
+        if batch.error is not None:
+            raise batch.error
+
+    async def get(
+        self, collection: Collection[R], owner: str, ids: Sequence[str]
+    ) -> tuple[Versioned[R] | None, ...]:
+        """The records with these ids, in their order, None if there is none."""
+        table = self._table(collection)
+        return tuple(await self._connections.read(owner, lambda session: table.get(session, owner, ids)))
+
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+        """A page of records for each scan, in order."""
+        wanted = [(scan, check_scan(scan)) for scan in scans]
+        there = await self._there([scan.collection for scan in scans])
+
+        async def work(session: Session) -> list[Page[R]]:
+            return [
+                await self._table(scan.collection).scan(session, owner, scan, after=after)
+                if scan.collection in there
+                else Page[R]()
+                for scan, after in wanted
+            ]
+
+        return await self._connections.read(owner, work) if there else [Page[R]() for _ in scans]
+
+    async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
+        """How many records have keys equal to `where`."""
+        check_where(collection, where)
+        if not await self._there([collection]):
+            return 0
+        table = self._table(collection)
+        return await self._connections.read(owner, lambda session: table.count(session, owner, where))
+
+    async def owners(self, collection: Collection[Any], *, after: str = "", limit: int = 100) -> list[str]:
+        """Owners of records of the collection, in order."""
+        if not await self._there([collection]):
+            return []
+        table = self._table(collection)
+        return await self._connections.read(None, lambda session: table.owners(session, after, limit))
+
+    async def scrub(self, owner: str | None = None) -> tuple[str, ...]:
+        """Leave no trace of what was deleted in the tables; what remains elsewhere, in a sentence each."""
+        return await scrub(self._connections, owner)
+
+    def _table(self, collection: Collection[Any]) -> Table:
+        table = self._tables.get(collection)
+        if table is None:
+            table = self._tables[collection] = Table(collection, self._seal)
+        return table
+
+    async def _there(self, collections: Sequence[Collection[Any]]) -> set[Collection[Any]]:
+        """Those of the collections that can be read: a table that lacks a key is completed first."""
+        unknown = {one for one in collections if one not in self._made}
+        if unknown:
+
+            async def look(session: Session) -> list[Collection[Any]]:
+                found = {one: await columns_of(session, one.name) for one in unknown}
+                return [one for one, columns in found.items() if columns]
+
+            there = await self._connections.read(None, look)
+            await self._make(there)
+        return {one for one in collections if one in self._made}
+
+    async def _make(self, collections: Sequence[Collection[Any]]) -> None:
+        unmade = [one for one in dict.fromkeys(collections) if one not in self._made]
+        if not unmade:
+            return
+
+        async def work(session: Session) -> None:
+            for collection in unmade:
+                await make(session, collection, self._seal)
+
+        await self._connections.change(work)
+        self._made.update(unmade)
+
+    async def _apply(self, owner: str, lane: _Lane) -> None:
+        group = [lane.waiting.popleft() for _ in range(min(GROUP_MAX, len(lane.waiting)))]
+        try:
+            await anyio.to_thread.run_sync(self._prepare, owner, group)
+            ready = [batch for batch in group if batch.error is None]
+            await self._write(owner, ready)
+        except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the batches
+            for batch in group:
+                batch.error = batch.error or error
+        finally:
+            for batch in group:
+                batch.is_done = True
+
+    async def _write(self, owner: str, batches: list[_Batch]) -> None:
+        """Write all of them in one transaction, or each in its own if that fails."""
+        changes = [change for batch in batches for change in batch.changes]
+        await self._make([change.collection for change in changes if not isinstance(change, SetVector)])
+
+        async def work(session: Session) -> None:
+            index = IndexRows(session, owner)
+            for batch in batches:
+                for step in batch.steps:
+                    await step(session, index)
+            await index.finish()
+
+        if not batches:
+            return
+        try:
+            await self._connections.write(owner, work)
+        except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the batch
+            if len(batches) == 1:
+                batches[0].error = error
+                return
+            for batch in batches:
+                await self._write(owner, [batch])
+
+    def _prepare(self, owner: str, batches: Sequence[_Batch]) -> None:
+        """Work out the batches, in a thread: words of long texts take their time."""
+        for batch in batches:
+            try:
+                batch.steps = [
+                    step
+                    for _, changes in groupby(batch.changes, _alike)
+                    for step in self._steps(owner, list(changes))
+                ]
+            except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the batch
+                batch.error = error
+
+    def _steps(self, owner: str, changes: list[Any]) -> list[Step]:
+        """What applies changes that are alike."""
+        first: Change = changes[0]
+        match first:
+            case Put():
+                return [self._put(owner, puts) for puts in _without_repeats(changes)]
+            case Delete():
+                return [self._delete(owner, deletes) for deletes in _without_repeats(changes)]
+            case DeleteAll():
+                return [self._delete_all(owner, change) for change in changes]
+            case Expect():
+                expected = {change.id: change.version for change in changes}
+                table = self._table(first.collection)
+                return [lambda session, _: table.expect(session, owner, expected)]
+            case SetVector():
+                return [self._set_vector(change) for change in changes]
+            case _:
+                assert_never(first)
+
+    def _put(self, owner: str, puts: list[Put[Any]]) -> Step:
+        collection = puts[0].collection
+        table = self._table(collection)
+        rows = [(row_of(collection, put.record), put.if_version) for put in puts]
+        entries = [_entry(row, put, self._analyzer) for (row, _), put in zip(rows, puts, strict=True)]
+        kept = [
+            (put.index.text, entry, put.if_version == 0)
+            for put, entry in zip(puts, entries, strict=True)
+            if put.index is not None and entry is not None
+        ]
+        # A record that did not exist had no item.
+        bare = [put.record.id for put in puts if put.index is None and put.if_version != 0]
+
+        async def step(session: Session, index: IndexRows) -> None:
+            await table.put(session, owner, rows)
+            for text, entry, is_new in kept:
+                index.put(text, entry, is_new=is_new)
+            if bare and collection.searchable:
+                index.delete(bare)
+
+        return step
+
+    def _delete(self, owner: str, deletes: list[Delete[Any]]) -> Step:
+        collection = deletes[0].collection
+        table = self._table(collection)
+        wanted = {delete.id: delete.if_version for delete in deletes}
+
+        async def step(session: Session, index: IndexRows) -> None:
+            gone = await table.delete(session, owner, wanted)
+            if collection.searchable:
+                index.delete(gone)
+
+        return step
+
+    def _delete_all(self, owner: str, delete: DeleteAll[Any]) -> Step:
+        table = self._table(delete.collection)
+        check_where(delete.collection, delete.where)
+
+        async def step(session: Session, index: IndexRows) -> None:
+            gone = await table.delete_all(session, owner, delete.where)
+            if delete.collection.searchable:
+                index.delete(gone)
+
+        return step
+
+    def _set_vector(self, change: SetVector) -> Step:
+        item = EmbeddedText(
+            self._analyzer.document_digests(change.text),
+            model_key(change.model),
+            vector_bytes(change.vector, change.model),
+        )
+
+        async def step(_: Session, index: IndexRows) -> None:
+            index.set_vector(change.id, text=change.text, item=item)
+
+        return step
+
+
+def _alike(change: Change) -> tuple[type[Change], Collection[Any] | None]:
+    """What changes have in common that one statement can make."""
+    return type(change), None if isinstance(change, SetVector) else change.collection
+
+
+def _without_repeats(changes: list[Any]) -> list[list[Any]]:
+    """The changes in order, cut so that no part has two of one record."""
+    parts: list[list[Any]] = [[]]
+    seen: set[str] = set()
+    for change in changes:
+        id: str = getattr(change, "record", change).id
+        if id in seen:
+            parts.append([])
+            seen.clear()
+        seen.add(id)
+        parts[-1].append(change)
+    return parts
+
+
+def _entry(row: Row, put: Put[Any], analyzer: Analyzer) -> Entry | None:
+    return None if put.index is None else entry_of(row.id, put.index, analyzer)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresDatabase:
+    """The store and the index of one database, and the connections to it."""
+
+    store: PostgresStore
+    index: PostgresIndex
+    connections: Connections
+
+
+@asynccontextmanager
+async def open_database(url: str) -> AsyncGenerator[PostgresDatabase]:
+    """The database of an address, with its tables; closed with the block.
+
+    Raises:
+        NewerSchema: a newer Bethink wrote it.
+        NotInstalled: the driver is missing here, or pgvector there.
+        StorageError: it cannot be reached, or does not let us in.
+    """
+    async with open_connections(url) as connections:
+        seal = await prepare(connections)
+        yield PostgresDatabase(PostgresStore(connections, seal), PostgresIndex(connections), connections)

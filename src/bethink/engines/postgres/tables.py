@@ -1,0 +1,225 @@
+"""SQL over the records of one collection, each statement with the owner in its condition.
+
+`store` calls it within its transactions.
+"""
+# ruff: noqa: S608 - every name is a declared collection's or key's
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bethink.engines.postgres.connection import rows_of
+from bethink.engines.postgres.schema import quoted
+from bethink.errors import Conflict
+from bethink.store import Page, Position, Versioned, cursor, order_key, record_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bethink.engines.postgres.connection import Session
+    from bethink.store import Collection, Key, Row, Scan, Seal
+
+_GET = "SELECT id, version, schema, body FROM records WHERE owner = $1 AND collection = $2 AND id = ANY($3)"
+_LOOK = "SELECT id, version FROM records WHERE owner = $1 AND collection = $2 AND id = ANY($3)"
+_DELETE = "DELETE FROM records WHERE owner = $1 AND collection = $2 AND id = ANY($3)"
+
+
+class _Parameters(list[object]):
+    """The values of a statement; called with one, it gives its place in the statement's text."""
+
+    def __call__(self, value: object) -> str:
+        self.append(value)
+        return f"${len(self)}"
+
+
+class Table:
+    """Records of one collection."""
+
+    def __init__(self, collection: Collection[Any], seal: Seal) -> None:
+        self._collection = collection
+        self._seal = seal
+        self._name = name = quoted(collection.name)
+        keys = [quoted(key) for key in collection.keys]
+        columns = ", ".join(("owner", "id", *keys))
+        arrays = ", ".join(f"${place}::bigint[]" for place in range(6, 6 + len(keys)))
+        found = ", ".join(("$1::text", "r.id", *(f"r.{key}" for key in keys)))
+        rows = f"unnest($3::text[]{', ' if keys else ''}{arrays}) AS r ({', '.join(('id', *keys))})"
+        said = (
+            "WITH said AS (INSERT INTO records (owner, collection, id, version, schema, body) "
+            "SELECT $1::text, $2::text, s.id, 1, $4::int, s.body "
+            "FROM unnest($3::text[], $5::bytea[]) AS s (id, body) "
+        )
+        sought = f"INSERT INTO {name} AS t ({columns}) SELECT {found} FROM {rows} "
+        self._insert = f"{said} ON CONFLICT DO NOTHING) {sought} ON CONFLICT DO NOTHING"
+        anew = ", ".join(f"{key} = excluded.{key}" for key in keys)
+        same = "".join(
+            f"{' OR ' if place else ''}t.{key} IS DISTINCT FROM excluded.{key}"
+            for place, key in enumerate(keys)
+        )
+        moved = (
+            f"ON CONFLICT (owner, id) DO UPDATE SET {anew} WHERE {same}" if keys else "ON CONFLICT DO NOTHING"
+        )
+        self._upsert = (
+            f"{said} ON CONFLICT (owner, collection, id) DO UPDATE SET version = records.version + 1, "
+            f"schema = excluded.schema, body = excluded.body) {sought} {moved}"
+        )
+
+    async def put(self, session: Session, owner: str, rows: Sequence[tuple[Row, int | None]]) -> None:
+        """Keep rows of different ids, each if it has the version that stands beside it.
+
+        Raises:
+            Conflict: one has another version.
+        """
+        is_new = all(version == 0 for _, version in rows)
+        if not is_new:
+            await self.expect(
+                session, owner, {row.id: version for row, version in rows if version is not None}
+            )
+        kept = [row for row, _ in rows]
+        keys = zip(*(map(self._seal.number, row.keys) for row in kept), strict=True)
+        values = (
+            owner,
+            self._collection.name,
+            [row.id for row in kept],
+            self._collection.schema,
+            [row.body for row in kept],
+            *map(list, keys),
+        )
+        tag = await session.execute(self._insert if is_new else self._upsert, *values)
+        if is_new and rows_of(tag) < len(kept):
+            raise Conflict
+
+    async def expect(self, session: Session, owner: str, versions: Mapping[str, int]) -> None:
+        """Do nothing.
+
+        Raises:
+            Conflict: a row has another version, which is 0 where there is none.
+        """
+        if not versions:
+            return
+        found = dict(await session.fetch(_LOOK, owner, self._collection.name, list(versions)))
+        if any(found.get(id, 0) != version for id, version in versions.items()):
+            raise Conflict
+
+    async def delete(self, session: Session, owner: str, versions: Mapping[str, int | None]) -> list[str]:
+        """Remove rows; the ids of those that were there.
+
+        Raises:
+            Conflict: one has another version than is given.
+        """
+        wanted = {id: version for id, version in versions.items() if version is not None}
+        await self.expect(session, owner, wanted)
+        query = f"DELETE FROM {self._name} WHERE owner = $1 AND id = ANY($2) RETURNING id"
+        return await self._gone(
+            session, owner, [id for (id,) in await session.fetch(query, owner, list(versions))]
+        )
+
+    async def delete_all(self, session: Session, owner: str, where: Mapping[str, Key]) -> list[str]:
+        """Remove the rows whose keys equal `where`; their ids."""
+        values = _Parameters()
+        query = f"DELETE FROM {self._name} WHERE {self._equal(owner, where, values)} RETURNING id"
+        return await self._gone(session, owner, [id for (id,) in await session.fetch(query, *values)])
+
+    async def _gone(self, session: Session, owner: str, ids: list[str]) -> list[str]:
+        if ids:
+            await session.execute(_DELETE, owner, self._collection.name, ids)
+        return ids
+
+    async def get(self, session: Session, owner: str, ids: Sequence[str]) -> list[Versioned[Any] | None]:
+        """The records with these ids, in their order, None if there is none."""
+        rows = await session.fetch(_GET, owner, self._collection.name, list(ids))
+        found = {row[0]: self._versioned(row) for row in rows}
+        return [found.get(id) for id in ids]
+
+    async def count(self, session: Session, owner: str, where: Mapping[str, Key]) -> int:
+        """How many rows have keys equal to `where`."""
+        values = _Parameters()
+        condition = self._equal(owner, where, values)
+        return await session.fetchval(f"SELECT count(*) FROM {self._name} WHERE {condition}", *values)
+
+    async def owners(self, session: Session, after: str, limit: int) -> list[str]:
+        """Owners of rows behind `after`, in order; a step in the index each, however many rows it has."""
+        query = f"""
+        WITH RECURSIVE next (owner) AS (
+            (SELECT owner FROM {self._name} WHERE owner > $1 ORDER BY owner LIMIT 1)
+            UNION ALL
+            SELECT (SELECT t.owner FROM {self._name} AS t WHERE t.owner > next.owner ORDER BY t.owner LIMIT 1)
+            FROM next WHERE next.owner IS NOT NULL)
+        SELECT owner FROM next WHERE owner IS NOT NULL LIMIT $2
+        """
+        return [owner for (owner,) in await session.fetch(query, after, limit)]
+
+    async def scan(
+        self, session: Session, owner: str, scan: Scan[Any], *, after: Position | None
+    ) -> Page[Any]:
+        """One page."""
+        wanted = scan.limit + 1
+        found: list[Versioned[Any]] = []
+        direction = "DESC NULLS LAST" if scan.reverse else "ASC NULLS FIRST"
+        keys = ("id",) if scan.order is None else (quoted(scan.order), "id")
+        order = ", ".join(f"{key} {direction}" for key in keys)
+        for bounds in _parts(scan, after):
+            values = _Parameters()
+            condition = self._equal(owner, scan.where, values)
+            conditions = [condition, *(text.format(*map(values, given)) for text, given in bounds)]
+            query = f"""
+            SELECT r.id, r.version, r.schema, r.body FROM (
+                SELECT {", ".join(keys)} FROM {self._name} WHERE {" AND ".join(conditions)}
+                ORDER BY {order} LIMIT {values(wanted - len(found))}) AS k
+            JOIN records AS r
+                ON r.owner = $1 AND r.collection = {values(scan.collection.name)} AND r.id = k.id
+            ORDER BY {", ".join(f"k.{key} {direction}" for key in keys)}
+            """
+            found += [self._versioned(row) for row in await session.fetch(query, *values)]
+            if len(found) == wanted:
+                break
+        page = found[: scan.limit]
+        ends = [_position(scan, one) for one in page]
+        return Page(tuple(page), cursor(scan, ends[-1]) if len(found) == wanted else None)
+
+    def _equal(self, owner: str, where: Mapping[str, Key], values: _Parameters) -> str:
+        conditions = [f"owner = {values(owner)}"]
+        for key, value in where.items():
+            name = quoted(key)
+            sealed = self._seal.number(value)
+            conditions.append(f"{name} IS NULL" if sealed is None else f"{name} = {values(sealed)}")
+        return " AND ".join(conditions)
+
+    def _versioned(self, row: tuple[str, int, int, bytes]) -> Versioned[Any]:
+        id, version, schema, body = row
+        return Versioned(record_of(self._collection, id, schema=schema, body=body), version)
+
+
+def _position(scan: Scan[Any], item: Versioned[Any]) -> Position:
+    key = None if scan.order is None else getattr(item.record, scan.order)
+    return Position(order_key(scan, key), item.record.id)
+
+
+_Bound = tuple[str, tuple[object, ...]]
+
+
+def _parts(scan: Scan[Any], after: Position | None) -> list[list[_Bound]]:
+    """Bounds whose rows follow one another in the scan's order, each answered from an index.
+
+    Rows without the order key come first (last in reverse) and lie outside of
+    any bounds, so a page may begin among them and go on among the others.
+    """
+    than = "<" if scan.reverse else ">"
+    if scan.order is None:
+        return [[] if after is None else [(f"id {than} {{}}", (after.id,))]]
+    order = quoted(scan.order)
+    bounds: list[_Bound] = []
+    if scan.low is not None:
+        bounds.append((f"{order} >= {{}}", (scan.low,)))
+    if scan.high is not None:
+        bounds.append((f"{order} < {{}}", (scan.high,)))
+    if after is None and not bounds:
+        return [[]]
+    none: list[list[_Bound]] = [] if bounds else [[(f"{order} IS NULL", ())]]
+    some: list[_Bound] = [(f"{order} IS NOT NULL", ()), *bounds]
+    if after is not None and after.key is None:
+        none = [[(f"{order} IS NULL", ()), (f"id {than} {{}}", (after.id,))]]
+        return none if scan.reverse else [*none, some]
+    if after is not None:
+        some.append((f"({order}, id) {than} ({{}}, {{}})", (after.key, after.id)))
+    return [some, *none] if scan.reverse else [some]
