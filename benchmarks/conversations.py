@@ -21,10 +21,10 @@ from benchmarks.meter import WARM_UP, Meter
 from bethink.clock import Ids, SystemClock
 from bethink.conversations import Conversations, PastMessage
 from bethink.engines.memory import MemoryBus
+from bethink.engines.redis.connection import MISSING
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput, NotInstalled
 from bethink.principal import Principal
-from bethink.redis_mirror.client import MISSING
 from bethink.redis_mirror.service import open_shared_store, sharing_of
 from bethink.settings import Settings
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+
+from bethink.engines.redis.bus import RedisBus, open_bus
+from bethink.store import Store
 
 
 def _binary() -> str | None:
@@ -68,6 +71,15 @@ class RedisServer:
             retry_on_error=[BusyLoadingError],
         )
 
+    def advance(self, seconds: float) -> None:
+        """Have the leases and buckets of buses be so much older, and what the server knows of them."""
+        client = self.client()
+        for key in client.scan_iter("bethink:bus:*"):
+            if ":lease:" in key:
+                client.pexpire(key, client.pttl(key) - round(seconds * 1000))
+            elif key.endswith(":born") or ":bucket:" in key:
+                client.hincrby(key, "at", -round(seconds * 1000))
+
     def kill(self) -> None:
         """End it as a power cut would."""
         if self._process is not None:
@@ -75,6 +87,19 @@ class RedisServer:
             self._process.wait()
             self._process = None
         self.socket.unlink(missing_ok=True)
+
+
+@asynccontextmanager
+async def redis_bus(server: RedisServer, store: Store) -> AsyncGenerator[RedisBus]:
+    """The bus of one process, heard; the server has known it for long."""
+
+    async def supervise(name: str, work: Callable[[], Awaitable[object]]) -> None:
+        del name
+        await work()
+
+    async with open_bus(server.url, store, timeout_s=5, supervise=supervise) as bus:
+        server.advance(60)
+        yield bus
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from bethink.agent.context import Prompts, read_prompts
 from bethink.blobs.directory import DirectoryBlobs
 from bethink.clock import Clock, SystemClock
 from bethink.embeddings.factory import embeddings_of
-from bethink.engines.sqlite.bus import open_bus
+from bethink.engines.redis.bus import open_bus as open_redis_bus
+from bethink.engines.sqlite.bus import bus_elsewhere, open_bus
 from bethink.engines.sqlite.store import open_database
 from bethink.images.factory import connect_images
 from bethink.internet.connect import connect_internet
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
     from bethink.settings.live import Switch
     from bethink.store import Store
+    from bethink.telemetry import Supervise
     from bethink.tool import Tool
     from bethink.tools.mcp import McpTools
 
@@ -107,7 +109,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
         if llm is not None:
             stack.push_async_callback(llm.close)
         database = await stack.enter_async_context(open_database(settings.data_dir))
-        bus = await stack.enter_async_context(open_bus(settings.data_dir))
+        bus = await stack.enter_async_context(_open_bus(settings, database.store, supervisor.supervise))
         store = await stack.enter_async_context(open_shared_store(settings, database.store))
         yield Ports(
             store,
@@ -124,6 +126,25 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             learnt=learnt,
             supervisor=supervisor,
         )
+
+
+@asynccontextmanager
+async def _open_bus(settings: Settings, store: Store, supervise: Supervise) -> AsyncGenerator[Bus]:
+    """By what the processes of this data hear of one another."""
+    if settings.redis_url is None or settings.redis_use not in {"bus", "both"}:
+        async with open_bus(settings.data_dir) as bus:
+            yield bus
+        return
+    async with (
+        bus_elsewhere(settings.data_dir),
+        open_redis_bus(
+            settings.redis_url.get_secret_value(),
+            store,
+            timeout_s=settings.redis_timeout_s,
+            supervise=supervise,
+        ) as bus,
+    ):
+        yield bus
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ class PreferenceBook:
         """Know of changes in other processes, for ever."""
         async with self.bus.subscribe(TOPIC) as notices:
             async for notice in notices:
-                await self.look_again(notice.payload)
+                await (self.load() if notice.payload is None else self.look_again(notice.payload))
 
     def _know(self, owner: str, now: Preferences) -> None:
         if now.time_zone is None:

@@ -6,7 +6,7 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +15,13 @@ import anyio
 import pytest
 from anyio.streams.text import TextReceiveStream
 
-from bethink.bus import Bus, Notice
+from bethink.bus import Bus, Notice, TokenBuckets
 from bethink.clock import FakeClock
-from bethink.engines.memory import MemoryBus, MemoryHub
+from bethink.engines.memory import MemoryBus, MemoryHub, MemoryIndex, MemoryStore
 from bethink.engines.sqlite import bus as sqlite_file
 from bethink.engines.sqlite.bus import FILE_NAME, BusFile, open_bus
 from bethink.errors import StorageError
+from tests.redis_server import redis_bus, redis_server
 
 pytestmark = pytest.mark.anyio
 
@@ -44,23 +45,27 @@ anyio.run(main)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two processes' buses, or what plays them."""
+    """Two processes' buses, or what plays them; `advance` has so many seconds pass for both."""
 
     one: Bus
     other: Bus
-    clock: FakeClock
+    advance: Callable[[float], None]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "redis"])
 async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
     clock = FakeClock()
     async with AsyncExitStack() as stack:
         if request.param == "memory":
-            hub = MemoryHub()
-            yield Pair(MemoryBus(hub, clock=clock), MemoryBus(hub, clock=clock), clock)
-        else:
+            hub = MemoryHub(buckets=TokenBuckets(lambda: clock.now_us() / 1_000_000))
+            yield Pair(MemoryBus(hub, clock=clock), MemoryBus(hub, clock=clock), clock.advance)
+        elif request.param == "sqlite":
             buses = [await stack.enter_async_context(open_bus(tmp_path, clock=clock)) for _ in range(2)]
-            yield Pair(buses[0], buses[1], clock)
+            yield Pair(buses[0], buses[1], clock.advance)
+        else:
+            server, store = stack.enter_context(redis_server()), MemoryStore(MemoryIndex())
+            buses = [await stack.enter_async_context(redis_bus(server, store)) for _ in range(2)]
+            yield Pair(buses[0], buses[1], server.advance)
 
 
 async def test_a_notice_reaches_subscribers_in_every_process_in_order(pair: Pair) -> None:
@@ -112,11 +117,20 @@ async def test_a_lease_has_one_holder_who_may_renew_and_release_it(pair: Pair) -
 
 async def test_a_lease_ends_with_its_time(pair: Pair) -> None:
     assert await pair.one.claim("lease", 10)
-    pair.clock.advance(9.9)
+    pair.advance(9.9)
     assert not await pair.other.claim("lease", 10)
-    pair.clock.advance(0.2)
+    pair.advance(0.2)
     assert await pair.other.claim("lease", 10)
     assert not await pair.one.claim("lease", 10)
+
+
+async def test_a_bucket_is_emptied_by_all_processes_and_refilled_by_time(pair: Pair) -> None:
+    assert [await bus.take("a", 3) for bus in (pair.one, pair.other, pair.one)] == [0, 0, 0]
+    assert 10 < await pair.other.take("a", 3) <= 20
+    assert await pair.one.take("another", 3) == 0
+    pair.advance(21)
+    assert await pair.other.take("a", 3) == 0
+    assert await pair.one.take("a", 3) > 0
 
 
 async def test_both_processes_know_that_the_other_lives_and_nobody_knows_a_stranger(pair: Pair) -> None:
@@ -141,6 +155,7 @@ async def test_a_killed_process_is_known_to_be_dead_at_once(tmp_path: Path) -> N
         await anyio.open_process([sys.executable, "-c", _HOLDER, str(tmp_path)]) as holder,
     ):
         name = (await anext(hellos)).payload
+        assert name
         assert await bus.is_alive(name)
         assert not await bus.claim("lease", 1000)
         # A zombie is dead too, so its parent need not ask for it first.

@@ -51,10 +51,12 @@ SERVED_ELSEWHERE = {
     "conversations in Redis",
     "interpreters held ready",
     "interpreters that are unused",
+    "notices of other processes",
+    "that this process lives",
     "the embedding model",
     "turns to learn from",
 }
-"""Tasks that need more than this house has; each has a test of its own."""
+"""Tasks that need more than this house has; each has a test of its own, but for the bus in Redis."""
 
 BOUNDED = {
     ("calendar_sync/service.py", "listen"): "ends with the supervised task that it is part of",

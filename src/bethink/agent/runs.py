@@ -493,7 +493,7 @@ class RunSignals:
         """Cancel runs of this process for others, for ever; `cancel` is given the owner and the run."""
         async with self.bus.subscribe(_CANCEL_TOPIC) as notices:
             async for notice in notices:
-                owner, _, run = notice.payload.rpartition(" ")
+                owner, _, run = (notice.payload or "").rpartition(" ")
                 cancel(owner, run)
 
     async def heed_forgetting(self, owner: str, processes: Collection[str]) -> None:
@@ -506,7 +506,7 @@ class RunSignals:
             await self.bus.publish(_FORGETTING_TOPIC, f"{owner} {asked}")
             with anyio.move_on_after(_HEED_S):
                 async for notice in notices:
-                    about, _, process = notice.payload.partition(" ")
+                    about, _, process = (notice.payload or "").partition(" ")
                     if about == asked:
                         waiting.discard(process)
                     if not waiting:
@@ -517,7 +517,7 @@ class RunSignals:
         """Have this process's runs of an owner heed what others forget, for ever."""
         async with self.bus.subscribe(_FORGETTING_TOPIC) as notices:
             async for notice in notices:
-                owner, _, asked = notice.payload.rpartition(" ")
+                owner, _, asked = (notice.payload or "").rpartition(" ")
                 try:
                     await heed(owner)
                     await self.bus.publish(_HEEDED_TOPIC, f"{asked} {self.bus.process}")

@@ -7,12 +7,13 @@ claims what only one process may do. Nothing that must not be lost travels here.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import time
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable
     from contextlib import AbstractAsyncContextManager
 
 
@@ -23,10 +24,10 @@ lives. A bus that can tell an end sooner does."""
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message on a topic."""
+    """A message on a topic; without a payload it says that others may have been missed: look at all anew."""
 
     topic: str
-    payload: str
+    payload: str | None
 
 
 class Bus(Protocol):
@@ -43,7 +44,11 @@ class Bus(Protocol):
         ...
 
     async def publish(self, topic: str, payload: str = "") -> None:
-        """Tell every subscriber of the topic, in every process, soon and at most once."""
+        """Tell every subscriber of the topic, in every process, soon.
+
+        What cannot be told is not: no fault of the bus is an error here. A subscriber that may have missed
+        something is told so later.
+        """
         ...
 
     def subscribe(self, topic: str) -> AbstractAsyncContextManager[AsyncIterator[Notice]]:
@@ -66,6 +71,13 @@ class Bus(Protocol):
 
     async def is_alive(self, process: str) -> bool:
         """Whether the process with that name still runs: it has spoken within `ALIVE_WITHIN_S`."""
+        ...
+
+    async def take(self, name: str, per_minute: int) -> float:
+        """Take one from the bucket `name`, which all processes share and `per_minute` refills and fills.
+
+        0 if it was taken, else how many seconds until it holds one.
+        """
         ...
 
 
@@ -109,6 +121,11 @@ class Mailboxes:
     def __init__(self) -> None:
         self._by_topic: dict[str, list[Mailbox]] = {}
 
+    @property
+    def topics(self) -> list[str]:
+        """What somebody subscribes to."""
+        return list(self._by_topic)
+
     def open(self, topic: str) -> Mailbox:
         """A new subscriber's mailbox."""
         mailbox = Mailbox()
@@ -132,3 +149,28 @@ class Mailboxes:
         for mailboxes in self._by_topic.values():
             for mailbox in mailboxes:
                 mailbox.close()
+
+
+_MOST_BUCKETS = 10_000
+"""Kept at once; the one that was used longest ago goes first, and is full again then."""
+_MINUTE_S = 60
+
+
+class TokenBuckets:
+    """The buckets of one process: for a bus that has no others, or cannot reach them."""
+
+    def __init__(self, monotonic_s: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic_s = monotonic_s
+        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, name: str, per_minute: int) -> float:
+        """As the bus does."""
+        now_s = self._monotonic_s()
+        left, at_s = self._held.get(name, (per_minute, now_s))
+        left = min(per_minute, left + (now_s - at_s) * per_minute / _MINUTE_S)
+        wait_s = 0.0 if left >= 1 else (1 - left) * _MINUTE_S / per_minute
+        self._held[name] = (left - 1 if left >= 1 else left, now_s)
+        self._held.move_to_end(name)
+        if len(self._held) > _MOST_BUCKETS:
+            self._held.popitem(last=False)
+        return wait_s

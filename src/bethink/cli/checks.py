@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
     from bethink.accounts.register import AccountsSnapshot
     from bethink.embeddings.fetch import Progress
-    from bethink.redis_mirror.client import RedisState
+    from bethink.engines.redis.connection import RedisState
 
 _MB = 1_000_000
 _FULL_BYTES = 50 * _MB

@@ -272,11 +272,16 @@ class Conversations:
         await self.bus.publish(_CHANGED, f"{owner} {conversation}")
 
     async def follow(self, principal: Principal) -> AsyncGenerator[list[str]]:
-        """The ids of conversations as they change, for ever: first none, once changes are heard."""
+        """The ids of conversations as they change: first none, once changes are heard.
+
+        It ends when some may have been missed.
+        """
         async with self.bus.subscribe(_CHANGED) as news:
             yield []
             async for one in news:
-                owner, _, conversation = one.payload.rpartition(" ")
+                owner, _, conversation = (one.payload or "").rpartition(" ")
+                if one.payload is None:
+                    return
                 if owner == principal.owner:
                     yield [conversation]
 

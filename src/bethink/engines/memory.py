@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, assert_never
 
-from bethink.bus import Mailboxes, Notice
+from bethink.bus import Mailboxes, Notice, TokenBuckets
 from bethink.clock import SystemClock
 from bethink.errors import Conflict
 from bethink.index import Candidates, WithoutVector
@@ -61,6 +61,7 @@ class MemoryHub:
     mailboxes: Mailboxes = field(default_factory=Mailboxes)
     leases: dict[str, _Lease] = field(default_factory=dict[str, _Lease])
     living: set[str] = field(default_factory=set[str])
+    buckets: TokenBuckets = field(default_factory=TokenBuckets)
     started: int = 0
 
 
@@ -120,6 +121,10 @@ class MemoryBus:
     async def is_alive(self, process: str) -> bool:
         """Whether the process with that name on the bus still runs."""
         return process in self._hub.living
+
+    async def take(self, name: str, per_minute: int) -> float:
+        """Take one from a bucket; how many seconds until there is one, if there is none."""
+        return self._hub.buckets.take(name, per_minute)
 
 
 class MemoryIndex:

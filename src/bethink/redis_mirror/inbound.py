@@ -22,9 +22,9 @@ from bethink.conversations import (
     title_from,
     turn_of,
 )
+from bethink.engines.redis.connection import WrongKind
 from bethink.errors import BadInput, Conflict
 from bethink.messages import UserMessage
-from bethink.redis_mirror.client import WrongKind
 from bethink.redis_mirror.outbox import (
     CONVERSATION,
     MESSAGE,

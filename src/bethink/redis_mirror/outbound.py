@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.conversations import CONVERSATIONS, MESSAGES, StoredMessage
-from bethink.redis_mirror.client import Fingerprint, ListingEntry, RefusedByRedis
+from bethink.engines.redis.connection import RefusedByRedis
+from bethink.redis_mirror.client import Fingerprint, ListingEntry
 from bethink.redis_mirror.outbox import (
     CONVERSATION,
     MESSAGE,

@@ -18,9 +18,10 @@ import anyio.to_thread
 
 from bethink.clock import Ids, SystemClock
 from bethink.conversations import CONVERSATIONS, MESSAGES
+from bethink.engines.redis.connection import RefusedByRedis
 from bethink.errors import BethinkError, Conflict, StorageError, UnknownId
 from bethink.events import Warned
-from bethink.redis_mirror.client import ConversationRedis, RefusedByRedis
+from bethink.redis_mirror.client import ConversationRedis
 from bethink.redis_mirror.inbound import InboundReader
 from bethink.redis_mirror.outbound import OutboundWriter, RedisFiles, is_shared
 from bethink.redis_mirror.outbox import (
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.conversations import Conversations
+    from bethink.engines.redis.connection import RedisState
     from bethink.principal import OnBehalfOf
-    from bethink.redis_mirror.client import RedisState
     from bethink.settings import Settings
     from bethink.store import Store
     from bethink.telemetry import Supervise
@@ -398,7 +399,7 @@ async def open_shared_store(settings: Settings, store: Store) -> AsyncGenerator[
         NotInstalled: the package is missing.
     """
     new_id = Ids(SystemClock())
-    if settings.redis_url is None:
+    if settings.redis_url is None or settings.redis_use == "bus":
         (home,) = await store.get(HOMES, NOBODY, ["home"])
         if home is not None:
             # Redis is off for now, or for this process alone: it shall not miss what is said meanwhile.
@@ -409,9 +410,11 @@ async def open_shared_store(settings: Settings, store: Store) -> AsyncGenerator[
             store = OutboxStore(store, FOLLOWED, new_id)
         yield store
         return
-    url = settings.redis_url.get_secret_value()
     connect = partial(
-        ConversationRedis, url, plain_owner=settings.redis_owner, timeout_s=settings.redis_timeout_s
+        ConversationRedis,
+        settings.redis_url.get_secret_value(),
+        plain_owner=settings.redis_owner,
+        timeout_s=settings.redis_timeout_s,
     )
     redis = await anyio.to_thread.run_sync(connect)
     try:

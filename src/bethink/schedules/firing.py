@@ -108,7 +108,12 @@ class Firing:
 
     async def _listen(self, changes: AsyncIterator[BusNotice]) -> None:
         async for notice in changes:
-            self.wake(notice.payload)
+            if notice.payload is None:
+                # Of any owner: all are looked at anew.
+                self._tidied = 0
+                self._news.set()
+            else:
+                self.wake(notice.payload)
 
     def wake(self, owner: str) -> None:
         """Have what is due of an owner looked at anew."""

@@ -320,7 +320,7 @@ class Schedules:
                 at, last = found[-1].at, frozenset(one.id for one in found)
                 yield found
             async for one in news:
-                if one.payload != principal.owner:
+                if one.payload not in {principal.owner, None}:
                     continue
                 found = await self._told(principal, at)
                 if new := [notice for notice in found if notice.id not in last]:

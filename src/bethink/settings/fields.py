@@ -339,8 +339,14 @@ class Settings(BaseModel):
     redis_url: RedisAddress = _redis(
         None,
         "Redis address",
-        "A Redis for a copy of the conversations, which other programs can use: `redis://host:6379/0`,"
-        " `rediss://` with TLS, `unix:///path`.",
+        "A Redis or Valkey: `redis://host:6379/0`, `rediss://` with TLS, `unix:///path`.",
+        restart=True,
+    )
+    redis_use: Literal["auto", "bus", "conversations", "both"] = _redis(
+        "auto",
+        "What Redis is for",
+        "`conversations`: a copy of them, which other programs can use. `bus`: what the processes on the same"
+        " data tell one another; all of them need the same address. `auto` is `conversations`.",
         restart=True,
     )
     redis_owner: str = _redis(

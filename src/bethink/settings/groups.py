@@ -45,7 +45,11 @@ GROUPS: Final = (
     Group("privacy", "Privacy", "How long things are kept, and what is masked."),
     Group("access", "Users", "Who may come in, and how often."),
     Group("network", "Network", "Where this server listens, and what it answers to."),
-    Group("redis", "Redis", "A copy of the conversations that other programs can use."),
+    Group(
+        "redis",
+        "Redis",
+        "A copy of the conversations for other programs, and what processes tell one another.",
+    ),
     Group("dial", "DIAL", "Bethink as an application of DIAL."),
     Group("advanced", "Advanced", "Where data is, and the log."),
 )

@@ -315,7 +315,10 @@ async def _redis(app: App) -> RedisPart:
     """Behind is no fault while it answers; a fault of its own is told even where nothing is lost yet."""
     sharing = app.sharing
     if sharing is None:
-        return RedisPart(status="off", message="No Redis is set: BETHINK_REDIS_URL.")
+        why = "No Redis is set: BETHINK_REDIS_URL."
+        if app.settings.redis_url is not None:
+            why = "Redis connects the processes; conversations are not copied to it: BETHINK_REDIS_USE."
+        return RedisPart(status="off", message=why)
     state, fault = sharing.state, sharing.fault
     if state is None:
         return RedisPart(status="degraded", message=fault, behind=await sharing.pending())

@@ -29,6 +29,7 @@ from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Sequence
+    from io import BufferedReader
 
     from bethink.clock import Clock
 
@@ -36,13 +37,20 @@ if TYPE_CHECKING:
 PROCESSES = "processes"
 """The directory that holds a locked file of each process."""
 
-SCHEMA = 2
+SCHEMA = 3
+
+_SCHEMA_OF_PROCESSES = 2
+"""Since when processes have a machine."""
 
 KEPT_US = 10_000_000
 """A notice is removed after this time; who subscribes has read it long before."""
 
+_ELSEWHERE = "elsewhere-"
+"""Before the name of a locked file, among those of the processes: its process uses a bus on Redis."""
+
 _BUSY_S = 5.0
 _SECOND_US = 1_000_000
+_MINUTE_US = 60 * _SECOND_US
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 _TABLES = (
@@ -53,6 +61,8 @@ _TABLES = (
         name TEXT PRIMARY KEY, process TEXT NOT NULL, until INTEGER NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS processes (
         process TEXT PRIMARY KEY, machine TEXT NOT NULL, seen INTEGER NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS buckets (
+        name TEXT PRIMARY KEY, tokens REAL NOT NULL, at INTEGER NOT NULL)""",
 )
 
 
@@ -85,7 +95,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         # A notice may quote what its owner forgets a minute later.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("BEGIN IMMEDIATE")
-        if version < SCHEMA:
+        if version < _SCHEMA_OF_PROCESSES:
             connection.execute("DROP TABLE IF EXISTS processes")
         for table in _TABLES:
             connection.execute(table)
@@ -122,6 +132,11 @@ class BusFile:
         lock.touch(mode=0o600)
         self._lock = lock.open("wb")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            _refuse_other_bus(locks, process)
+        except StorageError:
+            self._lock.close()
+            raise
         self._listeners = 0
         self._last = 0
         self._version = 0
@@ -198,12 +213,30 @@ class BusFile:
             return _is_locked(self._locks / process)
         return seen > self._clock.now_us() - ALIVE_WITHIN_S * _SECOND_US
 
+    def take(self, name: str, per_minute: int) -> float:
+        """Take one from a bucket; how many seconds until there is one, if there is none."""
+        with self._transaction():
+            now = self._clock.now_us()
+            held = self._connection.execute(
+                "SELECT tokens, at FROM buckets WHERE name = ?", (name,)
+            ).fetchone()
+            tokens, at = held or (per_minute, now)
+            tokens = min(per_minute, tokens + max(now - at, 0) * per_minute / _MINUTE_US)
+            wait_s = 0.0 if tokens >= 1 else (1 - tokens) * _MINUTE_US / per_minute / _SECOND_US
+            self._connection.execute(
+                "INSERT OR REPLACE INTO buckets VALUES (?, ?, ?)",
+                (name, tokens if wait_s else tokens - 1, now),
+            )
+        return wait_s
+
     def do_chores(self) -> None:
         """Say that this process lives; remove ended ones and notices that everybody has read."""
         with self._transaction():
             now = self._clock.now_us()
             self._say()
             self._connection.execute("DELETE FROM notices WHERE at <= ?", (now - KEPT_US,))
+            # Full again by now.
+            self._connection.execute("DELETE FROM buckets WHERE at <= ?", (now - _MINUTE_US,))
             for (process,) in self._connection.execute("SELECT process FROM processes").fetchall():
                 if not self.is_alive(process):
                     self._connection.execute("DELETE FROM processes WHERE process = ?", (process,))
@@ -239,6 +272,50 @@ class BusFile:
             self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
+
+
+@asynccontextmanager
+async def bus_elsewhere(directory: Path) -> AsyncGenerator[None]:
+    """Within the block this process uses a bus that is not in the directory, as all others on it must.
+
+    Raises:
+        StorageError: one of them uses the one in the directory.
+    """
+    lock = await anyio.to_thread.run_sync(_locked_elsewhere, directory)
+    try:
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(lock.close)
+
+
+def _locked_elsewhere(directory: Path) -> BufferedReader:
+    locks = directory / PROCESSES
+    locks.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = locks / f"{_ELSEWHERE}{uuid.uuid4().hex}"
+    path.touch(mode=0o600)
+    lock = path.open("rb")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _refuse_other_bus(locks, path.name)
+    except BaseException:
+        lock.close()
+        raise
+    return lock
+
+
+def _refuse_other_bus(locks: Path, mine: str) -> None:
+    """Two buses on the same data would each take the processes of the other for dead."""
+    for path in locks.iterdir():
+        is_elsewhere = path.name.startswith(_ELSEWHERE)
+        if not _is_locked(path):
+            if is_elsewhere:
+                path.unlink(missing_ok=True)
+        elif is_elsewhere != mine.startswith(_ELSEWHERE):
+            raise StorageError(
+                f"A process that runs on {locks.parent} has other settings for Redis: give all of them the"
+                " same BETHINK_REDIS_URL and BETHINK_REDIS_USE, or stop it first."
+            )
 
 
 def _is_locked(path: Path) -> bool:
@@ -330,6 +407,10 @@ class SqliteBus:
         Known at once on this machine, else when it has said nothing for `ALIVE_WITHIN_S`.
         """
         return await self._run(lambda file: file.is_alive(process))
+
+    async def take(self, name: str, per_minute: int) -> float:
+        """Take one from a bucket; how many seconds until there is one, if there is none."""
+        return await self._run(lambda file: file.take(name, per_minute))
 
     async def open(self) -> None:
         """Open the file and start the thread.
