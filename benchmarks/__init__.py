@@ -127,6 +127,13 @@ async def _life(settings: Settings, how: How) -> Rows:
     )
 
 
+async def _habits(settings: Settings, how: How) -> Rows:
+    from benchmarks.habits import measure_habits
+    from bethink.embeddings.factory import embeddings_of
+
+    return await measure_habits(settings, embeddings_of(settings), how.parts)
+
+
 async def _tools(_: Settings, __: How) -> Rows:
     from benchmarks.tools import measure_tools
 
@@ -193,6 +200,7 @@ _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "llm": _llm,
     "trust": _trust,
     "life": _life,
+    "habits": _habits,
     "tools": _tools,
     "conversations": _conversations,
     "vault": _vault,

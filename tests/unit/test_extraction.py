@@ -13,7 +13,7 @@ from bethink.agent.request import BranchPoint, RunOptions
 from bethink.conversations import ConversationStart
 from bethink.errors import LlmError, Refused
 from bethink.events import Event, RunDone, TextDelta, Usage
-from bethink.llm import Delta, LlmRequest, LlmWrapper
+from bethink.llm import Delta, Finish, LlmRequest, LlmWrapper
 from bethink.llm.scripted import Answer, ScriptedLlm
 from bethink.memory import Fact, NewFact
 from bethink.messages import UserMessage
@@ -425,6 +425,22 @@ async def test_a_small_window_learns_from_single_sentences_what_has_changed_too(
         await turn(house, "Please forget that I live in Bilbao.")
         assert await kept(house, "active") == []
     assert len(model.asked) == 3
+
+
+async def test_what_a_small_model_tells_wrong_waits_for_review_in_the_owner_s_words() -> None:
+    model = Model("The user is fond of coriander and soap", "-", window=2_048)
+    async with open_house(model.llm, extraction="auto") as house:
+        await turn(house, "I hate coriander a lot.")
+        await turn(house, "I slept badly last night.")
+        assert await kept(house, "active") == []
+        assert [fact.content for fact in await kept(house, "suggested")] == ["I hate coriander a lot."]
+
+
+async def test_what_is_told_is_learnt_if_the_answer_to_it_was_too_long() -> None:
+    model = Model(facts(CELLO), talk=["Once upon a time", Finish("length", "demo")])
+    async with open_house(model.llm, extraction="auto") as house:
+        await turn(house)
+        assert [fact.content for fact in await kept(house, "active")] == [CELLO["fact"]]
 
 
 async def test_no_more_than_five_facts_of_a_turn_are_kept() -> None:

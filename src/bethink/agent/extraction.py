@@ -327,6 +327,7 @@ class Extraction:
         """Proposals for the sentences of the turns, which the model tells again one by one."""
         found: list[Proposal] = []
         spent: list[Usage] = []
+        is_garbage = True
         for place, turn in enumerate(batch.turns, 1):
             for one in (await run_sync(statements, turn.text, batch.known))[:_MOST_CHANGES]:
                 if one.forgets:
@@ -335,11 +336,17 @@ class Extraction:
                 text, usage = await self._answer(llm, await run_sync(restating, one.text))
                 spent.append(usage)
                 fact = await run_sync(told_again, text)
-                if fact is not None and len(fact) <= FACT_CHARS:
-                    do, of = await run_sync(stands_to, fact, turn.text, batch.known)
-                    found.append(Proposal(fact, one.text, do, place, "", of))
+                if fact is None or len(fact) > FACT_CHARS:
+                    continue
+                is_garbage = False
+                do, of = await run_sync(stands_to, fact, turn.text, batch.known)
+                told = Proposal(fact, one.text, do, place, "", of)
+                if await run_sync(judged, told, turn.text) is None:
+                    # What is told wrong waits for review in its owner's own words.
+                    told = msgspec.structs.replace(told, fact=one.text[:FACT_CHARS], sure=False)
+                found.append(told)
         if spent:
-            self._counted(is_garbage=not found)
+            self._counted(is_garbage=is_garbage)
         return found, spent
 
     async def _answer(self, llm: Llm, request: LlmRequest) -> tuple[str, Usage]:

@@ -29,7 +29,14 @@ from bethink.agent.records import (
     UnreadTurn,
     WaitingCall,
 )
-from bethink.agent.request import BOUND_REACHED, DEFAULT_OPTIONS, FinishedTurn, LoadedBranchPoint, RunOptions
+from bethink.agent.request import (
+    ANSWERED,
+    BOUND_REACHED,
+    DEFAULT_OPTIONS,
+    FinishedTurn,
+    LoadedBranchPoint,
+    RunOptions,
+)
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
@@ -267,7 +274,7 @@ class Recorder:
         if (
             self.aside
             or self.conversation.record.temporary
-            or run.reason != "answered"
+            or run.reason not in ANSWERED
             # A key that may not write has nothing written for it afterwards either.
             or "write" not in self.principal.rights
             or self._last is None

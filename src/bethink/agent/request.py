@@ -213,6 +213,8 @@ BOUND_REACHED: Final[dict[StopReason, str]] = {
     "repeated_calls": "Stopped: the model asked for the same call again and again.",
 }
 """Which bound ended a run, as a person reads it."""
+ANSWERED: Final = frozenset(("answered", "length", *BOUND_REACHED))
+"""How runs end whose owner was answered, to the end or not: what they said is learnt from."""
 _LAST_ANSWER_SHARE: Final = 0.1
 _LAST_ANSWER_S: Final = 30
 """What is kept of a run's time for its last answer: a tenth, and no more than this."""

@@ -25,7 +25,7 @@ COMMANDS = Commands()
         "names NAME*",
         "`recall PATH`: how many answers to the questions of a public data set are"
         " found; or, in a clone of the repository: agent, door, storage, search, memory,"
-        " embeddings, start, llm, trust, life, tools, conversations, vault, documents, planner, page;"
+        " embeddings, start, llm, trust, life, habits, tools, conversations, vault, documents, planner, page;"
         " all by default",
     ),
     arg("--format locomo|beam|realtalk|longmemeval", "the format of PATH"),
