@@ -263,6 +263,13 @@ def test_a_long_paste_becomes_a_file_by_choice(desk: Served, new_page: NewPage) 
     page.get_by_role("button", name="Keep it as text").click()
     expect(page.get_by_text("You pasted")).to_have_count(0)
     assert text in composer(page).input_value()
+    # What no field can hold in good time is a file at once.
+    composer(page).fill("And this: ")
+    page.evaluate("() => navigator.clipboard.writeText('All work and no play. '.repeat(240_000))")
+    composer(page).press("Control+v")
+    expect(page.get_by_text("it is attached as a file")).to_be_visible()
+    expect(files.get_by_role("button", name="Remove: pasted.txt")).to_have_count(2)
+    expect(composer(page)).to_have_value("And this: ")
 
 
 def test_pictures_are_drawn_small_and_opened_large(desk: Served, page: Page) -> None:

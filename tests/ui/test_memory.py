@@ -34,6 +34,20 @@ def test_from_every_row_leads_a_way_to_the_words_and_the_answers(served: Served,
     expect(page).to_have_url(re.compile("/c/"))
 
 
+def test_a_correction_taken_back_in_the_story_leads_to_what_is_true_again(served: Served, page: Page) -> None:
+    (first,) = _told(served, "User rows on Sundays")
+    page.goto(f"{served.url}/memory/{first}")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.get_by_label("Corrected text").fill("User rows on Saturdays")
+    page.get_by_role("button", name="Save", exact=True).click()
+    receipt = page.get_by_role("region", name="Notifications").get_by_text("The earlier version is kept")
+    expect(receipt).to_be_visible()
+    page.get_by_role("region", name="Story").get_by_role("button", name="Undo").first.click()
+    expect(page).to_have_url(re.compile(first))
+    expect(page.get_by_role("region", name="This memory")).to_contain_text("Current")
+    expect(receipt).to_have_count(0)
+
+
 def test_a_search_shows_what_answers_and_says_if_nothing_does(served: Served, page: Page) -> None:
     _told(
         served,

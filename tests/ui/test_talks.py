@@ -359,10 +359,14 @@ def test_a_link_shows_a_conversation_to_whoever_has_it_until_it_is_revoked(
     page, stranger = new_page(), new_page(own=True)
     conversation = imported(served, "Night trains", ["Which train is **best**?", "The *night* train."])
     page.goto(f"{served.url}/c/{conversation}")
-    page.locator(".chat-head").get_by_role("button", name=re.compile("More for")).click()
+    row = page.get_by_role("navigation", name="Conversations")
+    row.get_by_role("button", name=re.compile("More for")).click()
     page.get_by_role("menuitem", name="Share").click()
     dialog = page.get_by_role("dialog", name="Share this conversation")
     expect(dialog.get_by_role("button", name="Make a link")).to_be_visible()
+    # It looks as it does elsewhere, not as a row of the list from which it was opened.
+    expect(dialog.get_by_role("button", name="Close")).to_have_css("opacity", "1")
+    expect(dialog.get_by_role("heading").first).to_have_css("font-size", "16px")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "share.png")
     dialog.get_by_role("button", name="Make a link").click()

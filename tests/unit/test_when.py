@@ -107,6 +107,7 @@ def test_what_names_no_side_is_ahead_where_it_is_asked_so(text: str, low: str) -
         "I have 2019 reasons",
         "every Monday",
         "on Mondays",
+        "on Tuesday evenings",
         "call 0612-34-56",
         "99 monkeys",
     ],

@@ -310,7 +310,13 @@ FORMS = (
         "month",
         relative=True,
     ),
-    _form(rf"(?<!every )(?<!each )\b(?P<x>(?P<w>{_WEEKDAY}))\b", _bare_weekday, "weekday", relative=True),
+    _form(
+        # Of "Tuesday evenings" there are many.
+        rf"(?<!every )(?<!each )\b(?P<x>(?P<w>{_WEEKDAY}))\b(?! (?:morning|afternoon|evening|night)s\b)",
+        _bare_weekday,
+        "weekday",
+        relative=True,
+    ),
 )
 """Every form that is found."""
 

@@ -41,8 +41,8 @@ function Waiting() {
   );
 }
 
-/** A diagram of Mermaid as a picture. What cannot be drawn is read as it was written. */
-export function Diagram({ source }: { source: string }) {
+/** A diagram of Mermaid as a picture; `isBeside`, in the pane already. What cannot be drawn is read as it was written. */
+export function Diagram({ source, isBeside = false }: { source: string; isBeside?: boolean }) {
   const { pane, toasts } = useApp();
   const { picture, fault, paper } = useDrawn(source);
   const [isSource, setSource] = useState(false);
@@ -72,12 +72,14 @@ export function Diagram({ source }: { source: string }) {
             label={isSource ? t("Show the diagram") : t("Show its text")}
             onClick={() => setSource(!isSource)}
           />
-          <IconButton
-            icon={PanelRight}
-            size={15}
-            label={t("Open in pane")}
-            onClick={() => pane.show({ format: "mermaid", language: "mermaid", text: source })}
-          />
+          {!isBeside && (
+            <IconButton
+              icon={PanelRight}
+              size={15}
+              label={t("Open in pane")}
+              onClick={() => pane.show({ format: "mermaid", language: "mermaid", text: source })}
+            />
+          )}
           {picture && (
             <Menu
               icon={Download}

@@ -1,5 +1,6 @@
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { createPortal } from "react-dom";
 import { t } from "../i18n";
 import { Button, IconButton } from "./Button";
 import { Layer } from "./layer";
@@ -13,7 +14,8 @@ type DialogProps = {
   bare?: boolean;
 };
 
-/** A modal dialog; the browser keeps the focus in it and gives it back. It is open while it is rendered.
+/** A modal dialog; the browser keeps the focus in it and gives it back. It is open while it is rendered. It stands in the page
+ * and not where it is rendered: the looks of a row from which it was opened are not its own.
  * What is marked `data-first` has the focus at first (React's autoFocus comes before the dialog is open), else the
  * title: the browser would choose the button that closes it, and a second Enter, or one that is held, would press it. */
 export function Dialog({ title, onClose, children, className = "", bare = false }: DialogProps) {
@@ -34,7 +36,7 @@ export function Dialog({ title, onClose, children, className = "", bare = false 
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
-  return (
+  return createPortal(
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a modal dialog by itself
     <dialog
       ref={dialog}
@@ -51,15 +53,16 @@ export function Dialog({ title, onClose, children, className = "", bare = false 
           {title}
         </h2>
       ) : (
-        <header>
+        <div className="dialog-head">
           <h2 ref={name} id={heading} tabIndex={-1}>
             {title}
           </h2>
           <IconButton icon={X} label={t("Close")} onClick={onClose} />
-        </header>
+        </div>
       )}
       <Layer value={layer}>{children}</Layer>
-    </dialog>
+    </dialog>,
+    document.body,
   );
 }
 

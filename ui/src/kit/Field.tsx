@@ -1,5 +1,6 @@
 import { type ReactNode, useId } from "react";
 import styles from "./form.module.css";
+import { Segmented } from "./pieces";
 
 /** What a control takes to belong to its label, hint and problem. */
 export type ControlProps = {
@@ -44,6 +45,18 @@ export function Field({ label, hint, problem, aside, children }: FieldProps) {
           {problem}
         </p>
       )}
+    </div>
+  );
+}
+
+/** One of a few, under a label that can be read. */
+export function SegmentedField<T extends string>(props: Parameters<typeof Segmented<T>>[0]) {
+  return (
+    <div className={styles.field}>
+      <span className={styles.head} aria-hidden>
+        {props.label}
+      </span>
+      <Segmented {...props} />
     </div>
   );
 }

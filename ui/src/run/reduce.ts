@@ -102,6 +102,12 @@ export const emptyRun: Run = {
   end: null,
 };
 
+/** How long the answer took, in milliseconds; null where nobody knows: it runs, was imported, or was cut off by a stop of the server. */
+export function tookMs({ startedAt, endedAt, end }: Run): number | null {
+  const isKnown = end !== null && end !== "interrupted";
+  return isKnown && startedAt && endedAt ? endedAt - startedAt : null;
+}
+
 const partKey = (run: Run) => `p${run.parts.length}`;
 const add = (run: Run, part: Part): Run => ({ ...run, parts: [...run.parts, part] });
 const replace = (run: Run, index: number, part: Part): Run => ({

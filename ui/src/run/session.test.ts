@@ -294,6 +294,21 @@ test("what waits behind an answer that broke off is sent when that is wanted", a
   expect(questions(session)).toEqual(["First?", "Second?"]);
 });
 
+test("an answer that broke off goes on before what waits behind it", async () => {
+  const session = await opened();
+  void session.send("First?");
+  const first = live();
+  await (await question("/chat")).answer(first.stream);
+  first.tell(started("r1"));
+  await session.send("Second?");
+  first.end("interrupted");
+  await vi.waitFor(() => expect(session.store.get().parked).toBe(true));
+  void session.resume("Go on.");
+  await question("/chat");
+  expect(questions(session)).toEqual(["First?", "Go on."]);
+  expect(session.store.get().queue).toMatchObject([{ text: "Second?" }]);
+});
+
 test("whether the server is there is asked as soon as a stream breaks, and it is heard again once it is", async () => {
   const page = new EventTarget();
   vi.stubGlobal("addEventListener", page.addEventListener.bind(page));

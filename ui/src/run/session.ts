@@ -168,6 +168,13 @@ export class Session {
     await this.#advance();
   };
 
+  /** Has the last answer go on, before anything that waits behind it. */
+  resume = async (text: string): Promise<void> => {
+    const { queue } = this.store.get();
+    this.store.change({ queue: [{ text, waits: [], files: [] }, ...queue], parked: false });
+    await this.#advance();
+  };
+
   /** Sends what waits behind an answer that did not end well. */
   sendWaiting = (): void => {
     this.store.change({ parked: false });

@@ -109,6 +109,7 @@ test("what is refused says why, lets the next one go, and goes on when asked", a
   all.server.refuse = null;
   all.uploads.add([{ file: file("b.txt") }]);
   await vi.waitFor(() => expect(states(all)).toEqual(["a.txt failed", "b.txt done"]));
+  expect(all.kept.held.size).toBe(0);
   all.uploads.retry("k1");
   await vi.waitFor(() => expect(states(all)).toEqual(["a.txt done", "b.txt done"]));
 });
@@ -147,7 +148,7 @@ test("what another tab sends is not sent twice", async () => {
 
 test("a newer version says whose it is, also after a reload", async () => {
   const { uploads, server, kept } = set();
-  server.refuse = () => new Problem("bad", "Refused", "", 422);
+  server.refuse = () => new Problem("broken", "Out of order", "", 500);
   uploads.add([{ file: file("b.pdf"), versionOf: "d1" }]);
   await vi.waitFor(() => expect(uploads.store.get()[0]?.state).toBe("failed"));
   expect([...server.got.values()][0]?.version_of).toBe("d1");

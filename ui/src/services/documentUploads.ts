@@ -150,6 +150,8 @@ export class DocumentUploads {
         const isLost = problem.status === 0 || problem.status >= 502;
         if (!isLost && !(OUT_OF_STEP.includes(problem.status) && failures < 2)) {
           this.#change(key, { state: "failed", problem });
+          // What is refused would be refused again after a reload.
+          if (problem.status < 500) void this.#hooks.kept.remove(key);
           return;
         }
         if (isLost) this.#change(key, { state: "lost" });

@@ -7,7 +7,8 @@ export type Toast = {
   tone: "plain" | "fault";
   text: string;
   detail?: string;
-  action?: { label: string; run: () => void };
+  /** `of` is the undo token that it would use. */
+  action?: { label: string; run: () => void; of?: string };
 };
 
 /** Long enough to read and to reach for Undo (WCAG 2.2.1 asks for no less than 20 s where it matters). */
@@ -39,6 +40,11 @@ export class Toasts {
     this.list.set(this.list.get().filter((toast) => toast.id !== id));
     // What is gone is left by nobody.
     if (this.#ends.size === 0) this.#heldAt = null;
+  };
+
+  /** What it offers was done elsewhere. */
+  settle = (token: string): void => {
+    for (const { id, action } of this.list.get()) if (action?.of === token) this.close(id);
   };
 
   /** The newest action still on offer is taken: what the `u` key does. */

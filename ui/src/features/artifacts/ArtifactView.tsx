@@ -59,7 +59,7 @@ export function ArtifactView({ format, language, text, title }: ViewProps) {
     case "markdown":
       return <LazyMarkdown text={text} />;
     case "mermaid":
-      return <Diagram source={text} />;
+      return <Diagram source={text} isBeside />;
     case "csv":
       return <CsvTable text={text} />;
     case "code":

@@ -44,7 +44,7 @@ export function LoosePane({ content, conversation }: LooseProps) {
   return (
     <>
       <div className={css.bar}>
-        <span className={css.kind}>{formatName(format)}</span>
+        <span className={css.kind}>{title !== formatName(format) && formatName(format)}</span>
         <span className={css.gap} />
         {conversation && (
           <Button icon={Save} disabled={busy} onClick={() => void keep()}>

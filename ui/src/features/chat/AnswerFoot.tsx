@@ -3,6 +3,7 @@ import { useCopy } from "../../answer/useCopy";
 import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import { messageOf } from "../../run/past";
+import { tookMs } from "../../run/reduce";
 import { endingOf } from "../../run/sent";
 import type { Session } from "../../run/session";
 import type { ShownTurn } from "../../run/view";
@@ -27,7 +28,7 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
   const { keys } = useApp();
   const copy = useCopy();
   const { run, answers } = turn;
-  const took = run.startedAt && run.endedAt ? run.endedAt - run.startedAt : null;
+  const took = tookMs(run);
   return (
     <footer className={last ? "last" : ""}>
       {answers && <BranchSwitch of="answer" siblings={answers} session={session} busy={busy} />}

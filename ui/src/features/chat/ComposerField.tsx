@@ -3,7 +3,8 @@ import { t } from "../../i18n";
 import { messageOf } from "../../run/past";
 import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
-import { isLong } from "./pasted";
+import { useApp } from "../../services/context";
+import { fileOf, isLong, isTooLong } from "./pasted";
 import type { Completion } from "./useCompletion";
 import type { Writing } from "./useWriting";
 
@@ -23,6 +24,7 @@ type FieldProps = {
 export function ComposerField(props: FieldProps) {
   const { session, view, writing, completion, menu, onSend, onLong } = props;
   const { field, text, follow } = writing;
+  const { toasts } = useApp();
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing) return;
     const last = view.turns.findLast((turn) => turn.question && messageOf(turn));
@@ -38,8 +40,14 @@ export function ComposerField(props: FieldProps) {
     } else if (event.key === "Escape" && !event.shiftKey) field.current?.blur();
   };
   const paste = (event: ClipboardEvent) => {
-    const words = event.clipboardData.getData("text/plain");
-    if (isLong(words)) onLong(words.replaceAll("\r\n", "\n"));
+    const words = event.clipboardData.getData("text/plain").replaceAll("\r\n", "\n");
+    if (isTooLong(words)) {
+      event.preventDefault();
+      session.uploads.add([fileOf(words)]);
+      toasts.show(t("The text is too long for a message; it is attached as a file"));
+      return;
+    }
+    if (isLong(words)) onLong(words);
     // A table that is copied comes as words, and as a picture of them.
     if (!event.clipboardData.files.length || words) return;
     event.preventDefault();

@@ -1,6 +1,6 @@
 import { citedFirst } from "../../answer/parts";
 import { t } from "../../i18n";
-import type { Spent } from "../../run/reduce";
+import { type Spent, tookMs } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { useStore } from "../../services/store";
 import { duration, money } from "../../services/words";
@@ -8,11 +8,11 @@ import { ChangeLine, RecalledLine } from "./MemoryLines";
 
 function Figures({
   usage,
-  tookMs,
+  took,
   model,
 }: {
   usage: readonly Spent[];
-  tookMs: number | null;
+  took: number | null;
   model: string | null;
 }) {
   const sum = (of: (each: Spent) => number) => usage.reduce((total, each) => total + of(each), 0);
@@ -24,7 +24,7 @@ function Figures({
       ? t("{count, plural, one {about # token} other {about # tokens}}", { count })
       : t("{count, plural, one {# token} other {# tokens}}", { count });
   const rows: [string, string | null][] = [
-    [t("Time"), tookMs === null ? null : duration(tookMs)],
+    [t("Time"), took === null ? null : duration(took)],
     [t("Input"), usage.length ? tokens(sum((each) => each.input_tokens)) : null],
     [t("Output"), usage.length ? tokens(sum((each) => each.output_tokens)) : null],
     [t("Cost"), priced ? money(cost) : null],
@@ -49,7 +49,7 @@ function Figures({
 export function ContextPanel({ session }: { session: Session }) {
   const view = useStore(session.store);
   const run = view.turns.at(-1)?.run;
-  const took = run?.startedAt && run.endedAt ? run.endedAt - run.startedAt : null;
+  const took = run ? tookMs(run) : null;
   return (
     <aside className="panel scroll" aria-label={t("This answer")}>
       <section>
@@ -89,7 +89,7 @@ export function ContextPanel({ session }: { session: Session }) {
       <section>
         <h2>{t("Time and cost")}</h2>
         {run && (took !== null || run.usage.length > 0 || run.model) ? (
-          <Figures usage={run.usage} tookMs={took} model={run.model} />
+          <Figures usage={run.usage} took={took} model={run.model} />
         ) : (
           <p>{view.running ? t("Working…") : t("Time, tokens and cost.")}</p>
         )}

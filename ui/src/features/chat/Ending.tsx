@@ -57,7 +57,7 @@ export function Ending({
           <Button
             icon={StepForward}
             disabled={busy}
-            onClick={() => void session.send(t("Continue where you stopped."))}
+            onClick={() => void session.resume(t("Continue where you stopped."))}
           >
             {t("Continue")}
           </Button>

@@ -123,7 +123,8 @@ export function RecalledLine({ item, number = 0 }: RecalledProps) {
       <small>
         {[title || kindName(kind), at && shortDate(at / 1000)].filter(Boolean).join(" · ")}
         {source && !title && <Source source={source} />}
-        {` · ${score > 0 ? t("{percent} % match", { percent: Math.round(score * 100) }) : t("always included")}`}
+        {score > 0 && ` · ${t("{percent} % match", { percent: Math.round(score * 100) })}`}
+        {score === 0 && kind === "fact" && ` · ${t("always included")}`}
         {until && ` · ${t("until {date}", { date: shortDate(until / 1000) })}`}
         {doubt && ` · ${doubt}`}
         {near && ` · ${t("near, may not answer")}`}

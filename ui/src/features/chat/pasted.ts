@@ -2,11 +2,16 @@
 
 const LONG_LINES = 300;
 const LONG_CHARS = 15_000;
+/** A field that holds more takes a breath for every letter; with 5 MB the page stands still for minutes. */
+const MOST_CHARS = 100_000;
 
 export const linesOf = (text: string): number => text.split("\n").length;
 
 export const isLong = (text: string): boolean =>
   text.length >= LONG_CHARS || linesOf(text) >= LONG_LINES;
+
+/** It cannot be kept as text. */
+export const isTooLong = (text: string): boolean => text.length > MOST_CHARS;
 
 /** Its name, by what it looks like. */
 export function nameOf(text: string): string {

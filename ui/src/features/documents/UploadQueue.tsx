@@ -35,7 +35,8 @@ export function UploadLine({ one }: { one: Left }) {
       <span className="clip">{one.name}</span>
       <small role={one.problem ? "alert" : undefined}>
         {one.problem ? one.problem.detail || one.problem.title : said}
-        {one.state === "going" && `, ${bytes(one.gone)} of ${bytes(one.size)}`}
+        {one.state === "going" &&
+          `, ${t("{done} of {all}", { done: bytes(one.gone), all: bytes(one.size) })}`}
       </small>
       {going && (
         <progress

@@ -2,8 +2,7 @@
 import type { MemoryNumbers } from "../../api/types";
 import { locale, t } from "../../i18n";
 import { Button } from "../../kit/Button";
-import { Field, Switch } from "../../kit/Field";
-import { Segmented } from "../../kit/pieces";
+import { Field, SegmentedField, Switch } from "../../kit/Field";
 import { SelectField } from "../../kit/Select";
 import styles from "./memory.module.css";
 import { everything, type Filter } from "./useMemories";
@@ -60,7 +59,7 @@ export function MemoryFilters({ filter, onFilter, numbers }: FiltersProps) {
   };
   return (
     <>
-      <Segmented
+      <SegmentedField
         label={t("Group by")}
         value={filter.order}
         options={[

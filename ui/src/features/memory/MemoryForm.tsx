@@ -3,8 +3,7 @@ import type { Memory, MemoryDraft, MemoryPatch } from "../../api/types";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Combobox } from "../../kit/Combobox";
-import { Field } from "../../kit/Field";
-import { Segmented } from "../../kit/pieces";
+import { Field, SegmentedField } from "../../kit/Field";
 import styles from "./memory.module.css";
 import { categoryName, personName, taught } from "./words";
 
@@ -81,7 +80,7 @@ export function MemoryForm({ memory, onSave, onClose }: MemoryFormProps) {
         )}
       </Field>
       {memory && content.trim() !== memory.content && (
-        <Segmented
+        <SegmentedField
           label={t("Why it is rewritten")}
           value={reason}
           options={[
@@ -114,7 +113,7 @@ export function MemoryForm({ memory, onSave, onClose }: MemoryFormProps) {
           />
         )}
       </Field>
-      <Segmented
+      <SegmentedField
         label={t("Importance")}
         value={nearest(importance)}
         options={grades.map(({ value, label }) => ({ value, label: label() }))}

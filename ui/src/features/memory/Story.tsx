@@ -6,6 +6,7 @@ import type { Memory } from "../../api/types";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
+import { useApp } from "../../services/context";
 import { fullDate, shortDate } from "../../services/words";
 import styles from "./memory.module.css";
 import { Part } from "./Part";
@@ -15,6 +16,7 @@ import { changeName, sourceName, stateName, validity } from "./words";
 type Known = { of: Memory; story: MemoryHistory };
 
 export function Story({ memory, actions }: { memory: Memory; actions: MemoryActions }) {
+  const { router } = useApp();
   const [known, setKnown] = useState<Known | null>(null);
   useEffect(() => {
     const abort = new AbortController();
@@ -25,6 +27,16 @@ export function Story({ memory, actions }: { memory: Memory; actions: MemoryActi
     );
     return () => abort.abort();
   }, [memory]);
+  /** What is true once a step is taken back may be another version: that one is shown. */
+  const takeBack = async (token: string) => {
+    if (!(await actions.takeBack(token))) return;
+    const { items } = await memoryApi.story(memory.id);
+    const isTrue = ({ state }: Memory) => state === "active";
+    const now = items.findLast(isTrue);
+    if (now && !items.some((item) => item.id === memory.id && isTrue(item))) {
+      router.go(`/memory/${encodeURIComponent(now.id)}`, true);
+    }
+  };
   if (known?.of.id !== memory.id) return null;
   const { items } = known.story;
   // A step that changed two versions is told, and taken back, at the newer one.
@@ -49,7 +61,7 @@ export function Story({ memory, actions }: { memory: Memory; actions: MemoryActi
             />
             <Events
               events={events.filter((event) => event.memory === version.id)}
-              onUndo={(token) => void actions.takeBack(token)}
+              onUndo={(token) => void takeBack(token)}
             />
           </li>
         ))}

@@ -42,6 +42,7 @@ export function useMemoryActions() {
   const takeBack = async (token: string) => {
     try {
       await api.undo(token);
+      toasts.settle(token);
       await memoryNews.tell();
       return true;
     } catch (error) {
@@ -51,7 +52,7 @@ export function useMemoryActions() {
   };
   const receipt = (text: string, undo: string | null) => {
     if (!undo) return toasts.show(text);
-    toasts.show(text, { label: t("Undo"), run: () => void takeBack(undo) });
+    toasts.show(text, { label: t("Undo"), run: () => void takeBack(undo), of: undo });
   };
   /** What was written, null if it was not. */
   const written = async (

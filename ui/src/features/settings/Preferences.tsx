@@ -118,10 +118,12 @@ type TypedProps = FieldProps & {
   placeholder: string;
   long?: boolean;
   suggestions?: readonly string[];
+  children?: ReactNode;
 };
 
 /** Kept when its writer leaves it. */
-function Typed({ value, onPut, foot, label, says, placeholder, long, suggestions }: TypedProps) {
+function Typed(props: TypedProps) {
+  const { value, onPut, foot, label, says, placeholder, long, suggestions, children } = props;
   const id = useId();
   const [typed, setTyped] = useState(value);
   const [last, setLast] = useState(value);
@@ -164,6 +166,7 @@ function Typed({ value, onPut, foot, label, says, placeholder, long, suggestions
           onKeyDown={(event) => event.key === "Enter" && onPut(typed.trim())}
         />
       )}
+      {children}
       <div className={styles.foot}>{foot}</div>
     </div>
   );
@@ -171,17 +174,16 @@ function Typed({ value, onPut, foot, label, says, placeholder, long, suggestions
 
 function ToneField({ value, onPut, foot }: FieldProps) {
   return (
-    <div className={styles.field}>
-      <Typed
-        value={value}
-        onPut={onPut}
-        foot={foot}
-        label={t("Tone")}
-        says={t("Choose one, or say it in your own words.")}
-        placeholder={t("As it comes")}
-      />
+    <Typed
+      value={value}
+      onPut={onPut}
+      foot={foot}
+      label={t("Tone")}
+      says={t("Choose one, or say it in your own words.")}
+      placeholder={t("As it comes")}
+    >
       <ToneChips value={value} onPut={onPut} />
-    </div>
+    </Typed>
   );
 }
 

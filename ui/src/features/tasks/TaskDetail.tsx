@@ -44,7 +44,7 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
     changes.change(task, patch, t("“{title}” was changed", { title: task.title }));
   return (
     <div className={styles.detail}>
-      <header>
+      <div className={styles.title}>
         <DoneButton task={task} changes={changes} />
         <SavedField
           key={`title ${task.title}`}
@@ -54,7 +54,7 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
           isNeeded
           onSave={(title) => save({ title })}
         />
-      </header>
+      </div>
       {task.parent && (
         <p className="small">
           <button type="button" className="link" onClick={() => onOpen({ id: task.parent ?? "" })}>

@@ -1,12 +1,11 @@
 // Looks for pages as one types: by name at once, and by what they say as soon as the server answers.
+import { Autocomplete as Base } from "@base-ui/react/autocomplete";
 import { FileText, Search } from "lucide-react";
-import { type KeyboardEvent, useEffect, useId, useMemo, useState } from "react";
+import { useEffect, useId, useMemo, useState } from "react";
 import { asProblem } from "../../api/client";
 import type { VaultFound, VaultHit } from "../../api/types";
 import { vaultApi } from "../../api/vault";
 import { t } from "../../i18n";
-import { Link } from "../../kit/pieces";
-import { addressOfPage } from "../../services/router";
 import styles from "./Finder.module.css";
 import { folderOf, named, titleOf } from "./treeRows";
 import type { Pages } from "./wikilinks";
@@ -64,6 +63,10 @@ function Excerpt({ hit }: { hit: VaultHit }) {
   );
 }
 
+/** A page that was found: by its name, or by what it says. */
+type Item = { path: string; hit: VaultHit | null };
+type Group = { value: "name" | "text"; items: readonly Item[] };
+
 type FinderProps = {
   pages: Pages;
   query: string;
@@ -74,84 +77,84 @@ type FinderProps = {
 /** The field above the tree; while something stands in it, what it finds takes the tree's place. */
 export function Finder({ pages, query, onQuery, onOpen }: FinderProps) {
   const id = useId();
-  const [at, setAt] = useState(0);
   const wanted = query.trim();
   const { found, problem } = useSaid(wanted, pages);
-  const names = useMemo(() => named(pages.paths, wanted, NAMES), [pages, wanted]);
-  const chosen = Math.min(at, names.length - 1);
-  const press = (event: KeyboardEvent) => {
-    const to = { ArrowDown: chosen + 1, ArrowUp: chosen - 1 }[event.key];
-    if (to !== undefined) setAt((to + names.length) % Math.max(1, names.length));
-    else if (event.key === "Enter" && names[chosen]) onOpen(names[chosen]);
-    else if (event.key === "Escape" && query) onQuery("");
-    else return;
-    event.preventDefault();
-  };
+  const groups = useMemo((): Group[] => {
+    const names = named(pages.paths, wanted, NAMES).map((path) => ({ path, hit: null }));
+    const said = (found?.items ?? []).map((hit) => ({ path: hit.path, hit }));
+    const all: Group[] = [
+      { value: "name", items: names },
+      { value: "text", items: said },
+    ];
+    return all.filter(({ items }) => items.length > 0);
+  }, [pages, wanted, found]);
+  const titleOfGroup = ({ value }: Group) =>
+    value === "name"
+      ? t("By name")
+      : t("In the text of {count, plural, one {# page} other {# pages}}", {
+          count: found?.total ?? 0,
+        });
   return (
-    <>
-      <label className="search">
+    <Base.Root
+      inline
+      open
+      items={groups}
+      filter={null}
+      autoHighlight="always"
+      value={query}
+      itemToStringValue={({ path }: Item) => path}
+      onValueChange={(next, { reason }) => reason !== "item-press" && onQuery(next)}
+    >
+      <search className="search">
         <Search size={16} aria-hidden />
-        <input
+        <Base.Input
           type="search"
           className="input"
-          role="combobox"
           aria-label={t("Search pages")}
           aria-expanded={Boolean(wanted)}
           aria-controls={wanted ? id : undefined}
-          aria-activedescendant={names.length ? `${id}-${chosen}` : undefined}
           placeholder={t("Search pages")}
-          value={query}
-          onChange={(event) => {
-            onQuery(event.target.value);
-            setAt(0);
-          }}
-          onKeyDown={press}
+          onKeyDown={(event) => event.key === "Escape" && onQuery("")}
         />
-      </label>
+      </search>
       {wanted && (
         <div className={`${styles.found} scroll`}>
-          {names.length > 0 && <h2>{t("By name")}</h2>}
-          <div id={id} role="listbox" aria-label={t("Pages found")}>
-            {names.map((path, i) => (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the focus and takes the keys
-              <div
-                key={path}
-                id={`${id}-${i}`}
-                role="option"
-                tabIndex={-1}
-                aria-selected={i === chosen}
-                onClick={() => onOpen(path)}
-              >
-                <FileText size={15} aria-hidden />
-                <span className={styles.twoLines}>
-                  <span className="clip">{titleOf(path)}</span>
-                  {folderOf(path) && <small className="clip">{folderOf(path)}</small>}
-                </span>
-              </div>
-            ))}
-          </div>
-          {found && found.items.length > 0 && (
-            <section aria-label={t("In the text")}>
-              <h2>
-                {t("In the text of {count, plural, one {# page} other {# pages}}", {
-                  count: found.total,
-                })}
-              </h2>
-              {found.items.map((hit) => (
-                <Link key={hit.path} className={styles.hit} to={addressOfPage(hit.path)}>
-                  <strong className="clip">{titleOf(hit.path)}</strong>
-                  <Excerpt hit={hit} />
-                </Link>
-              ))}
-            </section>
-          )}
-          {!names.length && !found?.items.length && (
+          <Base.List id={id} aria-label={t("Pages found")}>
+            {(group: Group) => (
+              <Base.Group key={group.value} items={[...group.items]}>
+                <Base.GroupLabel className={styles.group}>{titleOfGroup(group)}</Base.GroupLabel>
+                <Base.Collection>
+                  {(item: Item) => (
+                    <Base.Item
+                      key={item.path}
+                      value={item}
+                      className={styles.item}
+                      onClick={() => onOpen(item.path)}
+                    >
+                      <FileText size={15} aria-hidden />
+                      <span className={styles.lines}>
+                        <span className="clip">{titleOf(item.path)}</span>
+                        {item.hit ? (
+                          <Excerpt hit={item.hit} />
+                        ) : (
+                          folderOf(item.path) && (
+                            <small className="clip">{folderOf(item.path)}</small>
+                          )
+                        )}
+                      </span>
+                    </Base.Item>
+                  )}
+                </Base.Collection>
+              </Base.Group>
+            )}
+          </Base.List>
+          {!groups.length && (
             <p className={styles.none} role="status">
               {problem || (found ? t("No page contains this.") : t("Searching…"))}
             </p>
           )}
         </div>
       )}
-    </>
+    </Base.Root>
   );
 }
