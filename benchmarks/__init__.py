@@ -85,6 +85,12 @@ async def _search(_: Settings, how: How) -> Rows:
     return await measure_search(how.sizes or SIZES, how.owners or OWNERS)
 
 
+async def _scale(_: Settings, how: How) -> Rows:
+    from benchmarks.scale import OWNERS, SIZES, measure_scale
+
+    return await measure_scale(how.sizes or SIZES, how.owners or OWNERS)
+
+
 async def _memory(settings: Settings, how: How) -> Rows:
     from benchmarks.memory import SIZES, measure_memory
     from bethink.embeddings.factory import embeddings_of
@@ -194,6 +200,7 @@ _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "door": _door,
     "storage": _storage,
     "search": _search,
+    "scale": _scale,
     "memory": _memory,
     "embeddings": _embeddings,
     "start": _start,

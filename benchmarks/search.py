@@ -115,7 +115,7 @@ async def _searched(
         stop = baseline.start()
         _plain_search(plain, matrix, text, vector=vector)
         stop()
-        agreed += len(_best(found) & _exact_best(found, matrix, vector))
+        agreed += len(best_of(found) & exact_best_of(found, matrix, vector))
     agreement = round(agreed / _BEST / len(questions.texts), 4)
     plain_ms = baseline.figures()["wall_ms_p50"]
     rows: list[dict[str, Any]] = [
@@ -130,8 +130,8 @@ async def _searched(
     return rows
 
 
-def _exact_best(found: Candidates, matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> set[str]:
-    """The best of an exact hybrid: the words' leg is exact, the other is computed anew."""
+def exact_best_of(found: Candidates, matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> set[str]:
+    """The ten best of an exact hybrid: the words' leg is exact, the other is computed anew."""
     scores = matrix @ vector
     nearest = set(np.argpartition(scores, -_LIMIT)[-_LIMIT:].tolist())
     words = {one.id: one.lexical for one in found.items if one.lexical is not None}
@@ -139,7 +139,8 @@ def _exact_best(found: Candidates, matrix: NDArray[np.float32], vector: NDArray[
     return _fused(words, {id_of(number): float(scores[number]) for number in meant})
 
 
-def _best(found: Candidates) -> set[str]:
+def best_of(found: Candidates) -> set[str]:
+    """The ten best by both legs."""
     words = {one.id: one.lexical for one in found.items if one.lexical is not None}
     meanings = {one.id: one.dense for one in found.items if one.dense is not None}
     return _fused(words, meanings)

@@ -5,20 +5,25 @@ And the process that stands for a model's server.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import anyio.to_thread
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.clock import Ids, SystemClock
+from bethink.embeddings import EmbeddingModel
 from bethink.engines.memory import MemoryIndex, MemoryStore
+from bethink.engines.postgres.large import build
+from bethink.engines.postgres.store import PostgresDatabase
 from bethink.engines.postgres.store import open_database as postgres_database
 from bethink.engines.sqlite.store import open_database
-from bethink.index import Index
+from bethink.index import Candidates, Index, IndexQuery, WithoutVector
 from bethink.redis_mirror.outbox import OutboxStore
 from bethink.store import Store
 from tests.postgres_server import PostgresServer, postgres_server
@@ -32,17 +37,51 @@ class Database:
     index: Index
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite noting", "postgres"])
+@dataclass(frozen=True, slots=True)
+class LargeOwners:
+    """PostgreSQL's index, with tables of their own for all owners who are asked for."""
+
+    held: PostgresDatabase
+
+    async def search(self, query: IndexQuery) -> Candidates:
+        return (await self.search_all([query]))[0]
+
+    async def search_all(self, queries: Sequence[IndexQuery]) -> list[Candidates]:
+        for owner in {query.owner for query in queries}:
+            await build(self.held.connections, owner)
+        return await self.held.index.search_all(queries)
+
+    async def missing_vectors(
+        self, owner: str, model: EmbeddingModel, limit: int
+    ) -> tuple[WithoutVector, ...]:
+        return await self.held.index.missing_vectors(owner, model, limit)
+
+    async def vectors(
+        self, owner: str, model: EmbeddingModel, ids: Sequence[str]
+    ) -> dict[str, NDArray[np.float32]]:
+        return await self.held.index.vectors(owner, model, ids)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what needs a database with every engine; what is searched, with both ways of PostgreSQL."""
+    if "database" in metafunc.fixturenames:
+        engines = ["memory", "sqlite", "sqlite noting", "postgres"]
+        is_search = metafunc.definition.path.stem == "test_index"
+        metafunc.parametrize("database", [*engines, *["postgres large"] * is_search], indirect=True)
+
+
+@pytest.fixture
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     async with AsyncExitStack() as stack:
         if request.param == "memory":
             index = MemoryIndex()
             yield Database(MemoryStore(index), index)
-        elif request.param == "postgres":
+        elif request.param.startswith("postgres"):
             server: PostgresServer = request.getfixturevalue("postgres")
             url = await anyio.to_thread.run_sync(server.empty_database)
             held = await stack.enter_async_context(postgres_database(url))
-            yield Database(held.store, held.index)
+            is_large = request.param == "postgres large"
+            yield Database(held.store, LargeOwners(held) if is_large else held.index)
         else:
             opened = await stack.enter_async_context(open_database(tmp_path / "data"))
             store: Store = opened.store

@@ -24,7 +24,7 @@ COMMANDS = Commands()
     arg(
         "names NAME*",
         "`recall PATH`: how many answers to the questions of a public data set are"
-        " found; or, in a clone of the repository: agent, door, storage, search, memory,"
+        " found; or, in a clone of the repository: agent, door, storage, search, scale, memory,"
         " embeddings, start, llm, trust, life, habits, tools, conversations, vault, documents, planner, page;"
         " all by default",
     ),
@@ -32,12 +32,13 @@ COMMANDS = Commands()
     arg("--output FILE.jsonl", "with `recall`: what was found for each question"),
     arg(
         "--sizes N,N",
-        "with `search` and `memory`: how many facts, such as 1000,100000; with `vault`: how many"
-        " pages; `search` among a million takes some ten minutes and 6 GB of memory",
+        "with `search`, `scale` and `memory`: how many facts, such as 1000,100000; with `vault`: how many"
+        " pages; `search` among a million takes some ten minutes and 6 GB of memory, `scale` an hour",
     ),
     arg(
         "--owners N",
-        "with `search`: how many owners of 1,000 facts each, 200 by default; with `life`: 200 lives",
+        "with `search`: how many owners of 1,000 facts each, 200 by default; with `scale`: of 100 facts"
+        " each, 1,000 by default; with `life`: 200 lives",
         type=int,
     ),
     arg("--turns N,N", "with `conversations`: how long they are, 10,1000,10000 unless told"),

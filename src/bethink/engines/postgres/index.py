@@ -9,6 +9,7 @@ makes of a text, so both engines find the same in all languages.
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +20,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import anyio
 import anyio.to_thread
 
+from bethink.engines.postgres import large
 from bethink.engines.postgres.connection import partitions_of, wall_of
+from bethink.engines.postgres.large import OwnTables
 from bethink.index import WithoutVector
 from bethink.search import copies
 from bethink.search.analysis import (
@@ -33,6 +36,7 @@ from bethink.search.analysis import (
     model_key,
 )
 from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, News
+from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
     from bethink.engines.postgres.connection import Connections, Session
     from bethink.index import Candidates, IndexQuery
     from bethink.search.copies import Copy
+
+_log = log("index")
 
 TOMBSTONES_KEPT = 100_000
 """Changes for which an owner's deletions are remembered; a copy that is older begins anew."""
@@ -65,9 +71,12 @@ INDEX_TABLES: Final = (
         PRIMARY KEY (owner, change))""",
     """CREATE TABLE index_state (
         owner text COLLATE "C" PRIMARY KEY, change bigint NOT NULL, floor bigint NOT NULL)""",
+    """CREATE TABLE index_large (
+        owner text COLLATE "C" PRIMARY KEY, place int NOT NULL, is_stale boolean NOT NULL)""",
+    "CREATE SEQUENCE index_places AS int",
     *(
         statement
-        for table in ("index_items", "index_tombstones", "index_state")
+        for table in ("index_items", "index_tombstones", "index_state", "index_large")
         for statement in wall_of(table)
     ),
 )
@@ -76,7 +85,10 @@ INDEX_TABLES: Final = (
 A vector has 16 bits a component, which moves a cosine by some hundred-thousandths. Terms are digests as
 signed numbers, in reading order."""
 
-_STATE = "SELECT change, floor FROM index_state WHERE owner = $1"
+_STATE = """
+SELECT change, floor, place
+FROM index_state AS s LEFT JOIN index_large AS l ON l.owner = s.owner WHERE s.owner = $1
+"""
 _WRITE_STATE = """
 INSERT INTO index_state VALUES ($1, $2, $3)
     ON CONFLICT (owner) DO UPDATE SET change = excluded.change, floor = excluded.floor
@@ -146,16 +158,18 @@ class IndexRows:
         """Write all of it, and the owner's change number."""
         if not self._items and not self._vectors:
             return
-        change, floor = await state_of(self.session, self.owner)
+        change, floor, place = await _state_of(self.session, self.owner)
         began = change
         kept = [item for item in self._items.values() if item is not None]
         kept += await self._embedded()
         if kept:
             rows = [row for number, item in enumerate(kept, change + 1) for row in self._rows(*item, number)]
-            await self._remove([entry.id for _, entry in kept if entry.id not in self._new])
+            await self._remove([entry.id for _, entry in kept if entry.id not in self._new], place)
             await self.session.executemany(_PUT, rows)
+            if place is not None:
+                await OwnTables(self.owner, place).add(self.session, [entry.id for _, entry in kept])
             change += len(kept)
-        gone = await self._remove([id for id, item in self._items.items() if item is None])
+        gone = await self._remove([id for id, item in self._items.items() if item is None], place)
         if gone:
             await self.session.execute(_BURY, self.owner, change, gone)
             change += len(gone)
@@ -175,10 +189,12 @@ class IndexRows:
                 found.append((text, Entry(id, kind, at, Names(*names), terms, model, vector)))
         return found
 
-    async def _remove(self, ids: list[str]) -> list[str]:
+    async def _remove(self, ids: list[str], place: int | None) -> list[str]:
         """Delete the rows of these items; the ids of those that were there."""
         if not ids:
             return []
+        if place is not None:
+            await OwnTables(self.owner, place).remove(self.session, ids)
         return list(dict.fromkeys(row[0] for row in await self.session.fetch(_DELETE, self.owner, ids)))
 
     def _rows(self, text: str, entry: Entry, change: int) -> Iterator[tuple[object, ...]]:
@@ -190,9 +206,17 @@ class IndexRows:
             yield self.owner, entry.id, part, *of_item, terms, entry.model, vector, said
 
 
-async def state_of(session: Session, owner: str) -> tuple[int, int]:
-    """The owner's last change number, and up to which tombstones are gone."""
-    return await session.fetchrow(_STATE, owner) or (0, 0)
+class _State(NamedTuple):
+    """An owner's last change number, up to which tombstones are gone, and where tables of its own are."""
+
+    change: int
+    floor: int
+    place: int | None
+
+
+async def _state_of(session: Session, owner: str) -> _State:
+    row = await session.fetchrow(_STATE, owner)
+    return _State(0, 0, None) if row is None else _State(*row)
 
 
 def _floats(entry: Entry) -> list[list[float] | None]:
@@ -247,6 +271,9 @@ class PostgresIndex:
         self._analyzer = Analyzer()
         self._copies = Copies()
         self._loads = anyio.Semaphore(LOADS_MAX)
+        # Owners whose tables are searched, and those for whom they are being made.
+        self._large: set[str] = set()
+        self._making: dict[str, asyncio.Task[None]] = {}
 
     async def search(self, query: IndexQuery) -> Candidates:
         """The best `limit` of each leg; sees every commit that was acknowledged before."""
@@ -262,16 +289,43 @@ class PostgresIndex:
         return found
 
     async def _search(self, owner: str, queries: Sequence[IndexQuery]) -> list[Candidates]:
+        if owner in self._large:
+            given = await self._connections.read(owner, partial(self._look, queries, None))
+            if isinstance(given, list):
+                return given
+            self._large.discard(owner)
         copy = self._copies.of(owner)
         async with copy.turn:
             is_behind = copy.known is None
             while True:
                 async with self._loads if is_behind else nullcontext():
-                    news = await self._connections.read(owner, partial(_news, owner, copy))
-                    found = await anyio.to_thread.run_sync(self._step, copy, news, queries)
-                if found is not None:
-                    return found
+                    given = await self._connections.read(owner, partial(self._look, queries, copy))
+                    if not isinstance(given, list):
+                        given = await anyio.to_thread.run_sync(self._step, copy, given, queries)
+                self._see_size(owner, copy)
+                if given is not None:
+                    return given
                 is_behind = True
+
+    async def _look(
+        self, queries: Sequence[IndexQuery], copy: Copy | None, session: Session
+    ) -> list[Candidates] | _Rows | None:
+        """What is found of a large owner; else the news of the owner's copy, None if there are none."""
+        owner = queries[0].owner
+        state = await _state_of(session, owner)
+        if state.place is None:
+            return None if copy is None else await _news(session, copy, state, owner=owner)
+        from bethink.engines.postgres.large_search import LargeSearch  # numpy with it
+
+        self._large.add(owner)
+        if copy is not None:
+            copy.forget()
+            self._copies.weigh(owner, copy)
+        found: list[Candidates] = []
+        for query in queries:
+            terms = numbers_of(self._analyzer.digests(self._analyzer.question(query.text)))
+            found.append(await LargeSearch(session, state.place, query, terms).candidates())
+        return found
 
     def _step(self, copy: Copy, news: _Rows | None, queries: Sequence[IndexQuery]) -> list[Candidates] | None:
         """Have the copy learn; what is found once it knows all."""
@@ -279,6 +333,25 @@ class PostgresIndex:
             shard = copy.shard if news is None else copy.learn(news.decoded(self._analyzer))
             self._copies.weigh(queries[0].owner, copy)
             return None if shard is None else shard.search_all(queries, self._analyzer)
+
+    def _see_size(self, owner: str, copy: Copy) -> None:
+        """Have tables made for an owner who has become large; until they are there, the copy is searched."""
+        if copy.shard is not None and len(copy.shard) > large.LARGE and owner not in self._making:
+            self._making[owner] = asyncio.create_task(self._make(owner))
+
+    async def _make(self, owner: str) -> None:
+        try:
+            await large.build(self._connections, owner)
+        except Exception:  # noqa: BLE001 - a background task: recorded; searches go on as before
+            _log.exception("tables for a large owner could not be made; its copy is searched until a restart")
+        else:
+            del self._making[owner]
+
+    async def close(self) -> None:
+        """End what goes on beside searches."""
+        for task in [*self._making.values()]:
+            task.cancel()
+        await asyncio.gather(*self._making.values(), return_exceptions=True)
 
     async def missing_vectors(
         self, owner: str, model: EmbeddingModel, limit: int
@@ -333,9 +406,9 @@ class _Rows:
         )
 
 
-async def _news(owner: str, copy: Copy, session: Session) -> _Rows | None:
+async def _news(session: Session, copy: Copy, state: _State, *, owner: str) -> _Rows | None:
     """What was committed since the copy last learnt, as much as one step reads; None if it knows all."""
-    change, floor = await state_of(session, owner)
+    change, floor, _ = state
     if copy.current(change) is not None:
         return None
     is_anew = copy.known is None or copy.known < floor

@@ -12,6 +12,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.engines.postgres.connection import PARTITIONED, PARTITIONS
+from bethink.engines.postgres.large import drop_stale
 from bethink.errors import StorageError
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ async def scrub(connections: Connections, owner: str | None) -> tuple[str, ...]:
             await session.execute("RESET lock_timeout")
         return await _leave_log(session)
 
+    await drop_stale(connections, owner)
     return await connections.alone(work)
 
 

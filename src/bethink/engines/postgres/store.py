@@ -339,4 +339,9 @@ async def open_database(url: str) -> AsyncGenerator[PostgresDatabase]:
     """
     async with open_connections(url) as connections:
         seal = await prepare(connections)
-        yield PostgresDatabase(PostgresStore(connections, seal), PostgresIndex(connections), connections)
+        index = PostgresIndex(connections)
+        try:
+            yield PostgresDatabase(PostgresStore(connections, seal), index, connections)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await index.close()
