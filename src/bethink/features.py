@@ -25,6 +25,7 @@ from bethink import (
 )
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, LEARNING_DAYS, RUNS, THREADS, TOOL_USES, UNREAD
+from bethink.backups.service import FEATURE as BACKUPS
 from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
 from bethink.conversations import Conversations
 from bethink.documents.service import FEATURE as DOCUMENTS
@@ -142,6 +143,7 @@ FEATURES: Final = (
     replace(artifacts.FEATURE, open=_open_artifacts),
     preferences.FEATURE,
     CALENDAR_SYNC,
+    BACKUPS,
     Feature(
         name="web",
         mcp_summary=(

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from bethink.agent.context import Prompts, read_prompts
+from bethink.backups.service import before_upgrade
 from bethink.blobs.directory import DirectoryBlobs
 from bethink.clock import Clock, SystemClock
 from bethink.embeddings.factory import embeddings_of
 from bethink.engines.redis.bus import open_bus as open_redis_bus
 from bethink.engines.sqlite.bus import bus_elsewhere, open_bus
 from bethink.engines.sqlite.store import open_database
+from bethink.errors import StorageError
 from bethink.images.factory import connect_images
 from bethink.internet.connect import connect_internet
 from bethink.llm.capabilities import FILE, Learnt
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from bethink.blobs import Blobs
     from bethink.bus import Bus
     from bethink.embeddings import Embeddings
+    from bethink.engines.sqlite.store import SqliteDatabase
     from bethink.images import Images
     from bethink.index import Index
     from bethink.internet import Internet
@@ -94,6 +97,24 @@ async def remade(ports: Ports, wanted: Settings, changed: AbstractSet[str]) -> S
 
 
 @asynccontextmanager
+async def _upgraded(settings: Settings) -> AsyncGenerator[SqliteDatabase]:
+    """The database, after a backup if an older Bethink wrote it.
+
+    Raises:
+        StorageError: it cannot be opened, or upgraded, and is as it was.
+    """
+    backup = await before_upgrade(settings, SystemClock())
+    async with AsyncExitStack() as stack:
+        try:
+            database = await stack.enter_async_context(open_database(settings.data_dir))
+        except StorageError as error:
+            if backup is None:
+                raise
+            raise type(error)(f"{error.message} There is a backup of before: {backup}.") from error
+        yield database
+
+
+@asynccontextmanager
 async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
     """The adapters that the settings name, closed with the block.
 
@@ -108,7 +129,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
     async with AsyncExitStack() as stack:
         if llm is not None:
             stack.push_async_callback(llm.close)
-        database = await stack.enter_async_context(open_database(settings.data_dir))
+        database = await stack.enter_async_context(_upgraded(settings))
         bus = await stack.enter_async_context(_open_bus(settings, database.store, supervisor.supervise))
         store = await stack.enter_async_context(open_shared_store(settings, database.store))
         yield Ports(

@@ -220,7 +220,7 @@ def test_the_page_about_moving_names_everything_that_lies_in_the_data_directory(
     assert plain("vault", "init").code == 0
     assert plain("vault", "search", "about").code == 0
     assert plain("users", "add", "ann").code == 0
-    page = (Path(__file__).parents[2] / "docs/how-to/move-your-data.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/how-to/back-up-and-restore.md").read_text()
     lying = {re.sub(r"-(wal|shm)$", "", path.name) for path in plain.data.iterdir()}
     assert {"bethink.sqlite3", "vault", "vault-search"} <= lying
     named = set(re.findall(r"`([a-z.0-9-]+)/?`", page))

@@ -77,6 +77,7 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
         "calendar": "off",
         "memory": "ok",
         "memory_agent": "ok",
+        "backups": "ok",
         "background": "ok",
     }
 

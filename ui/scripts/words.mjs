@@ -51,6 +51,7 @@ const EXCEPTIONS = {
     "bethink users list",
     "bethink users password NAME",
   ],
+  "features/settings/BackupsPage.tsx": ["bethink restore {} --data-dir DIR"],
   "features/settings/PersonForm.tsx": ["bethink users key add NAME"],
   "features/settings/ServerFields.tsx": ["Authorization: Bearer …", "uvx mcp-server-time"],
   // Names of groups, which `groupName` translates.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PrivateAttr, SecretStr
 
 from bethink.settings.groups import place
-from bethink.settings.shapes import Assistant, DialDoor, McpServer, Price, Redaction, VaultSettings
+from bethink.settings.shapes import Assistant, Backups, DialDoor, McpServer, Price, Redaction, VaultSettings
 from bethink.settings.values import (
     SEEING,
     Given,
@@ -596,6 +596,10 @@ class Settings(BaseModel):
         VaultSettings(),
         "Vault",
         "The folder of Markdown files: `path`, `max_file_bytes`, `watch` and more (`docs/how-to/vault.md`).",
+    )
+
+    backups: Annotated[Backups, BeforeValidator(as_object)] = place("backups")(
+        Backups(), "Backups", "`every_hours`, `keep`, `folder`, `passphrase`, `before_upgrade`."
     )
 
     code_enabled: bool = _code(True, "Python", "Whether the model may run Python, in a sandbox.")

@@ -43,6 +43,7 @@ GROUPS: Final = (
     Group("planner", "Tasks and calendar", "Time zone, notices, quiet hours and e-mail."),
     Group("vault", "Vault", "The folder of Markdown pages."),
     Group("privacy", "Privacy", "How long things are kept, and what is masked."),
+    Group("backups", "Backups", "Copies of everything: how often they are made, and which are kept."),
     Group("access", "Users", "Who may come in, and how often."),
     Group("network", "Network", "Where this server listens, and what it answers to."),
     Group(

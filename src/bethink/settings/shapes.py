@@ -24,7 +24,7 @@ Effect = Literal["read", "write", "destructive", "egress"]
 Trust = Literal["owner", "untrusted"]
 Redacted = Literal["card", "ssn", "phone", "email", "iban"]
 """Personal numbers that can be masked in what tools return."""
-_vault, _dial, _privacy = place("vault"), place("dial"), place("privacy")
+_vault, _dial, _privacy, _backups = place("vault"), place("dial"), place("privacy"), place("backups")
 
 
 class _Shape(BaseModel):
@@ -175,6 +175,36 @@ class DialDoor(_Shape):
     )
     max_files: int = _dial(
         20, "Files per request", "Files that are taken with one request.", ge=0, restart=True
+    )
+
+
+class Backups(_Shape):
+    """Copies of everything: how often they are made, where, and which of them are kept."""
+
+    every_hours: int = _backups(
+        0,
+        "Hours between backups",
+        "A backup is made so often while Bethink runs; 0 makes none.",
+        ge=0,
+        le=8760,
+    )
+    keep: int = _backups(
+        7, "Backups kept", "Of those made by this rhythm the newest are kept, as many as this.", ge=1, le=1000
+    )
+    folder: Annotated[Path, AfterValidator(Path.expanduser)] | None = _backups(
+        None,
+        "Folder of backups",
+        "Better on another disk; by default `backups` in the data directory.",
+    )
+    passphrase: SecretStr | None = _backups(
+        None,
+        "Passphrase",
+        "Backups are encrypted with it. Keep it in another place, too: without it nobody can restore them.",
+    )
+    before_upgrade: bool = _backups(
+        True,
+        "Before upgrades",
+        "Whether a backup is made before a new version changes the database; it is kept for 30 days.",
     )
 
 

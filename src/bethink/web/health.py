@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field
 
 from bethink import __version__
 from bethink.agent.start import MODEL_HELP
+from bethink.backups.service import BackupService
 from bethink.calendar_sync.upkeep import Calendars
 from bethink.conversations import CONVERSATIONS
 from bethink.documents.records import WORKING
@@ -126,6 +127,7 @@ class Parts(BaseModel):
     vault: VaultPart
     calendar: PartHealth
     memory_agent: PartHealth
+    backups: PartHealth
     background: PartHealth
 
 
@@ -209,6 +211,7 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
         vault=vault,
         calendar=await _calendar(app, caller),
         memory_agent=_memory_agent(app),
+        backups=await _backups(app),
         background=PartHealth.by("; ".join(app.ports.supervisor.faults()) or None),
     )
     is_degraded = any(part.status == "degraded" for _, part in parts)
@@ -376,6 +379,15 @@ async def _calendar(app: App, caller: Principal) -> PartHealth:
     if not has_accounts:
         return PartHealth(status="off", message="No calendar account is set up.")
     return PartHealth.by(" ".join(faults) or None)
+
+
+async def _backups(app: App) -> PartHealth:
+    service = app.features.of(BackupService)
+    try:
+        fault = await service.trouble()
+    except StorageError as error:
+        fault = error.message
+    return PartHealth.by(fault)
 
 
 def _memory_agent(app: App) -> PartHealth:

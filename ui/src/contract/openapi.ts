@@ -40,6 +40,10 @@ export type AttendeeGiven = { email?: string | null; name?: string | null; statu
 
 export type AudioShown = { address: string; max_bytes: number; max_chars: number; speech: boolean; transcription: boolean };
 
+export type BackupShown = { at: string | null; bytes: number; encrypted: boolean; fault: string | null; files: number; goes_at: string | null; id: string; reason: "asked" | "scheduled" | "upgrade" | null; verified_at: string | null; version: string | null };
+
+export type BackupsShown = { backups: readonly BackupShown[]; fault: string | null; folder: string; last_good: string | null; next_at: string | null; running: boolean };
+
 export type BadImportLine = { line: number; reason: string };
 
 export type BatchBody = { about?: string | null; category?: string | null; ids: readonly string[]; pinned?: boolean | null; retract?: boolean };
@@ -450,7 +454,7 @@ export type Part = { file?: Record<string, unknown> | null; file_data?: string |
 
 export type PartHealth = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { background: PartHealth; bus: PartHealth; calendar: PartHealth; documents: DocumentsPart; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; schedules: SchedulesPart; store: PartHealth; vault: VaultPart; web: PartHealth };
+export type Parts = { background: PartHealth; backups: PartHealth; bus: PartHealth; calendar: PartHealth; documents: DocumentsPart; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; schedules: SchedulesPart; store: PartHealth; vault: VaultPart; web: PartHealth };
 
 export type PassageList = { items: readonly PassageShown[]; note: string };
 

@@ -31,6 +31,7 @@ export const settingsPages = [
   "planner",
   "vault",
   "privacy",
+  "backups",
   "keys",
   "redis",
   "connections",

@@ -7,6 +7,7 @@ import {
   CalendarDays,
   Code,
   Database,
+  DatabaseBackup,
   FileText,
   FileUp,
   FolderTree,
@@ -121,6 +122,13 @@ export function settingsPlaces(): readonly Place[] {
       [t("Privacy and data"), t("How long things are kept, what is masked, export, forgetting.")],
       ShieldCheck,
       "privacy",
+    ),
+    place(
+      server,
+      "backups",
+      [t("Backups"), t("Copies of everything, and how long they are kept.")],
+      DatabaseBackup,
+      "backups",
     ),
     place(
       server,

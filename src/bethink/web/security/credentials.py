@@ -45,6 +45,7 @@ _RULES: Sequence[_Rule] = (
     _rule("PATCH", r"/settings", ADMIN),
     _rule("*", r"/settings/changes", ADMIN),
     _rule("*", r"/models/.*", ADMIN),
+    _rule("*", r"/backups", ADMIN),
     _rule("POST", r"/setup", ADMIN),
     # A folder of this machine is read with the rights of the server.
     _rule("POST", r"/documents/folders", ADMIN),

@@ -40,6 +40,7 @@ const partNames = (): Record<string, string> => ({
   redis: t("Conversations in Redis"),
   vault: t("Vault"),
   memory_agent: t("Asking the vault"),
+  backups: t("Backups"),
   documents: t("Reading documents"),
   schedules: t("Schedules"),
   calendar: t("Other calendars"),
@@ -57,6 +58,7 @@ const places: Readonly<Record<string, SettingsPage>> = {
   redis: "redis",
   vault: "vault",
   memory_agent: "vault",
+  backups: "backups",
   documents: "documents",
 };
 

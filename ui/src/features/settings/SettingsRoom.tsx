@@ -7,6 +7,7 @@ import type { SettingsPage, SettingsPlace } from "../../services/router";
 import { settingsPlaces } from "../../services/settingsPlaces";
 import { About } from "./About";
 import { Assistants } from "./Assistants";
+import { BackupsPage } from "./BackupsPage";
 import { Calls } from "./Calls";
 import { GroupSettings } from "./GroupSettings";
 import { ImportPage } from "./ImportPage";
@@ -29,6 +30,7 @@ const pages: Partial<Record<SettingsPage, (props: { found: string | null }) => R
   tools: Tools,
   servers: Servers,
   privacy: Privacy,
+  backups: BackupsPage,
   keys: KeysPage,
   calls: Calls,
   about: About,

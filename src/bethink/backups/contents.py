@@ -1,0 +1,346 @@
+"""What is in a backup, taken from a data directory at work and written to a new one. All functions block.
+
+The order makes it one state. Contents of files are taken before the database, so that none is deleted that it
+still names, and again after it; pages after it, since a page's file is its truth and the database follows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import anyio.from_thread
+
+from bethink import __version__
+from bethink.backups.repository import Contents, FileEntry, Header, translating
+from bethink.documents.work_folders import clear_left_over, work_folder
+from bethink.engines.sqlite.schema import FILE_NAME
+from bethink.engines.sqlite.snapshot import DatabaseState, copy_database, state_of
+from bethink.errors import BadInput, CorruptDatabase, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bethink.backups.repository import Archive, Keys, Reason, Repository
+
+_FILES: Final = "files"
+_VAULT: Final = "vault"
+WORK: Final = "unpacking"
+_LEFT_OUT: Final = frozenset(
+    {
+        WORK,
+        "backups",
+        "bus.sqlite3",
+        "bus.sqlite3-shm",
+        "bus.sqlite3-wal",
+        "code",
+        "imports",
+        "models",
+        "processes",
+        "reserve",
+        "served-at.json",
+        "vault-search",
+        *(f"{FILE_NAME}{end}" for end in ("", "-wal", "-shm", "-journal")),
+    }
+)
+"""What a running Bethink makes again, and the database, of which a copy is taken instead."""
+_HALF: Final = re.compile(rf"{_FILES}/.*\.part|[^/]*\.lock")
+"""Contents that are being written, and locks."""
+_PART_BYTES: Final = 256 << 10
+"""A multiple of a page of the database: what did not change in it is the same part again."""
+_Found: TypeAlias = "tuple[str, Path, os.stat_result]"
+_SETTLED_NS: Final = 2_000_000_000
+"""A file that changed so shortly before a backup may have changed again within the clock's grain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What is backed up: a data directory, and the folder of pages if that lies outside of it."""
+
+    data_dir: Path
+    vault: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """All files and folders of a home, as (path with slashes, place, state) in order.
+
+    The folder of backups is `spared`; paths of what cannot be read, or must not be followed, are `unread`.
+    """
+
+    home: Home
+    spared: Path
+    unread: list[str] = field(default_factory=list[str])
+
+    def all(self) -> Iterator[_Found]:
+        """Everything but the database."""
+        for entry in self._sorted(self.home.data_dir, ""):
+            if entry.name in _LEFT_OUT or entry.name.startswith(f".{FILE_NAME}"):
+                continue
+            # A folder of the data directory may be a link to where there is room.
+            if entry.name != _VAULT or self.home.vault is None:
+                yield from self.below(Path(entry.path), entry.name)
+        if self.home.vault is not None and self.home.vault.is_dir():
+            yield from self.below(self.home.vault, _VAULT)
+
+    def below(self, place: Path, path: str) -> Iterator[_Found]:
+        """A file, or a folder and what is in it."""
+        try:
+            state = place.stat()
+        except OSError:
+            return
+        if stat.S_ISREG(state.st_mode) and _HALF.fullmatch(path) is None:
+            yield path, place, state
+        if not stat.S_ISDIR(state.st_mode) or place.resolve() == self.spared:
+            return
+        yield path, place, state
+        for entry in self._sorted(place, f"{path}/"):
+            if entry.is_symlink():
+                self.unread.append(f"{path}/{entry.name}")
+            else:
+                yield from self.below(Path(entry.path), f"{path}/{entry.name}")
+
+    def _sorted(self, place: Path, path: str) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(place) as entries:
+                found = sorted(entries, key=lambda one: one.name)
+        except OSError:
+            self.unread.append(path)
+            return []
+        self.unread.extend(_printable(f"{path}{one.name}") for one in found if not _is_text(one.name))
+        return [one for one in found if _is_text(one.name)]
+
+
+def _is_text(name: str) -> bool:
+    return _printable(name) == name
+
+
+def _printable(name: str) -> str:
+    return name.encode(errors="replace").decode()
+
+
+@dataclass(slots=True)
+class _Taking:
+    """One backup while it is made."""
+
+    home: Home
+    repository: Repository
+    keys: Keys | None
+    before: Mapping[str, FileEntry]
+    settled_ns: int
+    walk: _Walk = field(init=False)
+    files: dict[str, FileEntry] = field(default_factory=dict[str, FileEntry])
+    folders: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        self.walk = _Walk(self.home, self.repository.root.resolve())
+
+    def take_blobs(self) -> None:
+        """What files hold; it never changes under its name."""
+        for path, place, state in _Walk(self.home, self.walk.spared).below(
+            self.home.data_dir / _FILES, _FILES
+        ):
+            if stat.S_ISREG(state.st_mode):
+                self._take(path, place, state)
+
+    def take_all(self) -> None:
+        """Everything but the database."""
+        for path, place, state in self.walk.all():
+            if stat.S_ISDIR(state.st_mode):
+                self.folders.append(path)
+            elif path not in self.files or not path.startswith(f"{_FILES}/"):
+                self._take(path, place, state)
+
+    def take_database(self) -> DatabaseState:
+        """The database as it is at one moment.
+
+        Raises:
+            StorageError: it is damaged, or cannot be read.
+        """
+        with translating(self.home.data_dir), work_folder(self.home.data_dir / WORK) as scratch:
+            copy = scratch / FILE_NAME
+            if not copy_database(self.home.data_dir / FILE_NAME, copy, _check):
+                raise StorageError(f"There is no database in {self.home.data_dir}: nothing to back up.")
+            found = state_of(copy)
+            self._take(FILE_NAME, copy, copy.stat())
+        return found
+
+    def _take(self, path: str, place: Path, state: os.stat_result) -> None:
+        _check()
+        known = self.before.get(path)
+        is_same = known and (known.size, known.changed_ns) == (state.st_size, state.st_mtime_ns)
+        if known and is_same and known.changed_ns < self.settled_ns and self.repository.has(known.parts):
+            self.files[path] = known
+            return
+        parts: list[str] = []
+        size = 0
+        try:
+            with place.open("rb", buffering=0) as file:
+                while content := _read(file.read):
+                    _check()
+                    size += len(content)
+                    parts.append(self.repository.put(content, self.keys))
+        except FileNotFoundError:
+            return
+        except OSError:
+            self.walk.unread.append(path)
+            return
+        mode = stat.S_IMODE(state.st_mode)
+        self.files[path] = FileEntry(
+            path=path, mode=mode, changed_ns=state.st_mtime_ns, size=size, parts=tuple(parts)
+        )
+
+
+def _check() -> None:
+    """End the work if whoever waits for it was cancelled."""
+    with suppress(RuntimeError):  # nobody waits on a loop
+        anyio.from_thread.check_cancelled()
+
+
+def _read(read: Callable[[int], bytes | None]) -> bytes:
+    """The next part of a file: as long as all others, unless the file ends."""
+    content = b""
+    while len(content) < _PART_BYTES and (more := read(_PART_BYTES - len(content))):
+        content += more
+    return content
+
+
+def take(
+    home: Home, repository: Repository, *, keys: Keys | None, before: Archive | None, reason: Reason, at: int
+) -> Header:
+    """Back up everything; durable when it returns. Parts that are there already are not written again.
+
+    What is as it was in the archive `before` is not even read again.
+
+    Raises:
+        StorageError: something cannot be read or written; no archive is left.
+    """
+    known = {file.path: file for file in before.contents.files} if before else {}
+    settled_ns = before.header.at * 1000 - _SETTLED_NS if before else 0
+    taking = _Taking(home, repository, keys, known, settled_ns)
+    taking.take_blobs()
+    state = taking.take_database()
+    taking.take_all()
+    files = tuple(taking.files[path] for path in sorted(taking.files))
+    header = Header(
+        id=repository.new_id(at),
+        at=at,
+        reason=reason,
+        version=__version__,
+        schema=state.schema,
+        files=len(files),
+        bytes=sum(file.size for file in files),
+        salt=keys.salt.hex() if keys else None,
+    )
+    contents = Contents(
+        files=files,
+        folders=tuple(taking.folders),
+        records=state.records,
+        vault=str(home.vault) if home.vault else None,
+        unread=tuple(sorted(set(taking.walk.unread))),
+    )
+    repository.write(header, contents, keys)
+    return header
+
+
+def verify(archive: Archive, scratch: Path) -> None:
+    """See that everything could be restored: every part is read, and the database written and counted.
+
+    Raises:
+        StorageError: the archive is damaged, or the scratch directory cannot be used.
+    """
+    for file in archive.contents.files:
+        if file.path == FILE_NAME:
+            _write_file(archive, file, scratch)
+        else:
+            _check_size(archive, file, sum(len(part) for part in _parts(archive, file)))
+    _count(archive, scratch)
+
+
+def _parts(archive: Archive, file: FileEntry) -> Iterator[bytes]:
+    for part in archive.parts(file):
+        _check()
+        yield part
+
+
+def _check_size(archive: Archive, file: FileEntry, size: int) -> None:
+    if size != file.size:
+        raise archive.damaged(f"{file.path} has {size:,} bytes instead of {file.size:,}")
+
+
+def _count(archive: Archive, folder: Path) -> None:
+    try:
+        found = state_of(folder / FILE_NAME)
+    except CorruptDatabase as error:
+        raise archive.damaged(error.message.rstrip(".")) from error
+    for name, count in archive.contents.records.items():
+        if (there := found.records.get(name, 0)) != count:
+            raise archive.damaged(f"{name} has {there:,} records instead of {count:,}")
+
+
+def _write_file(archive: Archive, file: FileEntry, folder: Path) -> None:
+    target = _inside(archive, folder, file.path)
+    with translating(folder):
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as written:
+            size = sum(written.write(part) for part in _parts(archive, file))
+            written.flush()
+            os.fsync(written.fileno())
+        target.chmod(file.mode)
+        os.utime(target, ns=(file.changed_ns, file.changed_ns))
+    _check_size(archive, file, size)
+
+
+def _inside(archive: Archive, folder: Path, path: str) -> Path:
+    """The place of a path, which never leads out of the folder, whoever wrote the archive."""
+    steps = path.split("/")
+    if path.startswith("/") or any(step in {"", ".", ".."} or "\0" in step for step in steps):
+        raise archive.damaged(f"{path!r} is no path inside of a data directory")
+    return folder.joinpath(*steps)
+
+
+def restore(archive: Archive, data_dir: Path) -> None:
+    """Write everything to a new data directory, which is there as a whole or not at all.
+
+    Raises:
+        BadInput: there is something in it already.
+        StorageError: the archive is damaged, or the directory cannot be written.
+    """
+    target = data_dir.absolute()
+    with translating(target):
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise BadInput(f"{target} is not empty: move it away, or restore into another directory.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Beside it: one step makes the one the other.
+        below = target.with_name(f".{target.name}.restoring")
+        clear_left_over(below)
+        with work_folder(below) as staging:
+            _write_all(archive, staging)
+            staging.rename(target)
+            _sync(target.parent)
+        with suppress(OSError):
+            below.rmdir()
+
+
+def _write_all(archive: Archive, staging: Path) -> None:
+    for path in archive.contents.folders:
+        _inside(archive, staging, path).mkdir(mode=0o700, parents=True, exist_ok=True)
+    for file in archive.contents.files:
+        _write_file(archive, file, staging)
+    _count(archive, staging)
+    # The names of all files are on the disk before it gets its own; what is in them is there already.
+    for place, _, _ in os.walk(staging):
+        _sync(Path(place))
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
