@@ -6,7 +6,7 @@ flags, environment and files, `kept` what is kept in the data directory, `catalo
 
 from __future__ import annotations
 
-from bethink.settings.fields import Settings, default_data_dir
+from bethink.settings.fields import Settings
 from bethink.settings.shapes import (
     Assistant,
     DialDoor,
@@ -29,7 +29,7 @@ from bethink.settings.sources import (
     unknown_variables,
     variable,
 )
-from bethink.settings.values import TimeZone
+from bethink.settings.values import TimeZone, default_data_dir
 
 __all__ = [
     "ALIASES",

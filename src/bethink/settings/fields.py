@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
@@ -23,6 +22,7 @@ from bethink.settings.values import (
     as_extraction,
     as_list,
     as_object,
+    default_data_dir,
 )
 
 if TYPE_CHECKING:
@@ -30,12 +30,6 @@ if TYPE_CHECKING:
 
 _CLONE_MODELS = Path(__file__).parents[3] / ".models"
 """Where `make` puts the embedding model of a clone: every command of that clone finds it there."""
-
-
-def default_data_dir() -> Path:
-    """Where data lives if nobody says: the XDG base directory's place for it."""
-    root = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(root) / "bethink"
 
 
 _model = place("model")

@@ -18,9 +18,9 @@ from pydantic import BaseModel, ValidationError
 from bethink.errors import BadInput, StorageError
 from bethink.secrets_at_rest import SecretBox
 from bethink.settings.catalogue import SETTINGS
-from bethink.settings.fields import Settings, default_data_dir
+from bethink.settings.fields import Settings
 from bethink.settings.kept import KeptFile, nested
-from bethink.settings.values import Given, Origin, as_object
+from bethink.settings.values import Given, Origin, as_object, default_data_dir
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -12,6 +14,12 @@ from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+def default_data_dir() -> Path:
+    """Where data lives if nobody says: the XDG base directory's place for it."""
+    root = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(root) / "bethink"
 
 
 def as_object(value: object) -> object:
