@@ -197,6 +197,77 @@ async def test_pictures_in_the_export_become_files_and_voices_their_words(tmp_pa
         assert any("recording" in problem.why for problem in done.report.problems)
 
 
+async def test_pictures_come_under_each_name_that_exports_give_them_to_their_own_messages(
+    tmp_path: Path,
+) -> None:
+    def shown(pointer: str) -> dict[str, Any]:
+        return {"content_type": "image_asset_pointer", "asset_pointer": pointer, "width": 1, "height": 1}
+
+    attached = {"attachments": [{"id": "file-Up1", "name": "bill.png", "mime_type": "image/png"}]}
+    nodes = [
+        node(
+            "q",
+            None,
+            "user",
+            content={
+                "content_type": "multimodal_text",
+                "parts": [shown("file-service://file-Up1"), "Draw it anew"],
+            },
+            metadata=attached,
+        ),
+        node(
+            "d",
+            "q",
+            "tool",
+            name="dalle.text2im",
+            content={"content_type": "multimodal_text", "parts": [shown("file-service://file-Dr2")]},
+        ),
+        node(
+            "s",
+            "d",
+            "user",
+            content={
+                "content_type": "multimodal_text",
+                "parts": [shown("sediment://file_0000a1"), shown("file-service://file-Gone9"), "And this?"],
+            },
+        ),
+        node("a", "s", "assistant", "Done."),
+    ]
+    members = {
+        "conversations.json": [chatgpt_talk("Drawn", nodes)],
+        "file-Up1-bill.png": b"\x89PNG up",
+        "dalle-generations/file-Dr2-6b1f0d1e.webp": b"RIFF dr",
+        "user-x1/file_0000a1.dat": b"\x89PNG dat",
+    }
+    async with open_house(data_dir=tmp_path / "data") as house:
+        path = zipped(tmp_path / "export.zip", members)
+        done = await house.app.importing.run(house.me, path, TALKS)
+        (talk,) = await held(house)
+        messages = [one.message for one in await house.messages(talk.id)]
+        files = [
+            [
+                (
+                    one.name,
+                    one.media_type,
+                    (await house.app.files.get(house.me, one.url.rpartition("/")[2]))[1],
+                )
+                for one in getattr(message, "attachments", ())
+            ]
+            for message in messages
+        ]
+        found = [[(name, kind, path.read_bytes()) for name, kind, path in each] for each in files]
+        assert [each for each in found if each] == [
+            [("bill.png", "image/png", b"\x89PNG up")],
+            [("file-Dr2-6b1f0d1e.webp", "image/webp", b"RIFF dr")],
+            [("file_0000a1.png", "image/png", b"\x89PNG dat")],
+        ]
+        assert done.report is not None
+        assert done.report.files == 3
+        assert [one.why for one in done.report.problems] == [
+            "Not imported: picture that is not in the export."
+        ]
+
+
 HOSTILE: list[Any] = [
     None,
     17,

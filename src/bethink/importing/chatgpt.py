@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from bethink.importing.archive import Archive
     from bethink.importing.items import Item
 
-_FILE_ID = re.compile(r"file[-_][A-Za-z0-9]+")
+_FILE_ID = re.compile(r"file[-_](?!service\b)[A-Za-z0-9]+")
+"""Messages name files by `file-service://file-…` or `sediment://file_…`, their members begin with that."""
 _MARKS = re.compile("\ue200[^\ue201]{0,500}\ue201|[\ue000-\uf8ff]|\u3010\\d+[^\u3011]{0,200}\u3011")
 """Citations as the page of ChatGPT finds them in its texts: characters of private use, and 【4†source】."""
 _UNSEEN = frozenset({"user_editable_context", "model_editable_context", "reasoning_recap"})
@@ -300,15 +301,19 @@ class _Assets:
             names |= {key: text(value) for key, value in named_files.items() if text(value)}
         return cls(members, names)
 
-    def file(self, pointer: str, name: str = "", media_type: str = "") -> ExportedFile | None:
-
+    def file(
+        self, pointer: str, name: str = "", media_type: str = "", *, kind: str = "application/octet-stream"
+    ) -> ExportedFile | None:
+        """The file that a message names; None where the export has none. `kind` is its place's."""
         match = _FILE_ID.search(pointer)
         member = self.members.get(match[0]) if match else None
         if match is None or member is None:
             return None
         base = member.rpartition("/")[2]
         called = one_line(name or self.names.get(base, "") or base, 120)
-        guessed = media_type or mimetypes.guess_type(called)[0] or "application/octet-stream"
+        guessed = media_type or mimetypes.guess_type(called)[0] or kind
+        if not mimetypes.guess_type(called)[0]:
+            called = f"{called.removesuffix('.dat')}{mimetypes.guess_extension(guessed) or ''}"
         return ExportedFile(match[0], called, guessed, member)
 
 
@@ -327,7 +332,9 @@ def content_of(message: dict[str, object], assets: _Assets) -> _MessageText | No
         return _MessageText(role, thoughts="\n\n".join(filter(None, words))) if role == "assistant" else None
     said, files, lost = _parts(content, kind, assets)
     attached, missing = _attachments(metadata, assets, {one.key for one in files})
-    files, lost = (*files, *attached), (*lost, *missing)
+    # An attachment says what its owner called the picture that a part shows.
+    files = tuple({one.key: one for one in (*files, *attached)}.values())
+    lost = (*lost, *missing)
     if role == "tool":
         name = text(mapping(message.get("author")).get("name")) or "tool"
         return _MessageText(
@@ -358,7 +365,7 @@ def _parts(
         members = mapping(part)
         of_part, audio = text(members.get("content_type")), mapping(members.get("audio_asset_pointer"))
         if pointer := text(members.get("asset_pointer")) or text(audio.get("asset_pointer")):
-            file = assets.file(pointer) if "image" in of_part else None
+            file = assets.file(pointer, kind="image/png") if "image" in of_part else None
             if file is not None:
                 files.append(file)
             else:
@@ -386,7 +393,7 @@ def _attachments(
             match = _FILE_ID.search(id)
             if match is None or match[0] not in known:
                 lost.append(f"file {one_line(name, 80)!r}, which is not in the export" if name else "file")
-        elif file.key not in known:
+        else:
             files.append(file)
     return tuple(files), tuple(lost)
 
