@@ -62,7 +62,8 @@ class UniquePaths:
             above = f"{spelled}/{part}" if spelled else part
             spelled = self._folders.setdefault(twin_key(above), above)
         path = f"{spelled}{slash}{last}"
-        stem, ending = (path[:-3], ".md") if path.endswith(".md") else (path, "")
+        stem, dot, ending = path.rpartition(".")
+        stem, ending = (stem, dot + ending) if stem and "/" not in ending else (path, "")
         number, name = 1, path
         while (folded := twin_key(name)) in self._taken:
             number += 1
@@ -186,7 +187,16 @@ class Skipped:
     whole: Kind | None = None
 
 
-Item = ExportedConversation | ExportedPage | Skipped
+@dataclass(frozen=True, slots=True)
+class ExportedAttachment:
+    """A file that lies beside the pages of an export: the member, and its path in the vault."""
+
+    key: str
+    path: str
+    member: str
+
+
+Item = ExportedConversation | ExportedPage | ExportedAttachment | Skipped
 
 
 def mapping(value: object) -> dict[str, object]:

@@ -17,8 +17,8 @@ from bethink.errors import BadInput, EmbeddingsUnavailable, TooLarge
 from bethink.importing import chatgpt, claude, markdown
 from bethink.importing.archive import CONVERSATIONS, opened
 from bethink.importing.conversations import ConversationImporter
-from bethink.importing.items import ExportedConversation, ExportedPage, Skipped
-from bethink.importing.pages import PageImporter, conversation_pages, topic_page
+from bethink.importing.items import ExportedAttachment, ExportedConversation, ExportedPage, Skipped
+from bethink.importing.pages import AttachmentImporter, PageImporter, conversation_pages, topic_page
 from bethink.importing.topics import MAX_SAMPLE, TopicLearner, TopicMatcher, clusters, title_and_text
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class ImportRun:
                 for item in batch:
                     if isinstance(item, Skipped):
                         self.report.skipped(item)
-                    else:
+                    elif not isinstance(item, ExportedAttachment):
                         self.report.found(item)
                 found = [item for item in batch if isinstance(item, ExportedConversation)]
                 places: dict[str, str] = {}
@@ -120,6 +120,10 @@ class ImportRun:
                     places = outcome.places
                     self.report.became(outcome, pages=False)
                 pages = [item for item in batch if isinstance(item, ExportedPage)]
+                files = [item for item in batch if isinstance(item, ExportedAttachment)]
+                if importer is not None and files:
+                    attachments = AttachmentImporter(self.context)
+                    self.report.became(await attachments.take(files, archive), pages=True)
                 if importer is not None:
                     await self._write(importer, pages, found, places=places)
                 else:
@@ -157,7 +161,11 @@ class ImportRun:
         learner, keys, texts = TopicLearner(), list[str](), list[str]()
         async with aclosing(self._batches(archive)) as batches:
             async for batch in batches:
-                items = [(item.key, *title_and_text(item)) for item in batch if not isinstance(item, Skipped)]
+                items = [
+                    (item.key, *title_and_text(item))
+                    for item in batch
+                    if isinstance(item, ExportedConversation | ExportedPage)
+                ]
                 await anyio.to_thread.run_sync(_learn_all, learner, items)
                 if len(keys) < _MAX_EMBEDDED:
                     keys += [key for key, _, _ in items]

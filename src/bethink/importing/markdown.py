@@ -2,7 +2,8 @@
 
 Obsidian: pages stay as they are, byte for byte, but for links that name folders. A
 link by a page's name alone finds it wherever it stands; one that names its folder is
-given the folder's new place. `.obsidian`, templates and attachments are left and told.
+given the folder's new place. Attachments lie beside the pages as they did; `.obsidian` and templates are left
+and told.
 
 Notion: names lose their ids, links become wikilinks. A page is `Title 0123…ef.md`
 with its subpages in a folder of the same name; a database is a table
@@ -14,15 +15,17 @@ from __future__ import annotations
 
 import codecs
 import csv
+import posixpath
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from bethink.errors import BadInput, TooLarge
 from bethink.importing.items import (
     FULL_PAGE_BYTES,
+    ExportedAttachment,
     ExportedPage,
     Skipped,
     UniquePaths,
@@ -34,7 +37,7 @@ from bethink.importing.items import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bethink.importing.archive import Archive, Readable
     from bethink.importing.items import Item
@@ -53,10 +56,10 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def read(archive: Archive) -> Iterator[Item]:
     """Each Markdown file as a page, where it stands in its folder; what else there is, told."""
     names = UniquePaths()
-    others = _OtherFiles()
+    others = _Attachments(names)
     for name in archive.members:
         if not is_page(name):
-            others.count(name)
+            others.add(name, (*ROOT.split("/"), *name.split("/")[:-1]))
             continue
         page = page_of(archive, name)
         if isinstance(page, Skipped):
@@ -64,7 +67,7 @@ def read(archive: Archive) -> Iterator[Item]:
         else:
             path = names.free(f"{ROOT}/{_fit_path(name)}.md")
             yield ExportedPage(name, path, title_of(page, name), page, archive.members[name].changed)
-    yield from others.skipped()
+    yield from others.items()
 
 
 def is_page(name: str) -> bool:
@@ -114,27 +117,34 @@ def _fit_path(name: str) -> str:
     return "/".join(file_name(part) for part in (*name.split("/")[:-1], stem_of(name)))
 
 
-class _OtherFiles:
-    """Counts what is no page by its kind, so that thousands of pictures are told in a line."""
+@dataclass(slots=True)
+class _Attachments:
+    """What is no page: files that lie beside them come along, settings and other hidden files do not."""
 
-    def __init__(self) -> None:
-        self._kinds: dict[str, list[str]] = {}
+    names: UniquePaths
+    paths: dict[str, str] = field(default_factory=dict[str, str])
+    """By the members' names, where they go."""
+    _hidden: list[str] = field(default_factory=list[str])
 
-    def count(self, name: str) -> None:
+    def add(self, name: str, folders: Sequence[str]) -> None:
+        """A member; `folders` are those in which it goes, the last one the nearest."""
+        if _HIDDEN.search(name):
+            self._hidden.append(name)
+            return
+        stem, dot, ending = name.rpartition("/")[2].rpartition(".")
+        called = f"{file_name(stem)}.{file_name(ending)}" if stem and dot else file_name(stem + ending)
+        path = "/".join((*(file_name(folder) for folder in folders), called))
+        self.paths[name] = self.names.free(path)
 
-        base = name.rpartition("/")[2]
-        ending = base.rpartition(".")[2].lower() if "." in base.lstrip(".") else ""
-        self._kinds.setdefault("hidden" if _HIDDEN.search(name) else ending[:12], []).append(name)
-
-    def skipped(self) -> Iterator[Skipped]:
-
-        for kind, names in sorted(self._kinds.items()):
-            if kind == "hidden":
-                why, is_fault = "Settings and other hidden files: skipped.", False
-            else:
-                why, is_fault = "The vault contains only pages; keep these files where they are.", True
-            shown = names[0] if len(names) == 1 else f"{len(names):,} files .{kind}, such as {names[0]}"
-            yield Skipped(shown[:200], why, is_fault=is_fault, count=len(names))
+    def items(self, top: str = "") -> Iterator[Item]:
+        """All of them; their keys are their names without `top`."""
+        for name, path in self.paths.items():
+            yield ExportedAttachment(name.removeprefix(top), path, name)
+        if self._hidden:
+            names = self._hidden
+            shown = names[0] if len(names) == 1 else f"{len(names):,} files .hidden, such as {names[0]}"
+            why = "Settings and other hidden files: skipped."
+            yield Skipped(shown[:200], why, is_fault=False, count=len(names))
 
 
 _MAX_CELL = 1_000
@@ -161,6 +171,7 @@ class _Destinations:
     by_name: Mapping[str, str]
     databases: frozenset[str]
     """Folders, as the export names them, that hold the rows of a database."""
+    attachments: _Attachments
 
 
 def is_notions(name: str) -> bool:
@@ -170,16 +181,16 @@ def is_notions(name: str) -> bool:
 
 def read_notion(archive: Archive) -> Iterator[Item]:
     """Each page and each database as a page; what else there is, told."""
-    others, pages, tables = _OtherFiles(), list[str](), list[str]()
+    others, pages, tables = list[str](), list[str](), list[str]()
     for name in archive.members:
         if is_page(name):
             pages.append(name)
         elif name.lower().endswith(".csv"):
             tables.append(name)
         elif name.rpartition("/")[2] != "index.html":
-            others.count(name)
+            others.append(name)
     tables = tables_of(tables)
-    placed = _mapped(pages, tables)
+    placed = _mapped(pages, tables, others)
     for name in pages:
         page = page_of(archive, name)
         if isinstance(page, Skipped):
@@ -192,10 +203,10 @@ def read_notion(archive: Archive) -> Iterator[Item]:
         yield from _read_table(
             archive, name, path=placed.by_name[name], key=_key(name), rows=_rows(name, placed)
         )
-    yield from others.skipped()
+    yield from placed.attachments.items()
 
 
-def _mapped(pages: list[str], tables: list[str]) -> _Destinations:
+def _mapped(pages: list[str], tables: list[str], others: list[str]) -> _Destinations:
     names, by_id, by_name = UniquePaths(), dict[str, str](), dict[str, str]()
     for name in (*pages, *tables):
         parts = [file_name(_bare(part)) for part in name.split("/") if not _WRAPPER.fullmatch(part)]
@@ -204,7 +215,12 @@ def _mapped(pages: list[str], tables: list[str]) -> _Destinations:
         if found := _ID.search(stem_of(name)):
             by_id[found[1].lower()] = path
     folders = frozenset(_without_all(name).rpartition(".")[0] for name in tables)
-    return _Destinations(by_id, by_name, folders | {_bare_path(folder) for folder in folders})
+    attachments = _Attachments(names)
+    for name in others:
+        parts = [_bare(part) for part in name.split("/")[:-1] if not _WRAPPER.fullmatch(part)]
+        attachments.add(name, (*NOTION_ROOT.split("/"), *parts))
+    databases = folders | {_bare_path(folder) for folder in folders}
+    return _Destinations(by_id, by_name, databases, attachments)
 
 
 def _bare(part: str) -> str:
@@ -260,17 +276,25 @@ def _with_facts(page: str, name: str, placed: _Destinations) -> str:
 
 
 def _relinked(page: str, name: str, placed: _Destinations) -> str:
-    """The page with links to others of the export as wikilinks; pictures and other files as they were."""
+    """The page with links to others of the export as wikilinks, and those to files leading to them."""
     from bethink.vault.markdown.links import links_of
 
     parts: list[str] = []
     done = 0
+    here = placed.by_name[name]
     for link in links_of(page):
-        path = _target(link.target, name, placed) if link.kind == "markdown" else None
-        start, end = link.span
-        if path is None or page[start] == "!":
+        if link.kind != "markdown":
             continue
-        parts += [page[done:start], _wikilink(path, link.label)]
+        path = _target(link.target, name, placed)
+        file = placed.attachments.paths.get(_resolved(link.target, name))
+        if file is not None:
+            start, end = link.target_span
+            parts += [page[done:start], _address(file, here)]
+        elif path is not None and page[link.span[0]] != "!":
+            start, end = link.span
+            parts += [page[done:start], _wikilink(path, link.label)]
+        else:
+            continue
         done = end
     text = "".join((*parts, page[done:]))
 
@@ -285,13 +309,23 @@ def _target(target: str, name: str, placed: _Destinations) -> str | None:
     ids = _ANYWHERE.findall(target.rpartition("/")[2])
     if ids and ids[-1].lower() in placed.by_id:
         return placed.by_id[ids[-1].lower()]
+    return placed.by_name.get(_resolved(target, name))
+
+
+def _resolved(target: str, name: str) -> str:
+    """The member that a link in another one means."""
     here = name.split("/")[:-1]
     for part in unquote(target).split("/"):
         if part == "..":
             here = here[:-1]
         elif part not in {"", "."}:
             here = [*here, part]
-    return placed.by_name.get("/".join(here))
+    return "/".join(here)
+
+
+def _address(file: str, page: str) -> str:
+    """How a page names a file that lies near it."""
+    return quote(posixpath.relpath(file, posixpath.dirname(page) or "."))
 
 
 def _wikilink(path: str, label: str) -> str:
@@ -375,18 +409,23 @@ def read_obsidian(archive: Archive) -> Iterator[Item]:
     # What stands before all names if the zip holds the folder itself.
     settings = next((name for name in archive.members if "/.obsidian/" in f"/{name}"), "")
     top = settings[: f"/{settings}".index("/.obsidian/")] if settings else ""
-    templates, others, names = _templates(archive), _OtherFiles(), UniquePaths()
+    templates, names = _templates(archive), UniquePaths()
+    others = _Attachments(names)
     wanted: list[str] = []
     left = 0
     for name in archive.members:
         if not is_page(name):
-            others.count(name)
+            others.add(name, (*OBSIDIAN_ROOT.split("/"), *name.removeprefix(top).split("/")[:-1]))
         elif any(f"{name.removeprefix(top).rpartition('/')[0]}/".startswith(f"{one}/") for one in templates):
             left += 1
         else:
             wanted.append(name)
     paths = {name: names.free(f"{OBSIDIAN_ROOT}/{_fit_path(name.removeprefix(top))}.md") for name in wanted}
-    moved = {_folded(name.removeprefix(top)): path for name, path in paths.items()}
+    everything = (paths | others.paths).items()
+    moved = {_folded(name.removeprefix(top)): path for name, path in everything}
+    # An attachment is named alone, wherever it lies; the first one of a name is meant.
+    for name, path in others.paths.items():
+        moved.setdefault(f"//{_folded(name.rpartition('/')[2])}", path)
     for name, path in paths.items():
         page = page_of(archive, name)
         if isinstance(page, Skipped):
@@ -394,27 +433,38 @@ def read_obsidian(archive: Archive) -> Iterator[Item]:
         else:
             key = name.removeprefix(top)
             yield ExportedPage(
-                key, path, title_of(page, name), relinked(page, moved), archive.members[name].changed
+                key, path, title_of(page, name), relinked(page, moved, path), archive.members[name].changed
             )
     if left:
         yield Skipped(", ".join(sorted(templates)), "Templates: skipped.", is_fault=False, count=left)
-    yield from others.skipped()
+    yield from others.items(top)
 
 
-def relinked(page: str, moved: Mapping[str, str]) -> str:
-    """The page with links that name a folder leading to where the page is now; all else as it was."""
+def relinked(page: str, moved: Mapping[str, str], here: str) -> str:
+    """The page, which is now at `here`, with links leading to where things are now; all else as it was.
+
+    Those are links that name a folder, and what names a file that lies elsewhere.
+    """
     from bethink.vault.markdown.links import links_of
 
-    if "[[" not in page:
+    if "[[" not in page and "](" not in page:
         return page
     parts: list[str] = []
     done = 0
     for link in links_of(page):
-        path = moved.get(_folded(link.target))
-        if link.kind == "markdown" or "/" not in link.target or path is None:
+        target = unquote(link.target) if link.kind == "markdown" else link.target
+        path = moved.get(_folded(target))
+        if link.kind == "markdown":
+            # A file is named from the page, else from the top of the vault.
+            beside = posixpath.normpath(posixpath.join(posixpath.dirname(here), target))
+            path = None if path is None or link.is_to_page or beside in moved.values() else quote(path)
+        elif "/" not in target:
+            path = None if link.is_to_page else moved.get(f"//{_folded(target)}")
+            path = None if path and posixpath.dirname(path) == posixpath.dirname(here) else path
+        if path is None:
             continue
         start, end = link.target_span
-        parts += [page[done:start], path if link.target.endswith(".md") else path.removesuffix(".md")]
+        parts += [page[done:start], path if target.endswith(".md") else path.removesuffix(".md")]
         done = end
     return "".join((*parts, page[done:]))
 

@@ -126,7 +126,7 @@ class ImportOptions:
 
 
 class ImportedItem(Record, frozen=True, kw_only=True):
-    """A thing of an export that is here: the conversation or page at `place`, taken in by the import `batch`.
+    """A thing of an export that is here: the conversation, page or file at `place`, of the import `batch`.
 
     `digest` is of what the export said, `same` equal for things that say the
     same, `written` of the page's version as it was written, or how many messages
@@ -134,7 +134,7 @@ class ImportedItem(Record, frozen=True, kw_only=True):
     """
 
     batch: str
-    kind: Literal["talk", "page"]
+    kind: Literal["talk", "page", "file"]
     place: str
     digest: str
     same: str

@@ -38,7 +38,7 @@ from bethink.importing.records import (
     KeyedDigest,
     ReportBuilder,
 )
-from bethink.redaction import FORGOTTEN
+from bethink.forgettable import FORGOTTEN
 from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
 from bethink.vault import PageToDelete
 
@@ -237,11 +237,16 @@ class Imports:
             if now != record:
                 changes.append(Put(IMPORTS, now, held.version))
         # A page whose name says it is not known again: its name here must not stay.
-        changes += [
-            Delete(TAKEN, taken.record.id, taken.version)
-            async for taken in items_of(self.store, owner, Scan(TAKEN, limit=_PAGE))
-            if _is_named(taken.record, gone)
-        ]
+        async for taken in items_of(self.store, owner, Scan(TAKEN, limit=_PAGE)):
+            if not _is_named(taken.record, gone):
+                continue
+            changes.append(Delete(TAKEN, taken.record.id, taken.version))
+            # What a file holds nobody can tell; its name says it.
+            if taken.record.kind == "file" and (
+                version := await self.vault.attached(owner, taken.record.place)
+            ):
+                with suppress(Conflict, NoSuchPage):
+                    await self.vault.detach(owner, taken.record.place, version)
         changes += [
             Delete(GROWN, grown.record.id, grown.version)
             async for grown in items_of(self.store, owner, Scan(GROWN, limit=_PAGE))
@@ -393,6 +398,12 @@ class _ImportUndo:
         folders: set[str] = set()
         async for page in pages_of(store, owner, Scan(TAKEN, batch, limit=_PAGE)):
             taken = [one.record for one in page]
+            files = [one for one in taken if one.kind == "file"]
+            for file in files:
+                stays = await self._detached(file)
+                folders.add(file.place.rpartition("/")[0])
+                await self.context.store.commit(owner, [Delete(TAKEN, file.id)])
+                self.report.became(ImportOutcome(left=[stays] if stays else []), pages=True)
             pages = [one for one in taken if one.kind == "page"]
             left = await self._staying(pages)
             gone = [one for one, stays in zip(pages, left, strict=True) if stays is None]
@@ -400,7 +411,7 @@ class _ImportUndo:
             if gone:
                 await self.context.store.commit(owner, [Delete(TAKEN, one.id) for one in gone])
             self.report.became(_outcome("new", *left), pages=True)
-            for exported in [one for one in taken if one.kind != "page"]:
+            for exported in [one for one in taken if one.kind == "talk"]:
                 stays = await self._removed(exported)
                 if stays is None:
                     await self.context.store.commit(self.context.owner, [Delete(TAKEN, exported.id)])
@@ -429,6 +440,18 @@ class _ImportUndo:
             return stays
         except UnknownId:
             pass
+        return None
+
+    async def _detached(self, taken: ImportedItem) -> Skipped | None:
+        """Remove a file that lies beside the pages; why it stays, if it does."""
+        vault, owner = self.context.vault, self.context.owner
+        version = await vault.attached(owner, taken.place)
+        if version is None:
+            return None
+        if self.context.marks.of(version) != taken.written:
+            return Skipped(taken.place, _CHANGED, is_fault=False)
+        with suppress(Conflict, NoSuchPage):
+            await vault.detach(owner, taken.place, version)
         return None
 
     async def _staying(self, exported_pages: Sequence[ImportedItem]) -> list[Skipped | None]:
@@ -495,7 +518,7 @@ def _outcome(done: str, *stays: Skipped | None) -> ImportOutcome:
 
 
 def _is_named(taken: ImportedItem, gone: Redaction) -> bool:
-    return taken.kind == "page" and _says(taken.place, gone)
+    return taken.kind != "talk" and _says(taken.place, gone)
 
 
 def _report(report: ImportReport, gone: Redaction) -> ImportReport:

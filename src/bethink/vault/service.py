@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 import anyio.to_thread
 
-from bethink.errors import BadInput, Conflict, NoSuchPage, UnknownId
+from bethink.errors import BadInput, Conflict, NoSuchPage, TooLarge, UnknownId
 from bethink.forgettable import Forgettable
 from bethink.principal import OWN_EYES
 from bethink.vault.files.context import VaultContext
@@ -23,7 +24,7 @@ from bethink.vault.files.folder import brought_back, kept_beside, version_of
 from bethink.vault.files.page_reader import found_parts, is_searched_whole, listing
 from bethink.vault.files.page_writer import FORGOTTEN, Authorship, PageToDelete, PageWriter, encoded
 from bethink.vault.files.paths import ENDING, checked, checked_folder, checked_new, folders_of
-from bethink.vault.files.pictures import picture_in
+from bethink.vault.files.pictures import picture_in, remove_attached
 from bethink.vault.files.records import ASIDE, TROUBLES, Change, Page, VaultState
 from bethink.vault.files.sync import FolderSync
 from bethink.vault.files.versions import Versions
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
     from bethink.vault.files.sync import SyncReport
 
 USER_PAGE: Final = "user.md"
+IMPORTED: Final = "imported"
+"""The folder in which imports write."""
+_MOST_ATTACHED: Final = 200_000_000
+"""Bytes of a file beside the pages that is compared; nothing so long is imported."""
 _ASIDE: Final = "page-aside:"
 """How the tokens begin that bring back a file that was set aside."""
 _FIRST: Final = "# About me\n"
@@ -144,6 +149,39 @@ class Vault:
     async def picture(self, owner: str, source: str, page: str) -> Picture | None:
         """The picture that a page names; None where there is none that can be shown."""
         return await anyio.to_thread.run_sync(picture_in, self.context.folder(owner), source, page)
+
+    async def attached(self, owner: str, path: str) -> str | None:
+        """The version of a file that lies beside the pages; None where there is none, "" of a huge one."""
+        folder = self.context.folder(owner)
+        try:
+            found = await anyio.to_thread.run_sync(folder.read, checked_folder(path), _MOST_ATTACHED)
+        except TooLarge:
+            return ""
+        return found and version_of(found.body)
+
+    async def attach(self, principal: Principal, path: str, body: bytes) -> None:
+        """Lay a new file beside the pages.
+
+        Raises:
+            BadInput: some system cannot keep such a path.
+            Conflict: something lies there.
+            StorageError: it cannot be kept.
+        """
+        path = checked_folder(path, new=True)
+        async with self.context.lock(principal.owner, "made"):
+            write = partial(self.context.folder(principal.owner).write, path, body, before=None)
+            await anyio.to_thread.run_sync(write)
+
+    async def detach(self, owner: str, path: str, version: str) -> None:
+        """Remove a file that lies beside the pages, if it is of this version still.
+
+        Raises:
+            Conflict: it is not.
+        """
+        path = checked_folder(path)
+        async with self.context.lock(owner, "there"):
+            delete = partial(self.context.folder(owner).delete, path, before=version)
+            await anyio.to_thread.run_sync(delete)
 
     async def listed(self, owner: str, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
         """What is in a folder now, folders first, or with `deep` in all those below it, too."""
@@ -395,6 +433,7 @@ class Vault:
                 if page.state == "there"
             ]
             await writer.delete_many(unwanted, Authorship("person", ""))
+            await anyio.to_thread.run_sync(remove_attached, self.root(owner) / IMPORTED)
 
     @asynccontextmanager
     async def _writing(self, owner: str, folder: Literal["there", "made"]) -> AsyncGenerator[PageWriter]:

@@ -1,12 +1,18 @@
-"""Pictures that lie beside the pages: shown, and nothing else, neither searched nor kept in versions."""
+"""Pictures and other files that lie beside the pages: neither searched nor kept in versions.
+
+Of them pictures are shown.
+"""
 
 from __future__ import annotations
 
+import os
 import posixpath
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bethink.errors import BadInput, StorageError, TooLarge
-from bethink.vault.files.paths import checked_folder, folder_of
+from bethink.vault.files.paths import checked_folder, folder_of, is_page
 
 if TYPE_CHECKING:
     from bethink.vault.files.folder import Folder
@@ -41,6 +47,17 @@ def picture_in(folder: Folder, source: str, page: str) -> Picture | None:
         if found is not None and (kind := _kind(found.body)) is not None:
             return Picture(found.body, kind)
     return None
+
+
+def remove_attached(root: Path) -> None:
+    """Remove the files that imports laid beside their pages; links are not followed."""
+    if root.is_symlink():
+        return
+    for folder, _, names in os.walk(root):
+        for name in names:
+            if not is_page(name) and not name.startswith("."):
+                with suppress(OSError):
+                    (Path(folder) / name).unlink()
 
 
 def _kind(body: bytes) -> str | None:
