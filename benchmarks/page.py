@@ -137,9 +137,9 @@ _LOADED: Final = """
 """
 _TO_FIRST: Final = """
 async () => {
-  const box = document.querySelector(".stream");
+  const box = document.querySelector("[data-stream]");
   const begun = performance.now();
-  const first = () => box.querySelector(".question")?.textContent ?? "";
+  const first = () => box.querySelector("[data-said=question]")?.textContent ?? "";
   while (!first().includes("Said as number 0.")) {
     box.scrollTop = 0;
     await new Promise(requestAnimationFrame);
@@ -305,7 +305,7 @@ async def _long_conversation(browser: Browser, origin: str, rate: int) -> Rows:
         await page.get_by_text(f"Said as number {MESSAGES - 1}.").wait_for()
         rows = [_row(f"{name}: the last shown", await _now(page), unit="ms")]
         await page.wait_for_timeout(1_000)
-        stream = page.locator(".stream")
+        stream = page.locator("[data-stream]")
         await stream.evaluate("box => box.scrollBy(0, -400)")
         button = page.get_by_role("button", name="Go to the start")
         await button.wait_for()

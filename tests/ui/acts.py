@@ -16,6 +16,11 @@ def composer(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Message")
 
 
+def chat_head(page: Page) -> Locator:
+    """What stands above the messages: the title, and what can be done with the conversation."""
+    return page.locator("#main .page > header")
+
+
 def say(page: Page, text: str) -> None:
     """Write a message and send it."""
     composer(page).fill(text)

@@ -17,7 +17,7 @@ _ENGLISH = re.compile(rf"(?<![\w’'./_/-])(?:{_WORDS})(?![\w/_-])")
 """Words that people write in small letters; German nouns have a capital, and abbreviations have several."""
 
 _SHOWN = """() => {
-  const skipped = 'code, pre, kbd, script, noscript, style, [lang=en], .inside, .cm-editor';
+  const skipped = 'code, pre, kbd, script, noscript, style, [lang=en], [data-tool] > div, .cm-editor';
   const found = new Set();
   const take = (text) => text && found.add(text.replace(/\\s+/g, ' ').trim());
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -37,6 +37,6 @@ _SHOWN = """() => {
 def english(page: Page) -> list[str]:
     """What the page shows or says aloud that has English words in it.
 
-    Aside from code, from what is marked as English, and from what a model sent and read (`.inside`).
+    Aside from code, from what is marked as English, and from what went into a call and came out of it.
     """
     return sorted(text for text in page.evaluate(_SHOWN) if _ENGLISH.search(text))

@@ -85,11 +85,11 @@ def test_a_reload_in_the_middle_of_an_answer_continues_it(lived_in: Served, page
     expect(done(page).get_by_text("Remember: Plans to visit Lisbon")).to_have_count(1)
     expect(answered(page)).to_be_visible()
     expect(page.get_by_role("cell", name="Graça")).to_be_visible()
-    words = page.locator(".md").inner_text()
+    words = page.locator("[data-markdown]").inner_text()
     page.reload()
     expect(page.get_by_role("cell", name="Graça")).to_be_visible()
-    assert page.locator(".md").inner_text() == words
-    expect(page.locator("details.tool")).to_have_count(2)
+    assert page.locator("[data-markdown]").inner_text() == words
+    expect(page.locator("[data-tool]")).to_have_count(2)
 
 
 def test_a_change_of_memory_is_undone_from_the_answer(served: Served, page: Page) -> None:
@@ -106,8 +106,8 @@ def test_a_tool_line_opens_to_what_went_in_and_came_out(lived_in: Served, page: 
     page.goto(lived_in.url)
     say(page, LISBON)
     expect(answered(page)).to_be_visible()
-    line = page.locator("details.tool").filter(has_text="Search memory")
-    result = line.locator("p.result")
+    line = page.locator("[data-tool]").filter(has_text="Search memory")
+    result = line.locator("[data-result]")
     expect(result).to_be_hidden()
     line.get_by_text("Search memory").click()
     expect(result).to_contain_text("Sleeps badly in noisy streets")

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from benchmarks.stand_ins.scripted_process import scripted_process
-from tests.ui.acts import answered, composer, faults, say
+from tests.ui.acts import answered, chat_head, composer, faults, say
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, SCRIPT, Served, bethink, imported
 
@@ -39,7 +39,7 @@ def test_a_temporary_chat_is_marked_and_listed_nowhere(served: Served, new_page:
     page.reload()
     expect(page.get_by_text("Temporary", exact=True)).to_be_visible()
     expect(page.get_by_text("Your conversations are listed here.")).to_be_visible()
-    page.locator(".chat-head").get_by_role("button", name=re.compile("More for")).click()
+    chat_head(page).get_by_role("button", name=re.compile("More for")).click()
     expect(page.get_by_role("menuitem", name="Archive")).to_have_count(0)
     page.get_by_role("menuitem", name="Delete").click()
     page.get_by_role("button", name="Delete for good", exact=True).click()
@@ -124,7 +124,7 @@ def test_a_message_is_edited_and_both_versions_stay(served: Served, page: Page) 
     versions = page.get_by_role("group", name="Versions of this message")
     expect(versions).to_contain_text("2/2")
     # Plain words stand where the parser of Markdown is on its way.
-    expect(page.locator(".md.plain")).to_have_count(0)
+    expect(page.locator("[data-markdown=plain]")).to_have_count(0)
     place = question(page, "Hello there").bounding_box()
     versions.get_by_role("button", name="Earlier version of this message").click()
     expect(question(page, "What do you know?")).to_be_visible()
@@ -198,7 +198,7 @@ def _to_edge(page: Page, *, up: bool) -> None:
     """Scroll to an edge of what is held, and wait until more has come in there."""
     page.evaluate(
         """async (up) => {
-            const page = document.querySelector(".stream");
+            const page = document.querySelector("[data-stream]");
             const edge = () => [...page.querySelectorAll("[data-turn]")].at(up ? 0 : -1).dataset.turn;
             const before = edge();
             page.scrollTop = up ? 0 : page.scrollHeight;
@@ -241,7 +241,7 @@ def test_a_conversation_is_taken_along_as_a_file(served: Served, page: Page) -> 
         ("Markdown", "md", "# Boat names"),
         ("JSON", "json", '"kind":"conversation"'),
     ):
-        page.locator(".chat-head").get_by_role("button", name="More for Boat names").click()
+        chat_head(page).get_by_role("button", name="More for Boat names").click()
         with page.expect_download() as download:
             page.get_by_role("menuitem", name=f"Export as {kind}").click()
         assert download.value.suggested_filename == f"Boat names.{ending}"

@@ -36,7 +36,7 @@ The **brakes** were renewed in March.
 | rear | 6 |
 """
 _SMALL = """least => [...document.querySelectorAll("button, a, summary, input, label:has(> input)")]
-    .filter((one) => one.checkVisibility() && !one.closest("label:has(> input) > *, .segmented label"))
+    .filter((one) => one.checkVisibility() && !one.closest("label:has(> input) > *, fieldset[aria-label] *"))
     .map((one) => [one.ariaLabel ?? one.textContent, one.getBoundingClientRect()])
     .filter(([, box]) => box.width && (box.width < least || box.height < least))
     .map(([name]) => name)"""

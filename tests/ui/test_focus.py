@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.ui.acts import answered, composer, drawn, kept, say
+from tests.ui.acts import answered, chat_head, composer, drawn, kept, say
 from tests.ui.running import Served, imported
 from tests.ui.vaulted import Vaulted, saved
 
@@ -23,7 +23,7 @@ def test_what_opened_a_dialog_has_the_focus_again(served: Served, page: Page) ->
     expect(page.get_by_role("dialog", name="Find anything")).to_be_visible()
     page.keyboard.press("Escape")
     expect(composer(page)).to_be_focused()
-    page.locator(".chat-head").get_by_role("button", name="More for Trams").click()
+    chat_head(page).get_by_role("button", name="More for Trams").click()
     page.get_by_role("menuitem", name="Delete").click()
     # It is in the trash; only what is deleted for good is asked about.
     page.get_by_role("button", name="Trash").click()
@@ -45,7 +45,7 @@ def test_a_conversation_that_was_renamed_has_the_focus(served: Served, page: Pag
     page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="Trains")).to_be_focused()
     page.keyboard.press("Enter")
-    page.locator(".chat-head").get_by_role("button", name="More for Trains").click()
+    chat_head(page).get_by_role("button", name="More for Trains").click()
     page.get_by_role("menuitem", name="Rename").click()
     page.get_by_role("textbox", name="Title of the conversation").fill("Ferries")
     page.keyboard.press("Enter")
@@ -171,5 +171,5 @@ def test_what_was_left_by_intent_stays_left(served: Served, page: Page) -> None:
     drawn(page)
     assert page.evaluate("document.activeElement === document.body")
     page.get_by_role("button", name="Search").focus()
-    page.locator(".nav-head").evaluate("head => head.remove()")
+    page.get_by_role("button", name="Search").evaluate("search => search.parentElement.remove()")
     expect(page.get_by_role("navigation", name="Conversations")).to_be_focused()

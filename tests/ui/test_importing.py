@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Error, Page, Route, expect
 
 from tests.exports import asked_and_answered, packed
-from tests.ui.acts import drawn, faults, kept
+from tests.ui.acts import chat_head, drawn, faults, kept
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, Served
 
@@ -61,7 +61,7 @@ def test_an_export_is_looked_at_taken_in_found_and_taken_back(served: Served, pa
     page.goto(f"{served.url}/")
     page.get_by_role("link", name="Lisbon 1", exact=True).click()
     expect(page.get_by_text("The Lisbon tram 28.")).to_be_visible()
-    expect(page.locator(".chat-head")).to_contain_text("From ChatGPT")
+    expect(chat_head(page)).to_contain_text("From ChatGPT")
 
     page.goto(f"{served.url}/settings/import")
     card.get_by_role("button", name=re.compile("Undo import")).click()

@@ -209,7 +209,7 @@ def test_more_conversations_are_listed_behind_what_was_slow_to_come(served: Serv
 
     page.route("**/conversations?*", answer)
     page.goto(served.url)
-    rows = page.locator(".conversations .rows")
+    rows = page.get_by_role("navigation", name="Conversations").locator(".scroll")
     expect(rows.get_by_role("link", name="Talk").first).to_be_visible()
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     again = kept(page, held, 1)

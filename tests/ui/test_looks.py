@@ -65,7 +65,7 @@ _SMALL = """least => {
   const inPlace = "[data-id], [data-event], [data-cursor], .cm-content input";
   const shown = `${inPlace}, [aria-hidden=true] *, .skip, .visually-hidden`;
   const isProse = one =>
-    one.tagName === "A" && getComputedStyle(one).display === "inline" && one.closest("p, .md");
+    one.tagName === "A" && getComputedStyle(one).display === "inline" && one.closest("p, [data-markdown]");
   const reach = (one, x, y, dx, dy) => {
     let steps = 0;
     for (; steps < least; steps++) {

@@ -58,7 +58,7 @@ def test_hebrew_reads_from_the_right_in_an_english_page(served: Served, page: Pa
     served.patch(f"/conversations/{talk}", {"title": _HEBREW})
     page.reload()
     stream = page.get_by_role("region", name="Messages")
-    hebrew, english = stream.locator(".md > p").first, stream.get_by_text("In English.")
+    hebrew, english = stream.locator("[data-markdown] > p").first, stream.get_by_text("In English.")
     expect(english).to_be_visible()
     assert _words(hebrew)[1] == pytest.approx(_ends(hebrew)[1], abs=2)
     assert _words(english)[0] == pytest.approx(_ends(english)[0], abs=2)

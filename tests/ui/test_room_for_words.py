@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-from tests.ui.acts import composer, faults, say
+from tests.ui.acts import chat_head, composer, faults, say
 from tests.ui.conftest import NewPage
 from tests.ui.running import Served, imported
 from tests.ui.vaulted import Vaulted, look_away, saved, write_at_end
@@ -68,7 +68,7 @@ def test_a_note_does_not_lie_over_the_composer(
     composer(page).fill("A line\n" * 12)
     page.wait_for_function("() => Object.values(sessionStorage).some(text => text.startsWith('A line'))")
     page.goto(f"{served.url}/c/{talk}")
-    page.locator(".chat-head").get_by_role("button", name="More for Trams").click()
+    chat_head(page).get_by_role("button", name="More for Trams").click()
     page.get_by_role("menuitem", name="Archive").click()
     note = page.get_by_role("region", name="Notifications").get_by_text("Conversation archived")
     expect(note).to_be_visible()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.ui.acts import answered, composer, faults, kept, say
+from tests.ui.acts import answered, chat_head, composer, faults, kept, say
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, Served, bethink
 
@@ -72,7 +72,7 @@ def test_ten_thousand_rows_never_stand_in_the_page_at_once(served: Served, page:
 def test_conversations_are_renamed_archived_and_deleted(served: Served, page: Page) -> None:
     made = served.post("/conversations", {"title": "Boat names"})
     page.goto(f"{served.url}/c/{made['id']}")
-    page.locator(".chat-head").get_by_role("button", name="More for Boat names").click()
+    chat_head(page).get_by_role("button", name="More for Boat names").click()
     page.get_by_role("menuitem", name="Rename").click()
     page.get_by_label("Title of the conversation").fill("Names for the boat")
     page.keyboard.press("Enter")
@@ -88,7 +88,7 @@ def test_conversations_are_renamed_archived_and_deleted(served: Served, page: Pa
     expect(link).to_be_visible()
 
     page.goto(f"{served.url}/c/{made['id']}")
-    page.locator(".chat-head").get_by_role("button", name="More for Names for the boat").click()
+    chat_head(page).get_by_role("button", name="More for Names for the boat").click()
     page.get_by_role("menuitem", name="Delete").click()
     expect(link).to_have_count(0)
     page.get_by_role("button", name="Undo").last.click()

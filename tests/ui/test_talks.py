@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.acts import answered, composer, faults, say
+from tests.ui.acts import answered, chat_head, composer, faults, say
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, Served, imported
 
@@ -87,7 +87,7 @@ def test_what_needs_somebody_has_its_own_mark_and_destroys_in_its_own_colour(
     made(served, "Something else")
     page.goto(served.url)
     say(page, "Forget everything")
-    card = page.locator(".approval")
+    card = page.locator("[data-approval]")
     expect(card.get_by_role("heading", name="Delete all memories")).to_be_visible()
     expect(card).to_contain_text("This cannot be undone.")
     expect(card).to_contain_text("Prefers trains to planes")
@@ -145,7 +145,7 @@ def test_projects_take_conversations_by_menu_and_by_dragging(served: Served, pag
     assert (kept["instructions"], kept["memory"]) == ("Answer briefly.", "own")
     page.get_by_role("button", name="More for project The boat").click()
     page.get_by_role("menuitem", name="New chat in this project").click()
-    expect(page.locator(".chat-head")).to_contain_text("The boat")
+    expect(chat_head(page)).to_contain_text("The boat")
     say(page, "Note that down")
     expect(page).to_have_url(re.compile("/c/"))
     assert {item["project"] for item in served.get("/conversations")["items"]} == {"The boat"}
@@ -233,7 +233,7 @@ def test_a_project_with_a_collection_searches_it_alone_and_shows_it(served: Serv
     told = next(one["content"] for one in messages if one["role"] == "tool")
     assert ("Boat.md" in told, "Flat.md" in told) == (True, False)
     page.reload()
-    mark = page.locator(".chat-head").get_by_role("button", name="Project: The boat Documents: Boat")
+    mark = chat_head(page).get_by_role("button", name="Project: The boat Documents: Boat")
     expect(mark).to_be_visible()
     assert faults(page) == []
     served.delete(f"/documents/collections/{bases[1]}?documents=true")
@@ -301,7 +301,7 @@ def test_many_conversations_are_few_nodes(served: Served, page: Page) -> None:
     made(served, *(f"Talk {number}" for number in range(120)))
     page.goto(served.url)
     expect(page.get_by_role("link", name="Talk 119")).to_be_visible()
-    box = page.locator("nav .rows")
+    box = page.get_by_role("navigation", name="Conversations").locator(".scroll")
     expect(box.get_by_role("link", name="Talk 119")).to_be_visible()
     first = page.get_by_role("link", name="Talk 0", exact=True)
     for _ in range(400):
@@ -339,7 +339,7 @@ def test_all_messages_are_printed(served: Served, new_page: NewPage) -> None:
     page.add_init_script("window.print = () => { window.printed = (window.printed ?? 0) + 1 }")
     conversation = imported(served, "Long", [f"Message number {number}" for number in range(450)])
     page.goto(f"{served.url}/c/{conversation}")
-    page.locator(".chat-head").get_by_role("button", name=re.compile("More for")).click()
+    chat_head(page).get_by_role("button", name=re.compile("More for")).click()
     page.get_by_role("menuitem", name="Print or save as PDF").click()
     view = page.get_by_role("dialog", name="Print or save as PDF")
     expect(view.get_by_role("article")).to_have_count(450)
@@ -421,7 +421,7 @@ def test_artifacts_are_found_again_renamed_downloaded_and_deleted_with_undo(
         draft = {"title": title, "format": "markdown", "content": f"# {title}", "conversation": conversation}
         served.post("/artifacts", draft)
     page.goto(f"{served.url}/c/{tea}")
-    page.locator(".chat-head").get_by_role("button", name=re.compile("More for")).click()
+    chat_head(page).get_by_role("button", name=re.compile("More for")).click()
     page.get_by_role("menuitem", name="Artifacts").click()
     pane = page.get_by_role("complementary", name="Artifacts")
     rows = pane.get_by_role("list", name="Artifacts").get_by_role("listitem")
@@ -541,7 +541,7 @@ def test_what_needs_somebody_is_counted_on_the_rail_in_the_title_and_told_by_the
     expect(page).to_have_title("? Needs you · Clean up · Bethink")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "needs-you-rail.png")
-    page.locator(".approval").get_by_role("button", name="Reject").click()
+    page.locator("[data-approval]").get_by_role("button", name="Reject").click()
     expect(rail.get_by_role("link", name="Chat", exact=True)).to_be_visible()
     expect(page).to_have_title("Clean up · Bethink")
 

@@ -15,7 +15,7 @@ from tests.ui.running import PICTURES, Served
 pytestmark = [pytest.mark.timeout(90), pytest.mark.requirement("R154")]
 
 _SMALL = """() => [...document.querySelectorAll("main :is(button, a, summary, input, label:has(> input))")]
-    .filter((one) => one.checkVisibility() && !one.closest("label:has(> input) > *, .segmented label"))
+    .filter((one) => one.checkVisibility() && !one.closest("label:has(> input) > *, fieldset[aria-label] *"))
     .map((one) => [one.ariaLabel ?? one.textContent, one.getBoundingClientRect()])
     .filter(([, box]) => box.width && (box.width < 24 || box.height < 24))
     .map(([name]) => name)"""

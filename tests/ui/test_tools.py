@@ -94,7 +94,7 @@ def test_a_question_is_answered_by_keyboard_and_never_is_kept(desk: Served, page
     expect(done(page).get_by_text("rejected; this tool is never used again")).to_be_visible()
     expect(page.locator("summary", has_text="never used again")).to_be_focused()
     say(page, "Write to Mara once more")
-    expect(done(page).locator("details.failed")).to_have_count(1)
+    expect(done(page).locator("[data-tool=failed]")).to_have_count(1)
     expect(page.get_by_role("button", name="Approve")).to_have_count(0)
     with page.expect_response("**/rule"):
         page.get_by_role("button", name="Undo").click()
@@ -135,9 +135,9 @@ def test_a_call_is_changed_argument_by_argument(desk: Served, page: Page) -> Non
     page.get_by_role("textbox", name="to", exact=True).fill("june@example.org")
     page.get_by_role("button", name="Approve with changes").click()
     expect(done(page).get_by_text("approved with your changes")).to_be_visible()
-    line = page.locator("details.tool").last
+    line = page.locator("[data-tool]").last
     line.locator("summary").first.click()
-    expect(line.locator("p.result")).to_have_text("3 sent to june@example.org.")
+    expect(line.locator("[data-result]")).to_have_text("3 sent to june@example.org.")
 
 
 def test_what_cannot_be_undone_offers_no_always(desk: Served, page: Page) -> None:
@@ -192,10 +192,10 @@ def test_a_chart_that_code_plots_stands_in_the_answer(desk: Served, page: Page) 
     expect(page.get_by_role("img", name="figure-1.png")).to_be_visible()
     table = page.get_by_role("region", name=re.compile("Table table"))
     expect(table.get_by_role("cell", name="39")).to_be_visible()
-    line = page.locator("details.tool")
+    line = page.locator("[data-tool]")
     line.locator("summary").first.click()
     expect(line.locator("figure")).to_contain_text("sales.plot.bar")
-    expect(line.locator("p.result")).to_contain_text("total 69")
+    expect(line.locator("[data-result]")).to_contain_text("total 69")
     expect(line.get_by_text("from a program")).to_be_visible()
     assert faults(page) == []
 
@@ -245,9 +245,9 @@ def test_files_are_uploaded_taken_back_sent_and_seen(desk: Served, page: Page) -
         sent = page.get_by_role("article", name="You").get_by_role("link", name=re.compile(r"notes\.txt"))
         expect(sent).to_contain_text("24 B")
         page.reload()
-    line = page.locator("details.tool").filter(has_text="Look through the files")
+    line = page.locator("[data-tool]").filter(has_text="Look through the files")
     line.locator("summary").first.click()
-    expect(line.locator("p.result")).to_contain_text("notes.txt (24 bytes)")
+    expect(line.locator("[data-result]")).to_contain_text("notes.txt (24 bytes)")
 
 
 def test_what_is_asked_again_takes_its_files_along(desk: Served, page: Page) -> None:
@@ -317,11 +317,11 @@ def test_progress_outside_words_and_code_are_told(desk: Served, tools_folder: Pa
     expect(done(page).get_by_text("from outside")).to_be_visible()
     say(page, "Run it")
     expect(page.get_by_text("The total is 42.")).to_be_visible()
-    line = page.locator("details.tool").filter(has_text="Run a program")
+    line = page.locator("[data-tool]").filter(has_text="Run a program")
     line.locator("summary").first.click()
     expect(line.get_by_role("button", name="Copy the code")).to_be_visible()
-    expect(line.locator("p.result")).to_contain_text("ran 4 lines")
-    outside = page.locator("details.tool").filter(has_text="from outside")
+    expect(line.locator("[data-result]")).to_contain_text("ran 4 lines")
+    outside = page.locator("[data-tool]").filter(has_text="from outside")
     outside.locator("summary").first.click()
     expect(outside.get_by_text("Content from outside")).to_be_visible()
     assert faults(page) == []

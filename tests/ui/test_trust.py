@@ -20,7 +20,9 @@ def test_an_answer_leads_to_the_memories_it_rests_on(served: Served, page: Page)
     say(page, "Which train should I take?")
     mark = page.get_by_role("article", name="Bethink").get_by_role("link", name="1")
     expect(mark).to_be_visible()
-    expect(page.locator(".md")).to_have_text("Take the night train1. You sleep best in a quiet room.")
+    expect(page.locator("[data-markdown]")).to_have_text(
+        "Take the night train1. You sleep best in a quiet room."
+    )
     assert faults(page) == []
     page.reload()
     mark.click()

@@ -5,9 +5,6 @@ import "./styles/fonts.css";
 import "./styles/tokens.css";
 import "./styles/ground.css";
 import "./styles/kit.css";
-import "./styles/chat.css";
-import "./styles/answer.css";
-import "./styles/files.css";
 
 import { QueryClient } from "@tanstack/react-query";
 import { StrictMode } from "react";

@@ -1,4 +1,5 @@
 import { t } from "../i18n";
+import css from "./Arguments.module.css";
 import { CodeBlock } from "./CodeBlock";
 import { codeIn, entriesOf } from "./parts";
 
@@ -7,13 +8,13 @@ type ArgumentsProps = { text: string; tool: string };
 /** What a call is given, a row for each argument; code as code, long text in a box of its own. */
 export function Arguments({ text, tool }: ArgumentsProps) {
   const entries = entriesOf(text);
-  if (!entries) return text ? <pre className="call-text">{text}</pre> : null;
+  if (!entries) return text ? <pre className={css.text}>{text}</pre> : null;
   const code = codeIn(text, tool);
   const rows = entries.filter(([name]) => name !== code?.name);
   return (
     <>
       {rows.length > 0 && (
-        <dl className="arguments">
+        <dl className={css.arguments}>
           {rows.map(([name, value]) => (
             <div key={name}>
               <dt>{name.replaceAll("_", " ")}</dt>

@@ -2,8 +2,10 @@ import { TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { t } from "../i18n";
 import type { Run, ToolPart } from "../run/reduce";
+import css from "./BlockView.module.css";
 import { LazyMarkdown } from "./LazyMarkdown";
 import type { Block } from "./parts";
+import raw from "./raw.module.css";
 
 type BlockProps = {
   block: Block;
@@ -21,7 +23,7 @@ export function BlockView({ block, textOf, toolsOf, grows }: BlockProps) {
       return <LazyMarkdown text={textOf(block)} grows={grows} />;
     case "reasoning":
       return (
-        <details className="reasoning">
+        <details className={css.reasoning}>
           <summary>{t("Reasoning")}</summary>
           <p>{block.text}</p>
         </details>
@@ -30,16 +32,16 @@ export function BlockView({ block, textOf, toolsOf, grows }: BlockProps) {
       return toolsOf(block.tools);
     case "warning":
       return (
-        <p className="aside">
+        <p className={css.aside}>
           <TriangleAlert size={15} aria-hidden />
           {block.message}
         </p>
       );
     case "unknown":
       return (
-        <details className="reasoning">
+        <details className={css.reasoning}>
           <summary>{t("An event that this page cannot show yet")}</summary>
-          <pre>{JSON.stringify(block.event, null, 2)}</pre>
+          <pre className={raw.text}>{JSON.stringify(block.event, null, 2)}</pre>
         </details>
       );
   }
@@ -55,7 +57,7 @@ function isThinking(run: Run): boolean {
 export function Thinking({ run }: { run: Run }) {
   if (!isThinking(run)) return null;
   return (
-    <p className="thinking">
+    <p className={css.thinking}>
       <i />
       {run.parts.length ? t("Continuing") : t("Thinking")}
     </p>

@@ -1,6 +1,7 @@
 // The Markdown parser is half of the interface's weight: it comes after the page is there.
 import { lazy, Suspense } from "react";
 import type { MarkdownProps } from "./Markdown";
+import css from "./markdown.module.css";
 
 const load = () => import("./Markdown");
 const AGAIN_MS = 300;
@@ -9,7 +10,11 @@ let prepared: ReturnType<typeof load> | undefined;
 
 type Props = MarkdownProps;
 
-const Plain = ({ text }: Props) => <div className="md plain">{text}</div>;
+const Plain = ({ text }: Props) => (
+  <div className={`${css.md} ${css.plain}`} data-markdown="plain">
+    {text}
+  </div>
+);
 
 // Another fetch while one is failing would get the same failure, so it is waited for. Chromium gives that
 // failure to all later fetches, too, until the page is loaded again: text stays plain then.

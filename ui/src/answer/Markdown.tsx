@@ -6,6 +6,7 @@ import { Link } from "../kit/pieces";
 import { addressOfSource } from "../services/router";
 import { remarkFormulas } from "./formulas";
 import { type How, MarkdownBlocks } from "./MarkdownBlocks";
+import css from "./markdown.module.css";
 import { MARK } from "./parts";
 import { Abroad, pieces, wordsOf } from "./pieces";
 
@@ -20,7 +21,7 @@ const components: Components = {
         ? t("Document {name}, the source of this", name)
         : t("Memory {name}, the source of this", name);
       return (
-        <sup className="cite">
+        <sup className={css.cite}>
           <Link to={href} aria-label={label}>
             {children}
           </Link>
@@ -47,7 +48,7 @@ export type MarkdownProps = {
 
 export default function Markdown({ text, grows = false }: MarkdownProps) {
   return (
-    <div className="md">
+    <div className={css.md} data-markdown>
       <MarkdownBlocks text={text} how={how} grows={grows} />
     </div>
   );

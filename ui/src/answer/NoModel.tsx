@@ -4,6 +4,7 @@ import { Link } from "../kit/pieces";
 import { useApp } from "../services/context";
 import { useStore } from "../services/store";
 import { LazyMarkdown } from "./LazyMarkdown";
+import css from "./NoModel.module.css";
 
 /** No model is set: one click to where one is chosen, and what works all the same. */
 export function NoModel({ message }: { message?: string }) {
@@ -14,7 +15,7 @@ export function NoModel({ message }: { message?: string }) {
   const may = !session?.user || session.rights.includes("admin");
   const help = told(settings?.model_help ?? "") || message;
   return (
-    <section className="no-model" aria-labelledby={heading}>
+    <section className={css.box} aria-labelledby={heading}>
       <h2 id={heading}>{t("No language model is set up")}</h2>
       {may ? (
         <p>

@@ -18,7 +18,7 @@ export function TableBox(props: { dir?: string | undefined; children: ReactNode 
   return (
     <div className={css.box}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
-      <section className="table" aria-label={t("Table")} tabIndex={0}>
+      <section className={css.table} aria-label={t("Table")} tabIndex={0}>
         <table ref={table} dir={props.dir}>
           {props.children}
         </table>

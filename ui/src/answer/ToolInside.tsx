@@ -4,12 +4,16 @@ import { Link } from "../kit/pieces";
 import type { ToolPart } from "../run/reduce";
 import { Arguments } from "./Arguments";
 import { codeIn, originOf, pretty, sourcesIn } from "./parts";
+import raw from "./raw.module.css";
+import css from "./ToolInside.module.css";
 
 function Raw({ tool }: { tool: ToolPart }) {
   return (
-    <details className="raw">
+    <details className={raw.raw}>
       <summary>{t("Raw")}</summary>
-      <pre>{`${tool.name} ${tool.call}\n${pretty(tool.arguments)}\n\n${tool.error ? `${tool.error}\n` : ""}${pretty(tool.text)}`}</pre>
+      <pre
+        className={raw.text}
+      >{`${tool.name} ${tool.call}\n${pretty(tool.arguments)}\n\n${tool.error ? `${tool.error}\n` : ""}${pretty(tool.text)}`}</pre>
     </details>
   );
 }
@@ -18,22 +22,22 @@ function Raw({ tool }: { tool: ToolPart }) {
 export function ToolInside({ tool }: { tool: ToolPart }) {
   const isCode = codeIn(tool.arguments, tool.name) !== null;
   return (
-    <div className="inside">
+    <div className={css.inside}>
       <Arguments text={tool.arguments} tool={tool.name} />
       {tool.state === "unknown" && (
-        <p className="result">
+        <p className={css.result}>
           {t("The call was started, but its outcome is unknown. It is not repeated automatically.")}
         </p>
       )}
       {tool.untrusted && tool.text && (
-        <p className="outside">
+        <p className={css.outside}>
           <Globe size={14} aria-hidden />
           {originOf(tool).words}
         </p>
       )}
       {tool.text && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a long result is scrolled with the keyboard
-        <p className={isCode ? "result output" : "result"} tabIndex={0}>
+        <p className={isCode ? `${css.result} ${css.output}` : css.result} tabIndex={0} data-result>
           {sourcesIn(tool.text).map(({ text, address, at }) =>
             address ? (
               <Link key={at} to={address}>

@@ -14,6 +14,7 @@ import type { ToolPart, ToolState } from "../run/reduce";
 import { duration } from "../services/words";
 import { originOf, receiptOf, titleOfTool } from "./parts";
 import { ToolInside } from "./ToolInside";
+import css from "./ToolLine.module.css";
 
 const faces: Record<ToolState, LucideIcon> = {
   running: LoaderCircle,
@@ -43,7 +44,7 @@ function Progress({ tool }: { tool: ToolPart }) {
           aria-label={t("Progress: {label}", { label: tool.label })}
         />
       )}
-      <span className="progress clip">{tool.progress}</span>
+      <span className={`${css.progress} clip`}>{tool.progress}</span>
     </>
   );
 }
@@ -61,28 +62,29 @@ export function ToolLine({ tool }: { tool: ToolPart }) {
   const { server, label } = titleOfTool(tool);
   return (
     <details
-      className={`tool ${rejected ? "rejected" : tool.state}`}
+      className={css.tool}
+      data-tool={rejected ? "rejected" : tool.state}
       open={open}
       onToggle={toggled}
     >
       <summary>
-        <ChevronRight size={14} className="turner" aria-hidden />
-        <Icon size={15} aria-hidden className="state" />
+        <ChevronRight size={14} className={css.turner} aria-hidden />
+        <Icon size={15} aria-hidden className={css.state} />
         <span className="visually-hidden">
           {rejected ? t("rejected") : stateName(tool.state)}:{" "}
         </span>
-        {server && <span className="server">{server}</span>}
-        <span className="label">{label}</span>
-        {tool.decision && <span className="receipt">{receiptOf(tool)}</span>}
+        {server && <span className={css.server}>{server}</span>}
+        <span className={css.label}>{label}</span>
+        {tool.decision && <span className={css.receipt}>{receiptOf(tool)}</span>}
         <Progress tool={tool} />
         {tool.untrusted && (
-          <span className="receipt from-outside">
+          <span className={`${css.receipt} ${css.outside}`}>
             <Globe size={13} aria-hidden />
             {originOf(tool).mark}
           </span>
         )}
         {tool.durationMs !== null && !rejected && (
-          <span className="took">{duration(tool.durationMs)}</span>
+          <span className={css.took}>{duration(tool.durationMs)}</span>
         )}
       </summary>
       {open && <ToolInside tool={tool} />}

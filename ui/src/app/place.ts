@@ -7,7 +7,7 @@ const FOR_MS = 2000;
 type Place = { scrolled: readonly number[]; focused: string | null };
 
 /** What scrolls in a room; the messages of a conversation keep their own place. */
-const parts = () => [...document.querySelectorAll<HTMLElement>("#main .scroll:not(.stream)")];
+const parts = () => [...document.querySelectorAll<HTMLElement>("#main .scroll:not([data-stream])")];
 
 function nameOf(element: Element | null): string | null {
   const href = element?.closest("#main") && element.getAttribute("href");

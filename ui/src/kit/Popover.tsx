@@ -40,7 +40,7 @@ type PopoverProps = {
   /** What the button shows. */
   face: ReactNode;
   label: string;
-  className?: string;
+  className?: string | undefined;
   children: (close: () => void) => ReactNode;
 };
 

@@ -7,6 +7,8 @@ import { isMac, type KeyId, printed } from "../keys/bindings";
 import { useApp } from "../services/context";
 import { useStore } from "../services/store";
 import { Button } from "./Button";
+import empty from "./empty.module.css";
+import segmented from "./segmented.module.css";
 
 type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "href"> & { to: string };
 
@@ -115,7 +117,7 @@ export function Skeleton({ lines, label }: { lines: number; label: string }) {
 export function Empty(props: { icon: LucideIcon; title: string; children?: ReactNode }) {
   const { icon: Icon, title, children } = props;
   return (
-    <div className="empty">
+    <div className={empty.empty}>
       <Icon size={28} strokeWidth={1.5} aria-hidden />
       <h2>{title}</h2>
       {children}
@@ -132,7 +134,7 @@ export function Segmented<T extends string>(props: {
   // Radio buttons of one name exclude one another over the whole page; labels may be there twice.
   const group = useId();
   return (
-    <fieldset className="segmented" aria-label={props.label}>
+    <fieldset className={segmented.segmented} aria-label={props.label}>
       {props.options.map(({ value, label, icon: Icon }) => (
         <label key={value}>
           <input

@@ -5,6 +5,7 @@ import { Notice } from "../../kit/pieces";
 import type { Run } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import type { ShownTurn } from "../../run/view";
+import styles from "./Answer.module.css";
 import { AnswerFoot } from "./AnswerFoot";
 import { Ending } from "./Ending";
 import { ToolGroup } from "./ToolGroup";
@@ -47,7 +48,8 @@ export function Answer(props: AnswerProps) {
   if (!shown) return null;
   return (
     <article
-      className={`answer ${found ? "found" : ""}`}
+      className={`${styles.answer} ${found ? styles.found : ""}`}
+      data-said="answer"
       aria-label="Bethink"
       aria-busy={running}
       tabIndex={-1}

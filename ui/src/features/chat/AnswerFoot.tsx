@@ -9,6 +9,7 @@ import type { Session } from "../../run/session";
 import type { ShownTurn } from "../../run/view";
 import { useApp } from "../../services/context";
 import { duration, fullDate } from "../../services/words";
+import styles from "./Answer.module.css";
 import { BranchSwitch } from "./BranchSwitch";
 import { ChangedChip, UsedChip } from "./MemoryChips";
 import { ReadAloud } from "./ReadAloud";
@@ -30,13 +31,13 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
   const { run, answers } = turn;
   const took = tookMs(run);
   return (
-    <footer className={last ? "last" : ""}>
+    <footer className={`${styles.foot} ${last ? styles.last : ""} print-hidden`}>
       {answers && <BranchSwitch of="answer" siblings={answers} session={session} busy={busy} />}
       <UsedChip run={run} />
       <ChangedChip changes={run.changed} undone={undone} session={session} />
-      <span className="acts">
+      <span className={styles.acts}>
         {took !== null && run.endedAt && (
-          <span className="took" title={fullDate(run.endedAt)}>
+          <span className={styles.took} title={fullDate(run.endedAt)}>
             {duration(took)}
           </span>
         )}

@@ -3,6 +3,8 @@ import { useEffect, useId, useRef, useState } from "react";
 import { Arguments } from "../../answer/Arguments";
 import { LazyMarkdown } from "../../answer/LazyMarkdown";
 import { entriesOf, pretty, titleOfTool } from "../../answer/parts";
+import raw from "../../answer/raw.module.css";
+import lines from "../../answer/ToolLine.module.css";
 import { api, asProblem } from "../../api/client";
 import type { Decision, Rule } from "../../api/types";
 import { t } from "../../i18n";
@@ -10,6 +12,7 @@ import { Button } from "../../kit/Button";
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { useApp } from "../../services/context";
+import styles from "./Approval.module.css";
 import { EditArguments } from "./EditArguments";
 
 type ApprovalProps = { tool: ToolPart; run: string; session: Session };
@@ -19,7 +22,7 @@ function leadOn(line: Element | null | undefined): void {
   requestAnimationFrame(() => {
     const here = document.activeElement;
     if (here && here !== document.body && !line?.contains(here)) return;
-    const next = document.querySelector<HTMLElement>(".approval h2");
+    const next = document.querySelector<HTMLElement>("[data-approval] h2");
     (next ?? line?.querySelector("summary"))?.focus();
   });
 }
@@ -80,7 +83,8 @@ export function Approval(props: ApprovalProps) {
   return (
     <section
       ref={card}
-      className={`approval ${tool.final ? "final" : ""}`}
+      className={`${styles.approval} ${tool.final ? styles.final : ""}`}
+      data-approval
       aria-labelledby={heading}
       aria-busy={busy}
     >
@@ -90,7 +94,7 @@ export function Approval(props: ApprovalProps) {
         ) : (
           <CircleHelp size={16} aria-hidden />
         )}
-        {server && <span className="server">{server}</span>}
+        {server && <span className={lines.server}>{server}</span>}
         <span>{label}</span>
       </h2>
       {tool.reason && <LazyMarkdown text={tool.reason} />}
@@ -108,7 +112,7 @@ export function Approval(props: ApprovalProps) {
       {!editing && (
         <div className="actions">
           {!tool.final && (
-            <span className="for-always">
+            <span className={styles.always}>
               <Button disabled={busy} onClick={() => choose("approve", true)}>
                 {t("Always allow this tool")}
               </Button>
@@ -147,11 +151,11 @@ export function Approval(props: ApprovalProps) {
 function Exactly({ tool }: { tool: ToolPart }) {
   if (!entriesOf(tool.arguments)?.length) return null;
   return (
-    <div className="exactly">
+    <div className={styles.exactly}>
       <Arguments text={tool.arguments} tool={tool.name} />
-      <details className="raw">
+      <details className={raw.raw}>
         <summary>{t("As JSON")}</summary>
-        <pre>{`${tool.name}\n${pretty(tool.arguments)}`}</pre>
+        <pre className={raw.text}>{`${tool.name}\n${pretty(tool.arguments)}`}</pre>
       </details>
     </div>
   );

@@ -11,11 +11,13 @@ const PictureViewer = lazy(() => import("./PictureViewer"));
 
 /** Files of a message: pictures and tables as what they are, everything else to be downloaded. */
 export function AttachmentList(props: {
+  /** Who has them: somebody's own message, or a call that made them. */
+  of: "question" | "tool";
   files: readonly Attachment[];
   session: Session;
   label: string;
 }) {
-  const { files, session, label } = props;
+  const { of, files, session, label } = props;
   const [open, setOpen] = useState<number | null>(null);
   if (!files.length) return null;
   const pictures = files.filter((file) => faceOf(file) === "picture");
@@ -33,7 +35,10 @@ export function AttachmentList(props: {
   };
   return (
     <>
-      <ul className={`attachments ${styles.list}`} aria-label={label}>
+      <ul
+        className={`${styles.list} ${of === "tool" ? styles.ofTool : styles.ofQuestion}`}
+        aria-label={label}
+      >
         {files.map((file) => (
           <li key={file.url}>{shown(file)}</li>
         ))}

@@ -5,6 +5,7 @@ import { IconButton } from "../../kit/Button";
 import type { Siblings } from "../../run/restore";
 import type { Session } from "../../run/session";
 import { useApp } from "../../services/context";
+import styles from "./BranchSwitch.module.css";
 
 type BranchSwitchProps = {
   /** What there are several of: "message" or "answer". */
@@ -32,7 +33,7 @@ export function BranchSwitch({ of, siblings, session, busy }: BranchSwitchProps)
   return (
     <fieldset
       ref={group}
-      className="branches"
+      className={styles.branches}
       aria-label={of === "answer" ? t("Versions of this answer") : t("Versions of this message")}
     >
       <IconButton

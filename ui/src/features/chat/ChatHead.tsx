@@ -7,6 +7,7 @@ import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
+import styles from "./ChatHead.module.css";
 import { ContextRing } from "./ContextRing";
 import { ConversationMenu, titleOf, useConversationMenu } from "./ConversationMenu";
 import { chosenIn, InstructionsDialog } from "./InstructionsDialog";
@@ -44,7 +45,7 @@ function InstructionsButton({ view, onOpen }: { view: SessionView; onOpen: () =>
     return view.id ? null : <IconButton icon={ScrollText} label={label} onClick={onOpen} />;
   }
   return (
-    <button type="button" className="chip chosen-model" title={system} onClick={onOpen}>
+    <button type="button" className={`chip ${styles.instructions}`} title={system} onClick={onOpen}>
       <ScrollText size={14} aria-hidden />
       <span className="visually-hidden">{label}: </span>
       <span className="clip">{system}</span>
@@ -79,7 +80,7 @@ export function ChatHead(props: HeadProps) {
   const temporary = Boolean((view.conversation ?? view.begin).temporary);
   const { project } = conversation ?? view.begin;
   return (
-    <header className="chat-head">
+    <header className={styles.head}>
       {onList && <IconButton icon={TextAlignStart} label={t("Conversations")} onClick={onList} />}
       {conversation && renaming ? (
         <TitleField item={conversation} onDone={() => setRenaming(false)} />
@@ -90,7 +91,7 @@ export function ChatHead(props: HeadProps) {
       )}
       {temporary && <TemporaryMark />}
       {conversation?.origin && (
-        <span className="origin-mark">{t("From {origin}", { origin: conversation.origin })}</span>
+        <span className={styles.origin}>{t("From {origin}", { origin: conversation.origin })}</span>
       )}
       {conversation && !renaming && (
         <HeadMenu

@@ -4,6 +4,7 @@ import { prepareMarkdown } from "../../answer/LazyMarkdown";
 import { answerText } from "../../answer/parts";
 import { useCopy } from "../../answer/useCopy";
 import { t } from "../../i18n";
+import { DropHere } from "../../kit/DropHere";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useFileDrop } from "../../kit/useFileDrop";
 import type { Session } from "../../run/session";
@@ -12,7 +13,9 @@ import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { useKey } from "../../services/useKey";
 import { ChatHead } from "./ChatHead";
+import styles from "./ChatPage.module.css";
 import { Composer, type ComposerHandle } from "./Composer";
+import chat from "./chat.module.css";
 import { PlaceNote } from "./PlaceNote";
 import { Stream } from "./Stream";
 import { Welcome } from "./Welcome";
@@ -55,24 +58,19 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
   });
   useEffect(prepareMarkdown, []);
   const frame = (content: ReactNode) => (
-    <div className="page chat" {...handlers}>
+    <div className={`page ${styles.page}`} {...handlers}>
       <ChatHead session={session} view={view} onList={onList} {...panel} />
       <p className="visually-hidden" role="status">
         {spoken(view)}
       </p>
       {view.conversation && <PlaceNote conversation={view.conversation} />}
       {content}
-      {over && (
-        <p className="drop-here">
-          <Paperclip size={20} aria-hidden />
-          {t("Drop files here to attach them")}
-        </p>
-      )}
+      {over && <DropHere icon={Paperclip}>{t("Drop files here to attach them")}</DropHere>}
     </div>
   );
   if (view.status === "failed" && view.problem) {
     return frame(
-      <div className="column">
+      <div className={chat.column}>
         <ProblemNotice problem={view.problem} onRetry={() => void session.load()} />
       </div>,
     );
@@ -82,7 +80,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
   return frame(
     <>
       {view.status === "loading" && (
-        <div className="column stream">
+        <div className={`${chat.column} ${styles.waiting}`}>
           <Skeleton lines={7} label={t("Loading the conversation")} />
         </div>
       )}

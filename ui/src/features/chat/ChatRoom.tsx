@@ -7,6 +7,7 @@ import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { useReturn } from "../../services/useReturn";
 import { ChatPage } from "./ChatPage";
+import styles from "./ChatRoom.module.css";
 import { ContextPanel } from "./ContextPanel";
 import { ConversationNav } from "./list/ConversationNav";
 import { useSeen } from "./useSeen";
@@ -64,7 +65,7 @@ export function ChatRoom({ conversation, temporary, at }: ChatRoomProps) {
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: follows the links inside, which take the keys */}
           {/* biome-ignore lint/a11y/noStaticElementInteractions: the same */}
           <div
-            className="sheet-body"
+            className={styles.list}
             onClick={(event) => (event.target as Element).closest("a") && close()}
           >
             <ConversationNav current={conversation} />

@@ -18,6 +18,7 @@ import { Completions } from "./CompletionList";
 import styles from "./Composer.module.css";
 import { ComposerField } from "./ComposerField";
 import { ComposerFoot } from "./ComposerFoot";
+import chat from "./chat.module.css";
 import { FromHere } from "./FromHere";
 import { NamedChips } from "./NamedChips";
 import { PasteOffer } from "./PasteOffer";
@@ -68,7 +69,7 @@ export function Composer({ ref, session, view }: ComposerProps) {
   };
   const temporary = Boolean((view.conversation ?? view.begin).temporary);
   return (
-    <div ref={place} className={`column composer-place ${styles.place}`}>
+    <div ref={place} className={`${chat.column} ${styles.place} print-hidden`}>
       <FromHere session={session} view={view} />
       <Queue session={session} view={view} uploads={uploads} onPut={(words) => put(words)} />
       {filling && <PromptFill key={filling.id} prompt={filling} {...fill} />}

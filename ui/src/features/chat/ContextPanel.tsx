@@ -4,7 +4,10 @@ import { type Spent, tookMs } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { useStore } from "../../services/store";
 import { duration, money } from "../../services/words";
+import styles from "./ContextPanel.module.css";
+import chat from "./chat.module.css";
 import { ChangeLine, RecalledLine } from "./MemoryLines";
+import lines from "./MemoryLines.module.css";
 
 function Figures({
   usage,
@@ -31,7 +34,7 @@ function Figures({
     [t("Model"), model ?? usage.find((each) => each.model)?.model ?? null],
   ];
   return (
-    <dl className="figures">
+    <dl className={chat.figures}>
       {rows.map(
         ([name, value]) =>
           value && (
@@ -51,11 +54,11 @@ export function ContextPanel({ session }: { session: Session }) {
   const run = view.turns.at(-1)?.run;
   const took = run ? tookMs(run) : null;
   return (
-    <aside className="panel scroll" aria-label={t("This answer")}>
+    <aside className={`${styles.panel} scroll print-hidden`} aria-label={t("This answer")}>
       <section>
         <h2>{t("Used memories")}</h2>
         {run?.recalled.length ? (
-          <ul className="memory-lines">
+          <ul className={lines.lines}>
             {citedFirst(run).map(({ item, number }) => (
               <RecalledLine key={`${item.kind} ${item.id}`} item={item} number={number} />
             ))}
@@ -67,7 +70,7 @@ export function ContextPanel({ session }: { session: Session }) {
       <section>
         <h2>{t("Changes to memory")}</h2>
         {run?.changed.length ? (
-          <ul className="memory-lines">
+          <ul className={lines.lines}>
             {run.changed.map((change, i) => (
               <ChangeLine
                 // biome-ignore lint/suspicious/noArrayIndexKey: changes are only added, maybe of one memory

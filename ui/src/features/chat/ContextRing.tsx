@@ -3,6 +3,8 @@ import { t } from "../../i18n";
 import { Popover } from "../../kit/Popover";
 import type { SessionView } from "../../run/view";
 import { money, tokens } from "../../services/words";
+import styles from "./ContextRing.module.css";
+import chat from "./chat.module.css";
 import { SummaryDialog } from "./SummaryDialog";
 import { usedOf, WindowParts } from "./WindowParts";
 
@@ -26,10 +28,10 @@ const ROUND = 2 * Math.PI * RADIUS;
 
 function Ring({ share }: { share: number }) {
   return (
-    <svg className="ring" width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">
+    <svg className={styles.ring} width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">
       <circle cx="9" cy="9" r={RADIUS} />
       <circle
-        className={share > 0.85 ? "filled nearly" : "filled"}
+        className={share > 0.85 ? `${styles.filled} ${styles.nearly}` : styles.filled}
         cx="9"
         cy="9"
         r={RADIUS}
@@ -50,7 +52,7 @@ function Costs({ view }: { view: SessionView }) {
   return (
     <section>
       <h2>{t("This conversation so far")}</h2>
-      <dl className="figures">
+      <dl className={chat.figures}>
         {spent.map((each) => (
           <div key={each.job}>
             <dt>{jobName(each.job)}</dt>
@@ -85,7 +87,7 @@ export function ContextRing({ view }: { view: SessionView }) {
   return (
     <>
       <Popover
-        className="ring-button"
+        className={styles.button}
         label={t("Context window")}
         face={
           <>
@@ -98,7 +100,7 @@ export function ContextRing({ view }: { view: SessionView }) {
         }
       >
         {(close) => (
-          <div className="window-note">
+          <div className={styles.note}>
             <WindowParts
               filled={filled}
               used={used}

@@ -48,7 +48,7 @@ export function EditArguments({ text, busy, onSave, onBack }: EditProps) {
         <label key={name} className="field">
           {name.replaceAll("_", " ")}
           <textarea
-            className={`input ${typeof before[name] === "string" ? "" : "mono"}`}
+            className={`input ${typeof before[name] === "string" ? "" : styles.json}`}
             // biome-ignore lint/a11y/noAutofocus: whoever asked to edit wants to write
             autoFocus={i === 0}
             rows={Math.min(12, Math.max(1, (typed[name] ?? "").split("\n").length))}

@@ -4,6 +4,7 @@ import { t } from "../../i18n";
 import { IconButton } from "../../kit/Button";
 import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
+import styles from "./FromHere.module.css";
 
 /** Says that the next message stands behind an earlier answer, and takes that back. */
 export function FromHere({ session, view }: { session: Session; view: SessionView }) {
@@ -11,7 +12,7 @@ export function FromHere({ session, view }: { session: Session; view: SessionVie
   if (!turn) return null;
   const words = answerText(turn.run) || turn.question?.content || "";
   return (
-    <p className="from-here" role="status">
+    <p className={styles.here} role="status">
       <CornerDownRight size={16} aria-hidden />
       <span className="clip">
         {t("Your next message continues from “{words}”", { words: words.slice(0, 120) })}

@@ -4,7 +4,9 @@ import { t } from "../../i18n";
 import { Popover } from "../../kit/Popover";
 import type { Change, Run } from "../../run/reduce";
 import type { Session } from "../../run/session";
+import styles from "./MemoryChips.module.css";
 import { ChangeLine, RecalledLine } from "./MemoryLines";
+import lines from "./MemoryLines.module.css";
 import { useUndo } from "./useUndo";
 
 /** What the model was given from memory, with what it named as its ground first. */
@@ -28,7 +30,7 @@ export function UsedChip({ run }: { run: Run }) {
       }
     >
       {() => (
-        <ul className="memory-lines">
+        <ul className={lines.lines}>
           {citedFirst(run).map(({ item, number }) => (
             <RecalledLine key={`${item.kind} ${item.id}`} item={item} number={number} />
           ))}
@@ -47,7 +49,7 @@ export function ChangedChip({ changes, undone, session }: ChangedProps) {
   const token = changes.length === 1 ? only.undo : null;
   const isUndone = Boolean(token && undone.has(token));
   return (
-    <span className="chip-pair">
+    <span className={styles.pair}>
       <Popover
         label={t("What changed in memory")}
         face={
@@ -58,7 +60,7 @@ export function ChangedChip({ changes, undone, session }: ChangedProps) {
         }
       >
         {() => (
-          <ul className="memory-lines">
+          <ul className={lines.lines}>
             {changes.map((change, i) => (
               <ChangeLine
                 // biome-ignore lint/suspicious/noArrayIndexKey: changes are only added, maybe of one memory

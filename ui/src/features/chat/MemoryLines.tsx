@@ -1,6 +1,7 @@
 // Single memories as an answer shows them: what was used, what was changed.
 import { Undo2 } from "lucide-react";
 import { useEffect, useState } from "react";
+import markdown from "../../answer/markdown.module.css";
 import { addressOf, changeName, kindName } from "../../answer/parts";
 import { plainText } from "../../answer/plainText";
 import { api, asProblem } from "../../api/client";
@@ -11,6 +12,7 @@ import type { Change, RecalledItem } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { routeOf } from "../../services/router";
 import { shortDate, sourceName } from "../../services/words";
+import styles from "./MemoryLines.module.css";
 import { useUndo } from "./useUndo";
 import { WrongMemory } from "./WrongMemory";
 
@@ -115,9 +117,9 @@ export function RecalledLine({ item, number = 0 }: RecalledProps) {
   const address = gone ? null : addressOf(whole);
   const isGone = mended?.text === null;
   return (
-    <li className={isGone ? "undone" : ""}>
-      <span className="said">
-        {number > 0 && <sup className="cite">{number} </sup>}
+    <li className={isGone ? styles.undone : ""}>
+      <span className={styles.said}>
+        {number > 0 && <sup className={markdown.cite}>{number} </sup>}
         {address ? <Link to={address}>{mended?.text ?? words}</Link> : (mended?.text ?? words)}
       </span>
       <small>
@@ -151,7 +153,7 @@ export function ChangeLine({ change, undone, session }: ChangeProps) {
   const token = change.undo;
   const isUndone = Boolean(token && undone.has(token));
   return (
-    <li className={isUndone ? "undone" : ""}>
+    <li className={isUndone ? styles.undone : ""}>
       <span>{text}</span>
       <small>{isUndone ? t("Undone") : changeName(change.change)}</small>
       {token && !isUndone && (

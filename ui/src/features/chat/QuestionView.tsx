@@ -11,6 +11,7 @@ import { fullDate, shortDate } from "../../services/words";
 import { AttachmentList } from "./AttachmentList";
 import { BranchSwitch } from "./BranchSwitch";
 import { QuestionText } from "./QuestionText";
+import styles from "./QuestionView.module.css";
 
 type QuestionProps = {
   turn: ShownTurn;
@@ -54,7 +55,7 @@ function EditQuestion({ turn, session, busy }: Pick<QuestionProps, "turn" | "ses
     event.stopPropagation();
   };
   return (
-    <form className="edit-question" onSubmit={send}>
+    <form className={styles.edit} onSubmit={send}>
       <textarea
         ref={field}
         dir={text ? "auto" : undefined}
@@ -65,7 +66,7 @@ function EditQuestion({ turn, session, busy }: Pick<QuestionProps, "turn" | "ses
         onKeyDown={press}
       />
       <div className="actions">
-        <span className="hint">{t("The earlier version is kept.")}</span>
+        <span className={styles.hint}>{t("The earlier version is kept.")}</span>
         <Button onClick={close}>{t("Cancel")}</Button>
         <Button look="primary" type="submit" disabled={!ready}>
           {t("Send")}
@@ -81,17 +82,23 @@ export function QuestionView({ turn, session, busy, editing, found }: QuestionPr
   if (!question) return null;
   return (
     <article
-      className={`question ${found ? "found" : ""} ${editing ? "editing" : ""}`}
+      className={`${styles.question} ${found ? styles.found : ""} ${editing ? styles.editing : ""}`}
+      data-said="question"
       aria-label={t("You")}
       tabIndex={-1}
     >
-      <AttachmentList files={question.attachments} session={session} label={t("Your files")} />
+      <AttachmentList
+        of="question"
+        files={question.attachments}
+        session={session}
+        label={t("Your files")}
+      />
       {editing ? (
         <EditQuestion turn={turn} session={session} busy={busy} />
       ) : (
         <>
           <QuestionText said={question.content} />
-          <footer className={question.siblings ? "shown" : ""}>
+          <footer className={`print-hidden ${question.siblings ? styles.shown : ""}`}>
             {question.at && (
               <time dateTime={new Date(question.at).toISOString()} title={fullDate(question.at)}>
                 {shortDate(question.at)}

@@ -4,6 +4,7 @@ import { Button, IconButton } from "../../kit/Button";
 import type { Session } from "../../run/session";
 import type { Upload } from "../../run/uploads";
 import type { SessionView } from "../../run/view";
+import styles from "./Queue.module.css";
 import { stateOf } from "./UploadChips";
 
 type QueueProps = {
@@ -20,7 +21,7 @@ function WaitedFor({ one, session }: { one: Upload; session: Session }) {
   }
   return (
     <>
-      <span className="fault" role="alert">
+      <span className={styles.fault} role="alert">
         <CircleAlert size={14} aria-hidden /> {one.name}: {stateOf(one)}
       </span>
       <IconButton
@@ -50,11 +51,11 @@ export function Queue({ session, view, uploads, onPut }: QueueProps) {
   const when = reasonOf(view);
   return (
     <>
-      <p className="queue-reason" role="status">
+      <p className={styles.reason} role="status">
         <span>{when}</span>
         {parked && !running && <Button onClick={session.sendWaiting}>{t("Send now")}</Button>}
       </p>
-      <ul className="queue" aria-label={when}>
+      <ul className={styles.queue} aria-label={when}>
         {queue.map(({ text, waits }, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: two queued messages may be the same
           <li key={`${i} ${text}`}>

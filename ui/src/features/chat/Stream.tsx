@@ -8,6 +8,8 @@ import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
+import chat from "./chat.module.css";
+import styles from "./Stream.module.css";
 import { TurnView } from "./TurnView";
 import { useFollow } from "./useFollow";
 
@@ -31,7 +33,7 @@ function MoreTurns({ label, busy, held, onMore }: MoreTurnsProps) {
   useEffect(() => {
     if (held) return;
     const element = button.current;
-    const root = element?.closest(".stream") ?? null;
+    const root = element?.closest("[data-stream]") ?? null;
     const margin = `${AHEAD_PX}px 0px`;
     const observer = new IntersectionObserver(
       (entries) => entries.at(-1)?.isIntersecting && more.current(),
@@ -47,7 +49,7 @@ function MoreTurns({ label, busy, held, onMore }: MoreTurnsProps) {
     <button
       ref={button}
       type="button"
-      className="button quiet older"
+      className={`button quiet ${styles.older} print-hidden`}
       aria-disabled={busy || held}
       onClick={onMore}
     >
@@ -71,7 +73,8 @@ function useTarget(view: SessionView, leave: () => void) {
     leave();
     const row = document.querySelector(`[data-turn="${CSS.escape(turn.key)}"]`);
     const said = turn.stored?.[target.position - (turn.stored[0]?.position ?? 0)];
-    const place = row?.querySelector<HTMLElement>(said?.role === "user" ? ".question" : ".answer");
+    const what = said?.role === "user" ? "question" : "answer";
+    const place = row?.querySelector<HTMLElement>(`[data-said=${what}]`);
     place?.scrollIntoView({ block: place.clientHeight > innerHeight / 2 ? "start" : "center" });
     place?.focus({ preventScroll: true });
   }, [target, turns, leave]);
@@ -99,15 +102,21 @@ export function Stream({ session, view }: StreamProps) {
   const isFar = away && !view.running && older !== null && older > FAR;
   const goToStart = () => void session.show(0);
   return (
-    <div className="stream-frame">
+    <div className={`${styles.frame} print-flow`}>
       {/* Above what is scrolled: among the turns it would move away while earlier ones are read. */}
       {isFar && (
-        <Button icon={ArrowUp} className="to-start" onClick={goToStart}>
+        <Button icon={ArrowUp} className={`${styles.toStart} print-hidden`} onClick={goToStart}>
           {t("Go to the start")}
         </Button>
       )}
-      <section className="stream scroll" ref={page} aria-label={t("Messages")} tabIndex={-1}>
-        <div className="column turns">
+      <section
+        ref={page}
+        className={`${styles.stream} scroll print-flow`}
+        aria-label={t("Messages")}
+        tabIndex={-1}
+        data-stream
+      >
+        <div className={`${chat.column} ${styles.turns}`}>
           {older !== null && (
             <MoreTurns
               key={`before ${older}`}
@@ -150,7 +159,7 @@ export function Stream({ session, view }: StreamProps) {
             </Notice>
           )}
           {view.link === "reconnecting" && (
-            <p className="reconnecting">
+            <p className={styles.reconnecting}>
               <Unplug size={16} aria-hidden />
               {reachable
                 ? t("Connection lost. The answer continues on the server and will appear here.")
@@ -162,7 +171,7 @@ export function Stream({ session, view }: StreamProps) {
         </div>
       </section>
       {(away || newer) && (
-        <Button icon={ArrowDown} className="to-end" onClick={goToEnd}>
+        <Button icon={ArrowDown} className={`${styles.toEnd} print-hidden`} onClick={goToEnd}>
           {t("Go to the end")}
         </Button>
       )}

@@ -1,11 +1,14 @@
 import { useEffect, useRef, useState } from "react";
+import tableBox from "../../answer/TableBox.module.css";
 import { request } from "../../api/client";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import styles from "./Attachments.module.css";
 import { type Row, type Table, tableIn } from "./attached";
 import { FileChip, type FileProps } from "./FileChip";
 
 const SHOWN_ROWS = 12;
+const frame = `${tableBox.table} ${styles.table}`;
 /** A longer page is not read: its download has it all. */
 const MOST_CHARS = 3_000_000;
 
@@ -72,7 +75,7 @@ function TableView({ name, table }: { name: string; table: Table }) {
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
-      <section className="table" aria-label={t("Table {name}", { name })} tabIndex={0}>
+      <section className={frame} aria-label={t("Table {name}", { name })} tabIndex={0}>
         <table>
           <thead>
             {head.map((row, i) => (
@@ -94,7 +97,7 @@ function TableView({ name, table }: { name: string; table: Table }) {
         </Button>
       )}
       {all && left > 0 && (
-        <p className="gone">
+        <p className={styles.gone}>
           {t(
             "{count, plural, one {# more row} other {# more rows}} in the file. Download it to see all.",
             { count: left },
@@ -109,8 +112,8 @@ function TableView({ name, table }: { name: string; table: Table }) {
 export function TableFile({ file, session }: FileProps) {
   const { box, read } = useTable(file.url);
   return (
-    <div className="table-file" ref={box} aria-busy={read.status === "reading"}>
-      {read.status === "reading" && <div className="table-place" />}
+    <div className={styles.tableFile} ref={box} aria-busy={read.status === "reading"}>
+      {read.status === "reading" && <div className={styles.tablePlace} />}
       {read.status === "read" && <TableView name={file.name} table={read.table} />}
       <FileChip file={file} session={session} />
     </div>

@@ -1,10 +1,11 @@
 import { Ghost } from "lucide-react";
 import { t } from "../../i18n";
+import styles from "./TemporaryMark.module.css";
 
 /** Says plainly that this conversation does not stay. */
 export function TemporaryMark() {
   return (
-    <span className="temporary-mark">
+    <span className={styles.mark}>
       <Ghost size={14} aria-hidden />
       {t("Temporary")}
     </span>
@@ -14,7 +15,7 @@ export function TemporaryMark() {
 /** The same in full, where the messages are written. */
 export function TemporaryNote() {
   return (
-    <p className="temporary-note">
+    <p className={styles.note}>
       <Ghost size={15} aria-hidden />
       <span>
         {t(

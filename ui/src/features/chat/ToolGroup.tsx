@@ -1,5 +1,6 @@
 import { ArtifactCard } from "../../answer/ArtifactCard";
 import { ToolLine } from "../../answer/ToolLine";
+import lines from "../../answer/ToolLine.module.css";
 import { t } from "../../i18n";
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
@@ -16,7 +17,7 @@ export function ToolGroup(props: {
   const { running, turns } = session.store.get();
   const isLive = running && turns.at(-1)?.run.id === run;
   return (
-    <ul className="tools" aria-label={t("Tool calls")}>
+    <ul className={lines.tools} aria-label={t("Tool calls")}>
       {tools.map((tool) => (
         <li key={tool.key}>
           {tool.state === "waiting" && run ? (
@@ -26,6 +27,7 @@ export function ToolGroup(props: {
           )}
           <ArtifactCard tool={tool} isLive={isLive} />
           <AttachmentList
+            of="tool"
             files={tool.attachments}
             session={session}
             label={t("Files from: {tool}", { tool: tool.label })}

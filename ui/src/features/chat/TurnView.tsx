@@ -6,6 +6,7 @@ import type { Session } from "../../run/session";
 import type { ShownTurn } from "../../run/view";
 import { Answer } from "./Answer";
 import { QuestionView } from "./QuestionView";
+import styles from "./TurnView.module.css";
 
 type TurnProps = {
   turn: ShownTurn;
@@ -26,7 +27,7 @@ export const TurnView = memo(function TurnView(props: TurnProps) {
   const { turn, session, running, busy, undone, last, editing, found } = props;
   const asked = found !== null && turn.question !== null && turn.stored?.[0]?.position === found;
   return (
-    <div className="turn" data-turn={turn.key}>
+    <div className={styles.turn} data-turn={turn.key}>
       <QuestionView turn={turn} session={session} busy={busy} editing={editing} found={asked} />
       {turn.unsent ? (
         <Notice tone="fault">

@@ -3,6 +3,7 @@ import { NoModel } from "../../answer/NoModel";
 import { t } from "../../i18n";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
+import chat from "./chat.module.css";
 import styles from "./Welcome.module.css";
 
 const withModel = () => [
@@ -31,7 +32,7 @@ export function Welcome(props: { temporary: boolean; onChoose: (text: string) =>
   const known = settings !== null;
   return (
     <div className={`${styles.welcome} scroll`}>
-      <div className="column">
+      <div className={chat.column}>
         {temporary ? (
           <>
             <p className={styles.hello}>

@@ -2,6 +2,8 @@ import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import type { Window } from "../../run/reduce";
 import { tokens } from "../../services/words";
+import chat from "./chat.module.css";
+import styles from "./WindowParts.module.css";
 
 type Name = Exclude<keyof Window, "window">;
 const parts: readonly Name[] = ["system", "tools", "memory", "summary", "history"];
@@ -31,22 +33,22 @@ export function WindowParts({ filled, used, onSummary }: PartsProps) {
   return (
     <section>
       <h2>{t("What the context window contains")}</h2>
-      <div className="window-bar" aria-hidden>
+      <div className={styles.bar} aria-hidden>
         {parts.map((name) => (
           <i
             key={name}
-            className={`of-${name}`}
+            className={styles[name]}
             style={{ width: `${(100 * filled[name]) / filled.window}%` }}
           />
         ))}
       </div>
-      <dl className="figures">
+      <dl className={chat.figures}>
         {parts
           .filter((name) => filled[name] > 0)
           .map((name) => (
             <div key={name}>
               <dt>
-                <i className={`swatch of-${name}`} aria-hidden />
+                <i className={`${styles.swatch} ${styles[name]}`} aria-hidden />
                 {wordsOf(name)}
               </dt>
               <dd>{tokens(filled[name])}</dd>

@@ -6,6 +6,7 @@ import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
 import { Menu } from "../../kit/Popover";
 import { useApp } from "../../services/context";
+import lines from "./MemoryLines.module.css";
 
 type WrongProps = { id: string; text: string; onChanged: (text: string | null) => void };
 
@@ -60,7 +61,7 @@ export function WrongMemory(props: WrongProps) {
   };
   if (editing) {
     return (
-      <form className="wrong-memory" onSubmit={save}>
+      <form className={lines.wrong} onSubmit={save}>
         <textarea
           className="input"
           aria-label={t("What is right")}

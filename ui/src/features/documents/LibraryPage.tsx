@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import type { Document } from "../../api/documents";
 import { locale, t } from "../../i18n";
 import { Button, IconButton } from "../../kit/Button";
+import { DropHere } from "../../kit/DropHere";
 import { PageHead } from "../../kit/PageHead";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useFileDrop } from "../../kit/useFileDrop";
@@ -142,12 +143,11 @@ export function LibraryPage({ collection, query }: PageProps) {
         )}
         <UploadQueue />
         {over && (
-          <p className="drop-here">
-            <FileUp size={20} aria-hidden />
+          <DropHere icon={FileUp}>
             {here
               ? t("Drop files or folders to add them to {name}", { name: here.name })
               : t("Drop files or folders to add them")}
-          </p>
+          </DropHere>
         )}
       </div>
       <DocumentDialogs

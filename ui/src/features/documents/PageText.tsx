@@ -3,6 +3,7 @@ import { memo, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { directions } from "../../answer/directions";
+import markdown from "../../answer/markdown.module.css";
 import { Abroad, pieces } from "../../answer/pieces";
 import { t } from "../../i18n";
 import type { Span } from "../../services/router";
@@ -60,7 +61,7 @@ export default memo(function PageText({ text, at, isPlain, top }: TextProps) {
     );
   }
   return (
-    <div className="md">
+    <div className={markdown.md} data-markdown>
       <ReactMarkdown remarkPlugins={plugins} rehypePlugins={rehypePlugins} components={components}>
         {text}
       </ReactMarkdown>

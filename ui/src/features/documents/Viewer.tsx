@@ -4,6 +4,7 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react
 import { type Document, documentsApi } from "../../api/documents";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
+import { DropHere } from "../../kit/DropHere";
 import { Panes } from "../../kit/Panes";
 import { Empty, Link, Notice, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useFileDrop } from "../../kit/useFileDrop";
@@ -243,12 +244,7 @@ function OpenDocument({ document, place }: { document: Document; place: Document
             />
           )}
         </Suspense>
-        {over && (
-          <p className="drop-here">
-            <FileUp size={20} aria-hidden />
-            {t("Drop a file to make it the new version")}
-          </p>
-        )}
+        {over && <DropHere icon={FileUp}>{t("Drop a file to make it the new version")}</DropHere>}
       </div>
       <DocumentDialogs
         asked={asked}

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import raw from "../../answer/raw.module.css";
 import { api } from "../../api/client";
 import type { ConfiguredServer } from "../../api/settings";
 import type { McpServerShown } from "../../api/types";
@@ -82,7 +83,7 @@ export function ServerCard({ server, onChange, onEdit, onRemoved }: CardProps) {
         </p>
         {server.command_line && <code className={styles.line}>{server.command_line}</code>}
         {tools.length > 0 && (
-          <details className="raw">
+          <details className={raw.raw}>
             <summary>{t("Tools")}</summary>
             <p className={styles.names}>{tools.join(", ")}</p>
           </details>

@@ -6,6 +6,7 @@ import { BlockView, Thinking } from "../../answer/BlockView";
 import { NoModel } from "../../answer/NoModel";
 import { blocksOf, changeName } from "../../answer/parts";
 import { ToolLine } from "../../answer/ToolLine";
+import lines from "../../answer/ToolLine.module.css";
 import { api } from "../../api/client";
 import { t, told } from "../../i18n";
 import { Button } from "../../kit/Button";
@@ -36,7 +37,7 @@ export function AskAnswer(props: AnswerProps) {
   return (
     <section className={styles.asked} aria-label={t("Question and answer")}>
       <h2>{question}</h2>
-      <article className="answer" aria-label={t("Answer")} aria-busy={running}>
+      <article className={styles.answer} aria-label={t("Answer")} aria-busy={running}>
         {blocksOf(run.parts).map((block) => (
           <BlockView
             key={block.key}
@@ -73,7 +74,7 @@ export function AskAnswer(props: AnswerProps) {
 
 function Steps({ tools }: { tools: readonly ToolPart[] }) {
   return (
-    <ul className="tools" aria-label={t("Tool calls")}>
+    <ul className={lines.tools} aria-label={t("Tool calls")}>
       {tools.map((tool) => (
         <li key={tool.key}>
           <ToolLine tool={tool} />

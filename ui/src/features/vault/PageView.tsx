@@ -1,6 +1,7 @@
 // One page: written, read, or both; with what links to it and what it was.
 import { FilePlus2, ListPlus, PanelRight, SquareCode, Waypoints } from "lucide-react";
 import { lazy, Suspense, useCallback, useEffect, useState } from "react";
+import markdown from "../../answer/markdown.module.css";
 import type { VaultEntry, VaultPage } from "../../api/types";
 import { vaultApi } from "../../api/vault";
 import { t } from "../../i18n";
@@ -270,7 +271,11 @@ type ReadingProps = Pick<PageProps, "path" | "pages"> & {
 
 /** The page as it reads; one that is too long for that as it is written. */
 function Reading({ path, text, pages, onTick }: ReadingProps) {
-  const plain = <div className="md plain">{text}</div>;
+  const plain = (
+    <div className={`${markdown.md} ${markdown.plain}`} data-markdown="plain">
+      {text}
+    </div>
+  );
   if (text.length > MOST_PREVIEWED_CHARS) {
     return (
       <>

@@ -4,6 +4,7 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { directions } from "../../answer/directions";
 import { remarkFormulas } from "../../answer/formulas";
+import markdown from "../../answer/markdown.module.css";
 import { Abroad, pieces } from "../../answer/pieces";
 import { addressOfPicture } from "../../api/vault";
 import { t } from "../../i18n";
@@ -160,7 +161,12 @@ export default memo(function Preview({ path, text, pages, onTick }: PreviewProps
     return () => removeEventListener(SHOW_HEADING, show);
   }, []);
   return (
-    <article ref={box} aria-label={t("Reading view")} className={`md ${styles.text}`}>
+    <article
+      ref={box}
+      aria-label={t("Reading view")}
+      className={`${markdown.md} ${styles.text}`}
+      data-markdown
+    >
       {front && (
         <details>
           <summary>{t("Properties")}</summary>

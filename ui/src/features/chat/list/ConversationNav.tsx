@@ -72,7 +72,7 @@ export const ConversationNav = memo(function ConversationNav({ current }: NavPro
   }, [conversations]);
   const { problem, loaded, loading, cursor, total } = list;
   return (
-    <nav className={`conversations ${styles.nav}`} aria-label={t("Conversations")}>
+    <nav className={`${styles.nav} print-hidden`} aria-label={t("Conversations")}>
       {selection.chosen.length ? (
         <SelectionBar selection={selection} place={place} projects={projects} />
       ) : (
@@ -145,14 +145,14 @@ function NavHead({ onProject }: { onProject: () => void }) {
   const { keys } = useApp();
   const search = useRef(() => keys.run("palette"));
   return (
-    <div className="nav-head">
-      <button type="button" className="input find-button" onClick={search.current}>
+    <div className={styles.head}>
+      <button type="button" className={`input ${styles.find}`} onClick={search.current}>
         <Search size={16} aria-hidden />
         <span>{t("Search")}</span>
         <Keys combo="mod+k" />
       </button>
       <div className={styles.making}>
-        <Link className="button new-chat" to="/">
+        <Link className={`button ${styles.start}`} to="/">
           <Plus size={16} aria-hidden />
           <span>{t("New chat")}</span>
           <Keys combo="mod+shift+o" />

@@ -87,7 +87,7 @@ export function RowList(props: RowListProps) {
   const { drag, over, carried } = useCarrying(selection);
   useKeys(box, props, setRenaming);
   return (
-    <div className={`rows scroll ${styles.rows}`} ref={box} {...drag}>
+    <div className={`scroll ${styles.rows}`} ref={box} {...drag}>
       {props.children}
       <ul style={{ height: virtual.getTotalSize() }} aria-label={t("Conversations")}>
         {shown.map((place_) => {

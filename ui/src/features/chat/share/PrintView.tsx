@@ -36,7 +36,8 @@ async function whole(id: string): Promise<TranscriptMessage[]> {
 /** Once all words are drawn: the parser, and what it loads, may come late. */
 async function drawn(element: HTMLElement | null): Promise<void> {
   const frame = () => new Promise((done) => requestAnimationFrame(done));
-  for (let round = 0; round < 200 && element?.querySelector(".md.plain"); round += 1) await frame();
+  for (let round = 0; round < 200 && element?.querySelector("[data-markdown='plain']"); round += 1)
+    await frame();
   await document.fonts.ready;
   await frame();
 }
