@@ -31,8 +31,8 @@ _BUILD_MB_MAX: Final = 2_048
 """Of memory while the graph is built: what does not fit takes several times as long."""
 
 _ROWS: Final = """
-SELECT id, part, kind, at, conversation, project, held_from, held_until, part_of, cardinality(terms), terms,
-    model, vector
+SELECT id, part, kind, at, conversation, project, speaker, held_from, held_until, part_of,
+    cardinality(terms), terms, model, vector
 FROM index_items
 """
 
@@ -42,7 +42,7 @@ def _tables(schema: str) -> tuple[str, ...]:
         f"CREATE SCHEMA {schema}",
         f"""CREATE TABLE {schema}.items (
             id text COLLATE "C", part smallint, kind text NOT NULL, at bigint NOT NULL, conversation text,
-            project text, held_from bigint, held_until bigint, part_of text, words int NOT NULL,
+            project text, speaker text, held_from bigint, held_until bigint, part_of text, words int NOT NULL,
             terms bigint[] NOT NULL, model text, vector halfvec, PRIMARY KEY (id, part))""",
         f"""CREATE TABLE {schema}.terms (
             term bigint, kind text, items bigint NOT NULL, PRIMARY KEY (term, kind))""",

@@ -32,7 +32,7 @@ CANDIDATES: Final = 5_000
 """Items that are scored by words at most: ten milliseconds. The 50 best of a question are among them unless
 all of its terms are common."""
 
-COMPARED: Final = 10_000
+COMPARED: Final = 5_000
 """Vectors that are compared in full if filters leave no more: the graph would be walked past all others."""
 
 _VISITED: Final = 200
@@ -202,7 +202,13 @@ class LargeSearch:
 
     async def _read(self, ids: set[str], words: _Words, *, is_compared: bool) -> tuple[Candidate, ...]:
         """The candidates with these ids, with the scores of both legs."""
-        rows = await self.session.fetch(_READ, self.query.owner, list(ids), self._model)
+        rows = await self.session.fetch(
+            f"SELECT id, part, kind, at, speaker, conversation, words, array_send(terms) AS terms, "
+            f"CASE WHEN model = $2 THEN halfvec_send(vector) END AS vector "
+            f"FROM {self._items} WHERE id = ANY($1) ORDER BY id, part",
+            list(ids),
+            self._model,
+        )
         firsts = [row for row in rows if row["part"] == 0]
         scores, met = words.scores([(row["id"], row["words"], row["terms"]) for row in firsts])
         cosines: dict[str, float] = {}
@@ -227,12 +233,6 @@ class LargeSearch:
             for row, score, share in zip(firsts, scores.tolist(), met.tolist(), strict=True)
         )
 
-
-_READ: Final = """
-SELECT id, part, kind, at, speaker, conversation, cardinality(terms) AS words, array_send(terms) AS terms,
-    CASE WHEN model = $3 THEN halfvec_send(vector) END AS vector
-FROM index_items WHERE owner = $1 AND id = ANY($2) ORDER BY id, part
-"""
 
 _TERMS_AT: Final = 20
 _TERM_SENT: Final = 12
