@@ -74,7 +74,7 @@ def assert_alike(one: Candidates, other: Candidates) -> None:
         assert (mine.kind, mine.at, mine.conversation) == (theirs.kind, theirs.at, theirs.conversation)
 
 
-@pytest.mark.parametrize("compared", [0, 5_000])
+@pytest.mark.parametrize("compared", [0, 10])
 async def test_a_large_owner_finds_what_a_small_one_finds_after_any_changes(
     opened: PostgresDatabase, monkeypatch: pytest.MonkeyPatch, compared: int
 ) -> None:
@@ -128,6 +128,20 @@ async def test_what_is_written_while_tables_are_built_is_in_them(
     assert ([one.id for one in found.items], found.searched) == (["new"], 20)
 
 
+async def test_what_a_process_that_was_killed_left_is_removed_by_the_next_that_builds(
+    opened: PostgresDatabase,
+) -> None:
+    await opened.store.commit("ann", [Items().put(number) for number in range(5)])
+    await opened.connections.write("ann", lambda session: session.execute("CREATE SCHEMA index_0"))
+    assert await build(opened.connections, "ann")
+    assert "index_0" not in await schemas(opened.connections)
+    place = "SELECT place FROM index_large"
+    (before,) = await opened.connections.read("ann", lambda session: session.fetch(place))
+    assert await build(opened.connections, "ann")
+    (after,) = await opened.connections.read("ann", lambda session: session.fetch(place))
+    assert before == after
+
+
 async def schemas(connections: Connections) -> list[str]:
     query = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^index_[0-9]+$'"
     return [name for (name,) in await connections.read(None, lambda session: session.fetch(query))]
@@ -155,3 +169,16 @@ async def test_an_owner_who_grows_gets_tables_by_itself_and_loses_them_by_forget
     await opened.store.scrub("ann")
     assert await schemas(opened.connections) == []
     assert (await opened.index.search(IndexQuery("ann", "w1"))).searched == 11
+
+
+async def test_an_owner_whose_tables_are_lost_is_searched_all_the_same(opened: PostgresDatabase) -> None:
+    items = Items()
+    await opened.store.commit("ann", [items.put(number) for number in range(12)])
+    assert await build(opened.connections, "ann")
+    assert (await opened.index.search(IndexQuery("ann", "w1"))).searched == 12
+    (name,) = await schemas(opened.connections)
+    await opened.connections.write("ann", lambda session: session.execute(f"DROP SCHEMA {name} CASCADE"))
+    with anyio.fail_after(5):
+        assert (await opened.index.search(IndexQuery("ann", "w1"))).searched == 12
+    await opened.store.commit("ann", [items.put(12)])
+    assert (await opened.index.search(IndexQuery("ann", "w1"))).searched == 13

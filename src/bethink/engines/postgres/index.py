@@ -54,6 +54,8 @@ _log = log("index")
 TOMBSTONES_KEPT = 100_000
 """Changes for which an owner's deletions are remembered; a copy that is older begins anew."""
 
+_SAID: Final = ("text", "terms", "speaker", "project")
+
 INDEX_TABLES: Final = (
     """CREATE TABLE index_items (
         owner text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, part smallint NOT NULL,
@@ -63,7 +65,7 @@ INDEX_TABLES: Final = (
         PRIMARY KEY (owner, id, part)) PARTITION BY HASH (owner)""",
     *partitions_of("index_items"),
     # What the planner learns of a column are samples of it: it is to have none of what people said.
-    *(f"ALTER TABLE index_items ALTER COLUMN {one} SET STATISTICS 0" for one in ("text", "terms", "speaker")),
+    *(f"ALTER TABLE index_items ALTER COLUMN {one} SET STATISTICS 0" for one in _SAID),
     "CREATE INDEX index_items_change ON index_items (owner, change)",
     "CREATE INDEX index_items_model ON index_items (owner, model, at, id) WHERE part = 0",
     """CREATE TABLE index_tombstones (
@@ -306,15 +308,24 @@ class PostgresIndex:
                 if given is not None:
                     return given
                 is_behind = True
+                if owner in self._large:
+                    # Its tables are lost, or were just given up because something was forgotten.
+                    self._large.discard(owner)
+                    await large.drop(self._connections, owner)
 
     async def _look(
         self, queries: Sequence[IndexQuery], copy: Copy | None, session: Session
     ) -> list[Candidates] | _Rows | None:
-        """What is found of a large owner; else the news of the owner's copy, None if there are none."""
+        """What is found of a large owner; else the news of the owner's copy.
+
+        None if the tables of a large owner are not there, or there are no news.
+        """
         owner = queries[0].owner
         state = await _state_of(session, owner)
         if state.place is None:
             return None if copy is None else await _news(session, copy, state, owner=owner)
+        import asyncpg
+
         from bethink.engines.postgres.large_search import LargeSearch  # numpy with it
 
         self._large.add(owner)
@@ -322,9 +333,12 @@ class PostgresIndex:
             copy.forget()
             self._copies.weigh(owner, copy)
         found: list[Candidates] = []
-        for query in queries:
-            terms = numbers_of(self._analyzer.digests(self._analyzer.question(query.text)))
-            found.append(await LargeSearch(session, state.place, query, terms).candidates())
+        try:
+            for query in queries:
+                terms = numbers_of(self._analyzer.digests(self._analyzer.question(query.text)))
+                found.append(await LargeSearch(session, state.place, query, terms).candidates())
+        except asyncpg.UndefinedTableError:
+            return None
         return found
 
     def _step(self, copy: Copy, news: _Rows | None, queries: Sequence[IndexQuery]) -> list[Candidates] | None:

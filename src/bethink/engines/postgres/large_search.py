@@ -32,8 +32,9 @@ CANDIDATES: Final = 5_000
 """Items that are scored by words at most: ten milliseconds. The 50 best of a question are among them unless
 all of its terms are common."""
 
-COMPARED: Final = 5_000
-"""Vectors that are compared in full if filters leave no more: the graph would be walked past all others."""
+COMPARED: Final = 10
+"""Vectors that are compared in full in the time in which one is visited in the graph. What filters hold back
+is visited, too."""
 
 _VISITED: Final = 200
 """Vectors that HNSW keeps in view (`ef_search`): 99 in 100 of the ten nearest among 100,000."""
@@ -69,10 +70,10 @@ class LargeSearch:
         query = self.query
         # What fits depends on how many items hold a term, or are of a conversation.
         await self.session.execute("SET LOCAL plan_cache_mode = force_custom_plan")
-        counts = await self.session.fetch(
+        every = await self.session.fetch(
             f"SELECT kind, model, items, rows, words FROM index_{self.place}.counts WHERE items > 0"
         )
-        counts = [row for row in counts if query.kinds is None or row["kind"] in query.kinds]
+        counts = [row for row in every if query.kinds is None or row["kind"] in query.kinds]
         searched, with_vector = await self._passing(counts)
         if not searched:
             return Candidates()
@@ -80,8 +81,7 @@ class LargeSearch:
         found = await self._by_words(words)
         near: set[str] = set()
         if query.vector is not None and with_vector:
-            rows = sum(row["rows"] for row in counts if row["model"] == self._model)
-            near = await self._near(with_vector, -(-rows // max(1, with_vector)))
+            near = await self._near(with_vector, [row for row in every if row["model"] == self._model])
         items = await self._read(
             {*found, *near}, words, is_compared=query.vector is not None and with_vector > 0
         )
@@ -179,17 +179,20 @@ class LargeSearch:
             best = best[np.argpartition(scores[best], -self.query.limit)[-self.query.limit :]]
         return [kept[place][0] for place in best.tolist()]
 
-    async def _near(self, with_vector: int, parts: int) -> set[str]:
-        """The ids of the nearest."""
+    async def _near(self, with_vector: int, counts: Sequence[Any]) -> set[str]:
+        """The ids of the nearest of so many that pass; `counts` are those of the model."""
         values = _Parameters()
-        limit = self.query.limit * parts
+        items, rows = sum(row["items"] for row in counts), sum(row["rows"] for row in counts)
+        # The vectors of one item may all be near.
+        limit = self.query.limit * -(-rows // items)
+        visited = _VISITED + limit * items / with_vector
         dimensions = dimensions_of(self._model or "")
         vector = (
             f"{values(np.asarray(self.query.vector, np.float32).tolist())}::real[]::halfvec({dimensions})"
         )
         passing = f"SELECT id, vector::halfvec({dimensions}) AS vector FROM {self._items} WHERE model = "
         passing += f"{literal(self._model or '')}{self._condition(values)}"
-        if with_vector <= COMPARED:
+        if with_vector <= COMPARED * visited:
             nearest = f"WITH passing AS MATERIALIZED ({passing}) SELECT id FROM passing"
         else:
             await self.session.execute(
