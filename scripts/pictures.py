@@ -41,6 +41,9 @@ SHOWN = {
     "/documents": "documents",
     "/tasks/board": "tasks",
     "/calendar": "calendar",
+    "/schedules": "schedules",
+    "/today": "today",
+    "/c/imported-stroke-counter": "artifact",
     "/settings": "settings",
 }
 SIZES: dict[str, dict[str, Any]] = {
@@ -119,6 +122,7 @@ def fill(served: Served) -> None:
     for words in (
         "Book the night train tomorrow at 9 +lisbon !high",
         "Call Ana on Friday #family",
+        "Send the rent receipts today !high",
         "Water the tomatoes",
     ):
         served.post("/tasks", {"words": words})
@@ -132,7 +136,12 @@ def fill(served: Served) -> None:
     ):
         at = f"{today + timedelta(days=days)}T{hour:02}"
         served.post("/calendar/events", {"title": title, "start": f"{at}:00", "end": f"{at}:45"})
-    served.post("/schedules", {"text": "Stretch your legs", "when": "every day at 15:00"})
+    for text, when, action in (
+        ("Stretch your legs", "every day at 15:00", "remind"),
+        ("Tell me what is due today", "every weekday at 8", "run"),
+        ("Sum up what I wrote in the vault", "every Sunday at 18:00", "run"),
+    ):
+        served.post("/schedules", {"text": text, "when": when, "action": action})
     served.post(
         "/documents/text",
         {"name": "Rental contract.md", "text": "# Rental contract\n\nNotice: three months."},
@@ -148,6 +157,8 @@ def fill(served: Served) -> None:
 def taken(page: Page, url: str, path: Path, *, rtl: bool = False, large: bool = False) -> None:
     """The picture of what is at an address, once nothing moves."""
     page.goto(url)
+    if path.stem == "artifact":
+        page.get_by_role("button", name="Open in pane").click()
     page.locator("h1").first.wait_for(state="attached")
     page.wait_for_load_state("load")
     page.evaluate("document.fonts.ready.then(() => undefined)")

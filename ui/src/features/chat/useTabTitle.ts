@@ -7,8 +7,8 @@ import { titleOf } from "./ConversationMenu";
 import { useVisible } from "./useSeen";
 
 /** What stands before the name; `hasEnded`: nobody has looked at the answer since. */
-function stateWord({ running, turns }: SessionView, hasEnded: boolean): string {
-  if (running) return `● ${t("Answering")}`;
+function stateWord({ running, link, turns }: SessionView, hasEnded: boolean): string {
+  if (running) return link === "reconnecting" ? `○ ${t("Reconnecting")}` : `● ${t("Answering")}`;
   if (turns.at(-1)?.run.end === "awaiting_approval") return `? ${t("Needs you")}`;
   return hasEnded ? `✓ ${t("Answered")}` : "";
 }

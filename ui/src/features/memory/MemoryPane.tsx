@@ -55,6 +55,7 @@ export function MemoryPane({ here, filter, onFilter, adding, onAdd, onOpen, onEd
       <div className={styles.tools}>
         <ListTools
           label={t("Search memory")}
+          placeholder={t("Search")}
           query={filter.query}
           onQuery={(query) => onFilter({ query })}
           narrowed={narrowedBy(filter)}

@@ -7,8 +7,11 @@ import { paint, type Scene } from "./paint";
 
 /** A node in words: what it is called, where it stands, and with how many it is linked. */
 function said({ name, isMissing, distance, to, from }: Spot): string {
-  const links = t("links to {to}, linked from {from}", { to: to.length, from: from.length });
-  return [name, isMissing && t("does not exist yet"), distanceName(distance), links]
+  const links = [
+    t("links to {count}", { count: to.length }),
+    t("{count, plural, one {# links here} other {# link here}}", { count: from.length }),
+  ];
+  return [name, isMissing && t("does not exist yet"), distanceName(distance), ...links]
     .filter(Boolean)
     .join(", ");
 }
