@@ -99,6 +99,7 @@ async def _measured(
         for _, value, question in told:
             await stage.ask(question, value)
         off = app.extraction.off
+    await model.close()
     of, took = stage.counts, time.perf_counter() - started
     turns = 2 * len(told) + len(cases["nothing"])
     return {

@@ -54,6 +54,7 @@ from bethink.maintenance.housekeeping import Housekeeping
 from bethink.maintenance.statistics import Statistics
 from bethink.masking import NumberMask
 from bethink.memory import Memory
+from bethink.memory.aliases import OtherNames
 from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
 from bethink.model_files import ModelFiles
@@ -414,6 +415,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         ports.clock,
         sees_all=visibility.sees_all,
         important=features.important,
+        named=lambda principal, question: features.of(OtherNames).asked(principal, question),
         on_missing=background.ask_vectors,
     )
     graph = Graph.of(settings, recall, visibility.filter_for)

@@ -34,6 +34,7 @@ from bethink.feature import Feature, OpenFeature
 from bethink.files import FILES, Files
 from bethink.forgetting.announcements import INTENTS
 from bethink.importing.records import GROWN, IMPORTS, TAKEN
+from bethink.memory.aliases import FEATURE as ALIASES
 from bethink.mirror.lines import LINES, REFUSALS
 from bethink.reflection.questions import FEATURE as QUESTIONS
 from bethink.reflection.service import FEATURE as REFLECTION
@@ -112,6 +113,7 @@ IMPORTING: Final = Feature(
 
 FEATURES: Final = (
     conversations.FEATURE,
+    ALIASES,
     memory.FEATURE,
     REFLECTION,
     QUESTIONS,

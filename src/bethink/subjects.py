@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
 OWNER: Final = "owner"
 """How the owner is named as a subject."""
@@ -231,6 +231,20 @@ def asked_subject(question: str, known: Collection[str]) -> AskedSubject:
     is_own = _FIRST_PERSON.search(question) is not None and _OTHER.search(question) is None
     is_somebody = _WHO_IS_MY.search(question) is not None
     return AskedSubject(is_own and not is_told, is_somebody and not is_told, relations, names)
+
+
+def with_other_names(question: str, known: Sequence[tuple[str, str]]) -> str:
+    """A question with all names of whom it names by one; `known` are pairs of another name and the usual."""
+    spoken = relations_in(question)
+    people: dict[str, list[str]] = {}
+    for name, usual in known:
+        people.setdefault(usual, [usual]).append(name)
+    added: list[str] = []
+    for names in people.values():
+        here = [name for name in names if name in spoken or _speaks(question, name)]
+        if here:
+            added += [f"my {name}" if name in _KINDRED else name for name in names if name not in here]
+    return f"{question} ({', '.join(added)})" if added else question
 
 
 def relations_in(text: str) -> frozenset[str]:

@@ -103,8 +103,14 @@ def test_two_names_of_one_person_are_gathered_under_one(served: Served, page: Pa
     person.get_by_role("button", name="Same as…").click()
     page.get_by_role("button", name="Anna", exact=True).click()
     expect(page.get_by_role("region", name="Anna Berg")).to_have_count(0)
-    gathered = page.get_by_role("region", name="Anna", exact=True).get_by_role("listitem")
-    expect(gathered).to_have_count(2)
+    anna = page.get_by_role("region", name="Anna", exact=True)
+    expect(anna.get_by_role("listitem")).to_have_count(2)
+    expect(anna).to_contain_text("Also called Anna Berg")
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "memory-people-one.png")
+    anna.get_by_role("button", name="Anna Berg is somebody else").click()
+    expect(anna).not_to_contain_text("Also called")
+    assert served.get("/memories/aliases")["items"] == []
     page.goto(f"{served.url}/memory/numbers")
     expect(page.get_by_role("row", name=re.compile("3"))).to_be_visible()
     assert faults(page) == []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bethink.memory import NewFact
-from tests.door import open_door
+from tests.door import Door, open_door
 from tests.house import open_house
 
 pytestmark = pytest.mark.anyio
@@ -62,3 +64,86 @@ async def test_two_names_of_one_person_become_one_and_undo_parts_them() -> None:
         }
         await door.http.post("/memories/undo", json={"token": done["undo"]})
         assert (await door.http.get("/memories/stats")).json()["abouts"] == numbers["abouts"]
+
+
+async def _same(door: Door, name: str, about: str) -> str:
+    """File what is known by one name under another, as the page does; the undo token."""
+    known = (await door.http.get("/memories", params={"about": name})).json()["items"]
+    body = {"ids": [one["id"] for one in known], "about": about, "also": name}
+    return (await door.http.post("/memories/batch", json=body)).json()["undo"]
+
+
+async def _add(door: Door, content: str) -> dict[str, Any]:
+    return (await door.http.post("/memories", json={"content": content})).json()["memory"]
+
+
+async def _first(door: Door, question: str) -> str:
+    found = (await door.http.get("/recall", params={"query": question, "kinds": "fact"})).json()["items"]
+    return found[0]["text"]
+
+
+async def test_who_has_two_names_is_found_by_both_and_what_is_told_by_the_other_is_theirs() -> None:
+    async with open_door() as door:
+        for content in (
+            "Roberto lives in Oslo",
+            "Bert plays chess",
+            "Carla lives in Turin",
+            "Carla plays chess",
+        ):
+            await _add(door, content)
+        undo = await _same(door, "Bert", "Roberto")
+        assert (await _add(door, "Bert collects stamps"))["about"] == "Roberto"
+        assert (await _add(door, "Carla likes coins"))["about"] == "Carla"
+        assert await _first(door, "Where does Bert live?") == "Roberto lives in Oslo"
+        assert await _first(door, "What does Roberto play?") == "Bert plays chess"
+        assert await _first(door, "Where does Carla live?") == "Carla lives in Turin"
+        (alias,) = (await door.http.get("/memories/aliases")).json()["items"]
+        assert (alias["name"], alias["about"]) == ("Bert", "Roberto")
+        await door.http.post("/memories/undo", json={"token": undo})
+        assert (await door.http.get("/memories/aliases")).json()["items"] == []
+        assert (await _add(door, "Bert drives a van"))["about"] == "Bert"
+
+
+async def test_a_relative_is_found_by_name_and_by_what_they_are_to_the_owner() -> None:
+    async with open_door() as door:
+        for content in ("User lives in Linz", "Anna lives in Oslo", "User's sister plays chess"):
+            await _add(door, content)
+        await _same(door, "sister", "Anna")
+        assert await _first(door, "Where does my sister live?") == "Anna lives in Oslo"
+        assert await _first(door, "What does Anna play?") == "User's sister plays chess"
+        assert (await _add(door, "User's sister has a boat"))["about"] == "Anna"
+
+
+async def test_a_name_is_removed_and_what_was_filed_stays() -> None:
+    async with open_door() as door:
+        for content in ("Roberto lives in Oslo", "Bert plays chess"):
+            await _add(door, content)
+        await _same(door, "Bert", "Roberto")
+        (alias,) = (await door.http.get("/memories/aliases")).json()["items"]
+        assert (await door.http.delete(f"/memories/aliases/{alias['id']}")).status_code == 204
+        assert (await door.http.delete(f"/memories/aliases/{alias['id']}")).status_code == 404
+        assert (await _add(door, "Bert drives a van"))["about"] == "Bert"
+        assert len((await door.http.get("/memories", params={"about": "Roberto"})).json()["items"]) == 2
+
+
+async def test_a_chain_of_names_leads_to_one_and_nobody_is_the_owner() -> None:
+    async with open_door() as door:
+        for content in ("Roberto lives in Oslo", "Bert plays chess", "Robby drives a van"):
+            await _add(door, content)
+        await _same(door, "Bert", "Roberto")
+        await _same(door, "Roberto", "Robby")
+        found = (await door.http.get("/memories/aliases")).json()["items"]
+        assert {one["name"]: one["about"] for one in found} == {"Bert": "Robby", "Roberto": "Robby"}
+        (one,) = (await door.http.get("/memories", params={"about": "Robby"})).json()["items"][:1]
+        for also in ("owner", "Anna"):
+            body = {"ids": [one["id"]], "about": "owner" if also == "Anna" else "Anna", "also": also}
+            assert (await door.http.post("/memories/batch", json=body)).status_code == 422
+
+
+async def test_other_names_are_exported_and_forgotten_with_everything() -> None:
+    async with open_door() as door:
+        for content in ("Roberto lives in Oslo", "Bert plays chess"):
+            await _add(door, content)
+        await _same(door, "Bert", "Roberto")
+        lines = (await door.http.get("/memories/export")).text
+        assert '"kind":"alias"' in lines.replace(" ", "")

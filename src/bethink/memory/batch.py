@@ -19,6 +19,7 @@ from bethink.memory.undo import GONE, check_seen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bethink.memory.aliases import OtherNames
     from bethink.memory.writer import Draft, FactWriter
     from bethink.principal import Principal
 
@@ -34,6 +35,8 @@ class BatchEdit:
     pinned: bool | None = None
     category: str | None = None
     about: str | None = None
+    also: str | None = None
+    """What whom they are `about` is called, too: what is told by that name is about them from now on."""
 
     @property
     def change(self) -> Literal["retracted", "merged"]:
@@ -46,6 +49,7 @@ class FactBatch:
     """Changes several facts of one owner in one commit."""
 
     writing: FactWriter
+    names: OtherNames | None = None
 
     async def edit(self, principal: Principal, ids: Sequence[str], edit: BatchEdit) -> FactChange:
         """Change these facts; see `BatchEdit`.
@@ -79,7 +83,8 @@ class FactBatch:
                     continue
                 draft.put(anew(now, category=category, pinned=pinned, told_about=about))
             changed.append(fact.id)
-        return await self._committed(draft, changed or [known[0].id], edit.change)
+        also = (edit.also, edit.about) if edit.also and edit.about else None
+        return await self._committed(draft, changed or [known[0].id], edit.change, also=also)
 
     async def merge(self, principal: Principal, keep: str, gone: Sequence[str]) -> FactChange:
         """Take facts into one that says the same, with their sources, topics, importance and pins.
@@ -107,12 +112,18 @@ class FactBatch:
         return await self._committed(draft, [fact.id for fact in facts], "merged")
 
     async def _committed(
-        self, draft: Draft, ids: Sequence[str], change: Literal["retracted", "merged"]
+        self,
+        draft: Draft,
+        ids: Sequence[str],
+        change: Literal["retracted", "merged"],
+        *,
+        also: tuple[str, str] | None = None,
     ) -> FactChange:
         undo = f"batch:{self.writing.new_id()}" if draft.changed else None
         if undo:
+            names = await self.names.merging(draft.owner, *also, undo=undo) if self.names and also else ()
             self.writing.note(draft, change, undo=undo)
-            await self.writing.commit(draft)
+            await self.writing.commit(draft, expected=names)
         first, *others = [draft.get(id) for id in ids]
         return FactChange(first, change, undo, tuple(others), len(ids) if undo else 0)
 

@@ -23,6 +23,7 @@ from bethink.feature import (
     RecallKind,
     graph_label,
 )
+from bethink.memory.aliases import OtherNames
 from bethink.memory.batch import FactBatch
 from bethink.memory.facts import (
     FACTS,
@@ -110,6 +111,7 @@ class Memory:
     writing: FactWriter = field(init=False, repr=False)
     fading: FadingFactors = field(init=False, repr=False)
     along: list[Along] = field(default_factory=list["Along"], repr=False)
+    names: OtherNames | None = field(default=None, repr=False)
     gate: Gate = field(init=False, repr=False)
     _undoing: FactUndo = field(init=False, repr=False)
 
@@ -160,6 +162,8 @@ class Memory:
         checked = [dated(fact.checked(), principal.time_zone, now) for fact in facts]
         if principal.project is not None:
             checked = [replace(fact, project=fact.project or principal.project) for fact in checked]
+        if self.names is not None:
+            checked = await self.names.filed(principal.owner, checked)
         batches = [checked[start : start + _BATCH] for start in range(0, len(checked), _BATCH)]
         results: list[FactChange] = []
         vectors = await self._vectors(batches[0] if batches else ())
@@ -329,6 +333,8 @@ class Memory:
             Conflict: another process kept changing facts, or what is expected, meanwhile.
         """
         checked = dated(statement.checked(), principal.time_zone, self.clock.now_us())
+        if self.names is not None:
+            (checked,) = await self.names.filed(principal.owner, [checked])
         return await self._commit(
             principal, lambda draft: self._undoing.edit(draft, fact, checked, wrong=wrong), expected
         )
@@ -346,7 +352,7 @@ class Memory:
 
     async def edit_many(self, principal: Principal, ids: Sequence[str], edit: BatchEdit) -> FactChange:
         """Retract, pin or file several facts in one commit; see `FactBatch.edit`."""
-        return await FactBatch(self.writing).edit(principal, ids, edit)
+        return await FactBatch(self.writing, self.names).edit(principal, ids, edit)
 
     async def merge(self, principal: Principal, keep: str, gone: Sequence[str]) -> FactChange:
         """Take facts into one that says the same, in one commit; see `FactBatch.merge`."""
@@ -566,6 +572,9 @@ def _open(at: Surroundings) -> OpenFeature:
         return [fact and recallable_of(fact, factors.get(fact.id, 1.0)) for fact in facts]
 
     memory = Memory(at.store, at.index, at.embeddings, at.clock, at.new_id, find, at.filter_for)
+    memory.names = at.features.of(OtherNames)
+    memory.along.append(memory.names.parted)
+    memory.heard.append(memory.names.heard)
     upkeep = FactUpkeep(memory.writing, at.settings, at.features, at.forget)
     return OpenFeature(
         service=memory,

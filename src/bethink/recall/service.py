@@ -136,10 +136,10 @@ async def sees_all(principal: Principal) -> bool:
 class Recall:
     """Everything remembered, of all owners; every call acts for one principal.
 
-    `kinds` are those that are shown, by the kinds of their items. `important`
-    answers a question that names nothing ("Who am I?"). Items of a kind's own are found only by those for
-    whom `sees_all` is true: all others find by what they see. `on_missing` is told of an owner
-    whose items lack vectors.
+    `kinds` are those that are shown, by the kinds of their items. `important` answers a question that names
+    nothing ("Who am I?"), `named` adds the other names of whom a question names. Items of a kind's own are
+    found only by those for whom `sees_all` is true: all others find by what they see. `on_missing` is told
+    of an owner whose items lack vectors.
     """
 
     index: Index
@@ -147,6 +147,7 @@ class Recall:
     clock: Clock
     kinds: dict[str, RecallKind] = field(default_factory=dict[str, "RecallKind"])
     important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] | None = None
+    named: Callable[[Principal, str], Awaitable[str]] | None = None
     on_missing: Callable[[str], None] = lambda _owner: None
     sees_all: Callable[[Principal], Awaitable[bool]] = sees_all
     visible_search: VisibleSearch = field(init=False, repr=False)
@@ -217,6 +218,8 @@ class Recall:
         """
         if principal.project is not None:
             question = replace(question, project=principal.project)
+        if self.named is not None:
+            question = replace(question, text=await self.named(principal, question.text))
         moment = _us(question.as_of)
         asked = read_question(question.text, self._now(principal, moment))
         wanted = self._wanted(question, asked)

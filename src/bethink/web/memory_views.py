@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from bethink.conversations.uses import places_of, usage_of, uses_of
 from bethink.graph.service import MOST_ITEMS
+from bethink.memory.aliases import OtherNames
 from bethink.memory.batch import BatchEdit
 from bethink.web.deps import SEES_ALL, Body, Caller, CallerFilter, Label, ResponseModel, Served, Timestamp
 from bethink.web.documents.graph import DocumentGraphShown, shown
@@ -73,6 +74,10 @@ class BatchBody(Body):
     pinned: bool | None = None
     category: Label | None = None
     about: About | None = None
+    also: About | None = Field(
+        default=None,
+        description="Another name of whom they are `about`: what is told by it is about them from now on.",
+    )
 
 
 class MergeBody(Body):
@@ -80,6 +85,20 @@ class MergeBody(Body):
 
     keep: str
     gone: Ids
+
+
+class AliasShown(ResponseModel):
+    """That `name` means who is called `about`."""
+
+    id: str
+    name: str
+    about: str
+
+
+class Aliases(BaseModel):
+    """The other names of people and things."""
+
+    items: list[AliasShown]
 
 
 class MemoryUsageNumbers(ResponseModel):
@@ -116,7 +135,7 @@ async def change_memories(
     body: BatchBody, app: Served, caller: Caller, reader_filter: CallerFilter
 ) -> MemoryChange:
     """Retract, pin, file or say whom several memories are about, in one step that `undo` takes back."""
-    edit = BatchEdit(retract=body.retract, pinned=body.pinned, category=body.category, about=body.about)
+    edit = BatchEdit(**body.model_dump(exclude={"ids"}))
     return change_of(await app.memory.edit_many(caller, body.ids, edit), reader_filter)
 
 
@@ -126,6 +145,19 @@ async def merge_memories(
 ) -> MemoryChange:
     """Take memories into one that says the same, with their sources and topics; `undo` parts them again."""
     return change_of(await app.memory.merge(caller, body.keep, body.gone), reader_filter)
+
+
+@router.get("/aliases", dependencies=[SEES_ALL])
+async def get_aliases(app: Served, caller: Caller) -> Aliases:
+    """Other names of people and things, the oldest first: Bert is Roberto."""
+    found = await app.features.of(OtherNames).list(caller.owner)
+    return Aliases(items=[AliasShown.of(one) for one in found])
+
+
+@router.delete("/aliases/{alias}", status_code=204, dependencies=[SEES_ALL], responses=documented(404))
+async def remove_alias(alias: str, app: Served, caller: Caller) -> None:
+    """Let a name mean nobody else any more; memories stay where they are filed."""
+    await app.features.of(OtherNames).remove(caller, alias)
 
 
 @router.get("/{memory}/uses", dependencies=[SEES_ALL], responses=documented(404))

@@ -1,5 +1,6 @@
 // What the room Memory asks of the HTTP API beside what all pages ask of memories; comes with the room.
 import type {
+  Aliases,
   DocumentGraphShown,
   LikelyDuplicates,
   MemoryHistory,
@@ -14,6 +15,7 @@ import { json, withQuery } from "./client";
 import type { Memory, MemoryPage, MemoryWritten } from "./types";
 
 export type {
+  AliasShown,
   DocumentGraphShown,
   KnownMonth,
   LikelyDuplicate,
@@ -50,6 +52,7 @@ export type BatchEdit = {
   pinned?: boolean;
   category?: string;
   about?: string;
+  also?: string;
 };
 
 const one = (id: string) => `/memories/${encodeURIComponent(id)}`;
@@ -64,6 +67,8 @@ export const memoryApi = {
     json<MemoryUses>("GET", `${one(id)}/uses`, undefined, signal),
   batch: (ids: readonly string[], edit: BatchEdit) =>
     json<MemoryWritten>("POST", "/memories/batch", { ids, ...edit }),
+  aliases: (signal?: AbortSignal) => json<Aliases>("GET", "/memories/aliases", undefined, signal),
+  removeAlias: (id: string) => json<void>("DELETE", `/memories/aliases/${encodeURIComponent(id)}`),
   merge: (keep: string, gone: readonly string[]) =>
     json<MemoryWritten>("POST", "/memories/merge", { keep, gone }),
   duplicates: (signal?: AbortSignal) =>

@@ -6,6 +6,10 @@ export type AccountRemoved = { removed: number };
 
 export type AddressParts = { city?: string | null; country?: string | null; flat_house?: string | null; street?: string | null };
 
+export type AliasShown = { about: string; id: string; name: string };
+
+export type Aliases = { items: readonly AliasShown[] };
+
 export type AnswerBody = { content: string };
 
 export type AnswerError = { code: string; message: string };
@@ -46,7 +50,7 @@ export type BackupsShown = { backups: readonly BackupShown[]; fault: string | nu
 
 export type BadImportLine = { line: number; reason: string };
 
-export type BatchBody = { about?: string | null; category?: string | null; ids: readonly string[]; pinned?: boolean | null; retract?: boolean };
+export type BatchBody = { about?: string | null; also?: string | null; category?: string | null; ids: readonly string[]; pinned?: boolean | null; retract?: boolean };
 
 export type Body_create_transcription = { file: string; language?: string | null; model?: string | null; prompt?: string; response_format?: "json" | "text" };
 

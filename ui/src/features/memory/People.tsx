@@ -1,10 +1,10 @@
 // Whom memories are about: each person, pet or project with what is known of them; two names of one become one.
-import { Merge, Users } from "lucide-react";
+import { Merge, Users, X } from "lucide-react";
 import { useCallback, useState } from "react";
-import { memoryApi } from "../../api/memory";
+import { type AliasShown, memoryApi } from "../../api/memory";
 import type { Memory } from "../../api/types";
 import { t } from "../../i18n";
-import { Button } from "../../kit/Button";
+import { Button, IconButton } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { PageHead } from "../../kit/PageHead";
 import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
@@ -19,9 +19,10 @@ import { personName } from "./words";
 const OWNER = "owner";
 const PAGE = 200;
 const MOST = 600;
-type Person = { about: string; memories: Memory[] };
+type Person = { about: string; memories: Memory[]; aliases: readonly AliasShown[] };
 
 async function read(signal: AbortSignal): Promise<Person[]> {
+  const { items: aliases } = await memoryApi.aliases(signal);
   let page = await memoryApi.list({ limit: PAGE }, signal);
   const items = [...page.items];
   while (page.cursor && items.length < MOST) {
@@ -33,7 +34,11 @@ async function read(signal: AbortSignal): Promise<Person[]> {
     if (memory.about !== OWNER)
       found.set(memory.about, [...(found.get(memory.about) ?? []), memory]);
   return [...found]
-    .map(([about, memories]) => ({ about, memories }))
+    .map(([about, memories]) => ({
+      about,
+      memories,
+      aliases: aliases.filter((alias) => alias.about === about),
+    }))
     .toSorted((a, b) => b.memories.length - a.memories.length);
 }
 
@@ -68,6 +73,9 @@ export function People() {
                 </Button>
               )}
             </header>
+            {person.aliases.map((alias) => (
+              <Alias key={alias.id} alias={alias} onRemoved={() => void again()} />
+            ))}
             <ul>
               {person.memories.map(({ id, content }) => (
                 <li key={id}>
@@ -89,6 +97,24 @@ export function People() {
   );
 }
 
+/** Another name of a person, which what is told by it is filed under. */
+function Alias({ alias, onRemoved }: { alias: AliasShown; onRemoved: () => void }) {
+  const { toasts } = useApp();
+  const name = personName(alias.name);
+  const remove = () => memoryApi.removeAlias(alias.id).then(onRemoved, toasts.fault);
+  return (
+    <p className={styles.alias}>
+      {t("Also called {name}", { name })}
+      <IconButton
+        icon={X}
+        size={15}
+        label={t("{name} is somebody else", { name })}
+        onClick={() => void remove()}
+      />
+    </p>
+  );
+}
+
 type SameProps = { person: Person; others: readonly Person[]; onClose: () => void };
 
 function SameAs({ person, others, onClose }: SameProps) {
@@ -98,7 +124,7 @@ function SameAs({ person, others, onClose }: SameProps) {
       <div className="body">
         <p>
           {t(
-            "What is known of both is gathered under the name that you choose. This can be undone.",
+            "What is known of both is gathered under the name that you choose, and what is told by the other from now on. This can be undone.",
           )}
         </p>
         <div className={styles.actions}>
@@ -109,7 +135,7 @@ function SameAs({ person, others, onClose }: SameProps) {
                 onClose();
                 void actions.batch(
                   person.memories.map(({ id }) => id),
-                  { about },
+                  { about, also: person.about },
                 );
               }}
             >
