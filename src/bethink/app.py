@@ -415,7 +415,6 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         ports.clock,
         sees_all=visibility.sees_all,
         important=features.important,
-        named=lambda principal, question: features.of(OtherNames).asked(principal, question),
         on_missing=background.ask_vectors,
     )
     graph = Graph.of(settings, recall, visibility.filter_for)
@@ -488,6 +487,7 @@ def _open_features(surroundings: Surroundings, visibility: Visibility, recall: R
         surroundings.features.add(feature, opened)
         for kind in opened.recall:
             recall.show(visibility.filtered(kind))
+    recall.named = surroundings.features.of(OtherNames).asked
 
 
 def _importing(base: _Base, runs: Callable[[], Runs]) -> Imports:
