@@ -281,6 +281,15 @@ def test_tasks_fit_a_phone(served: Served, new_page: NewPage) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert faults(page) == []
     page.screenshot(path=PICTURES / "tasks-phone.png")
+    # A box to choose by and a circle to tick off stand together only while several are chosen.
+    box = page.get_by_role("checkbox", name=re.compile("Select Write"))
+    expect(box).to_have_count(0)
+    page.get_by_role("button", name="Select several").tap()
+    box.tap()
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    assert page.evaluate(_SMALL) == []
+    page.get_by_role("button", name="Select several").tap()
+    expect(box).to_have_count(0)
     page.get_by_role("link", name=re.compile("tax office")).click()
     expect(page.get_by_role("dialog", name="Task")).to_be_visible()
     assert faults(page) == []

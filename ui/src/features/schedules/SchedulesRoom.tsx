@@ -21,6 +21,10 @@ import { useScheduleChanges } from "./useScheduleChanges";
 
 const ask = (signal: AbortSignal) => schedulesApi.list(null, signal);
 
+/** When it comes next; what does not come again, or is paused, stands at the end. */
+const nextOf = ({ paused, snoozed_until, next_at }: Schedule): number =>
+  (!paused && Date.parse(snoozed_until ?? next_at ?? "")) || Number.POSITIVE_INFINITY;
+
 export default function SchedulesRoom({ schedule }: { schedule: string | null }) {
   const { router, plannerNews } = useApp();
   const { value, problem, read, look } = useRead(useCallback(ask, []));
@@ -29,7 +33,7 @@ export default function SchedulesRoom({ schedule }: { schedule: string | null })
   const [edited, setEdited] = useState<Schedule | "new" | null>(null);
   const [delivery, setDelivery] = useState(false);
   useKey("create", () => setEdited("new"));
-  const items = value?.items ?? [];
+  const items = (value?.items ?? []).toSorted((a, b) => nextOf(a) - nextOf(b));
   return (
     <div className="page">
       <PageHead title={t("Schedules")}>

@@ -1,7 +1,9 @@
 // The tasks: what there is to do, as a list by day or as a board.
+import { ListChecks } from "lucide-react";
 import { useRef, useState } from "react";
 import type { Task } from "../../api/tasks";
 import { t } from "../../i18n";
+import { IconButton } from "../../kit/Button";
 import { PageHead } from "../../kit/PageHead";
 import { Panes } from "../../kit/Panes";
 import { ProblemNotice, Segmented } from "../../kit/pieces";
@@ -38,6 +40,7 @@ export default function TasksRoom({ place }: { place: TasksPlace }) {
   const tasks = useTasks(queryOf(filter));
   const changes = useTaskChanges();
   const selection = useSelection();
+  const [choosing, setChoosing] = useState(false);
   const add = useRef<HTMLInputElement>(null);
   useKey("create", () => add.current?.focus());
   const show = (next: TasksView) => {
@@ -57,9 +60,23 @@ export default function TasksRoom({ place }: { place: TasksPlace }) {
   return (
     <Panes name="tasks" side={detail} sideLabel={t("Task")} onCloseSide={close}>
       <PageHead title={t("Tasks")}>
+        <IconButton
+          icon={ListChecks}
+          label={t("Select several")}
+          className={styles.choose ?? ""}
+          aria-pressed={choosing}
+          onClick={() => {
+            selection.clear();
+            setChoosing(!choosing);
+          }}
+        />
         <Segmented label={t("View")} value={view} options={views} onChange={show} />
       </PageHead>
-      <div className={`page-inner ${styles.top}`} data-view={view}>
+      <div
+        className={`page-inner ${styles.top}`}
+        data-view={view}
+        data-choosing={choosing || undefined}
+      >
         <div className={styles.bar}>
           <QuickTask onAdd={changes.add} field={add} />
           <TaskFilters filter={filter} tasks={tasks.items} view={view} onFilter={onFilter} />
