@@ -78,7 +78,8 @@ class LargeSearch:
         if not searched:
             return Candidates()
         words = await self._words(counts)
-        found = await self._by_words(words)
+        is_few = self._is_narrow and searched <= CANDIDATES
+        found = await self._by_words(words, is_few=is_few)
         near: set[str] = set()
         if query.vector is not None and with_vector:
             near = await self._near(with_vector, [row for row in every if row["model"] == self._model])
@@ -152,8 +153,8 @@ class LargeSearch:
         idfs = {term: float(np.log1p((living - count + 0.5) / (count + 0.5))) for count, term in rarest}
         return _Words(ideal, max(mean, 1.0), idfs, {term: count for count, term in rarest})
 
-    async def _by_words(self, words: _Words) -> list[str]:
-        """The ids of the best by words."""
+    async def _by_words(self, words: _Words, *, is_few: bool) -> list[str]:
+        """The ids of the best by words; if few pass the filters, all of them are scored."""
         rare: list[int] = []
         count = 0
         for term, held in words.held.items():
@@ -165,9 +166,10 @@ class LargeSearch:
             return []
         values = _Parameters()
         condition = self._condition(values)
-        sought = f"SELECT id, words, array_send(terms) FROM {self._items} WHERE part = 0{condition} AND terms"
-        ways = [f"({sought} && {values(rare)} LIMIT {CANDIDATES})"]
-        if count > CANDIDATES and len(words.held) > 1:
+        passing = f"SELECT id, words, array_send(terms) FROM {self._items} WHERE part = 0{condition}"
+        sought = f"{passing} AND terms"
+        ways = [passing] if is_few else [f"({sought} && {values(rare)} LIMIT {CANDIDATES})"]
+        if count > CANDIDATES and len(words.held) > 1 and not is_few:
             # Those that hold the two rarest come first.
             both = list(words.held)[:2]
             ways.insert(0, f"({sought} @> {values(both)} LIMIT {CANDIDATES})")

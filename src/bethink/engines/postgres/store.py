@@ -115,11 +115,11 @@ class PostgresStore:
             return [
                 await self._table(scan.collection).scan(session, owner, scan, after=after)
                 if scan.collection in there
-                else Page[R]()
+                else Page()
                 for scan, after in wanted
             ]
 
-        return await self._connections.read(owner, work) if there else [Page[R]() for _ in scans]
+        return await self._connections.read(owner, work) if there else [Page() for _ in scans]
 
     async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
         """How many records have keys equal to `where`."""
