@@ -212,3 +212,27 @@ def test_a_model_s_file_that_is_not_there_is_told_once(plain: CommandLine) -> No
     assert ended.code == 1
     assert "Asking again" not in ended.err
     assert "bethink: " in ended.err
+
+
+def test_conversations_are_found_by_the_beginning_of_their_id_shown_renamed_and_deleted(
+    plain: CommandLine,
+) -> None:
+    first = plain("chat", "/remember I have a dog").conversation
+    other = plain("chat", "/recall dog").conversation
+    said = plain("conversations", "show", first, "--json").documents
+    assert (said[0]["role"], said[0]["content"]) == ("user", "/remember I have a dog")
+    assert said[-1]["role"] == "assistant"
+    assert "/remember I have a dog" in plain("conversations", "show", first[:-3]).out
+    several = plain("conversations", "show", first[:8])
+    assert several.code == 2
+    assert first in several.err
+    assert other in several.err
+    assert plain("conversations", "show", "nothing").code == 2
+    assert "My dog" in plain("conversations", "rename", first[:-2], "My", "dog").err
+    assert "My dog" in plain("conversations", "list").out
+    refused = plain("conversations", "delete", first)
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert plain("conversations", "delete", first[:-1], "--yes").code == 0
+    assert [one["id"] for one in plain("conversations", "list", "--json").documents] == [other]
+    assert plain("chat", "--conversation", other[:-2], "/recall dog").conversation == other

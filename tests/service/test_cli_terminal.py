@@ -31,6 +31,39 @@ def test_messages_are_typed_until_ctrl_d(bethink: CommandLine) -> None:
         assert terminal.shown.count("Recall goes by words only") == 1
 
 
+def test_pasted_and_continued_lines_are_one_message_and_its_answer_is_rendered(
+    bethink: CommandLine, scripted: ScriptedProcess
+) -> None:
+    play(scripted, Rule(text="# Plan\n\n**Pack** the `bag`."))
+    with bethink.terminal("chat") as terminal:
+        terminal.until("› ")
+        terminal.type("\x1b[200~one\ntwo\x1b[201~\n")
+        terminal.until("\x1b[1mPack\x1b[0m the \x1b[36mbag\x1b[0m.")
+        terminal.until("› ")
+        terminal.type("three \\\n")
+        terminal.until("… ")
+        terminal.type("four\n")
+        terminal.until("Pack")
+        terminal.until("› ")
+        terminal.type("/model nonsense\n")
+        terminal.until("There is no model 'nonsense'")
+        terminal.type("/conversation new\n")
+        terminal.until("A new conversation begins")
+        terminal.type("five\n")
+        terminal.until("Pack")
+        terminal.until("› ")
+        assert terminal.leave() == 0
+        assert "\x1b[1mPlan\x1b[0m" in terminal.shown
+    newest, older = bethink("conversations", "list", "--json").documents
+    said = [
+        one["content"]
+        for one in bethink("conversations", "show", older["id"], "--json").documents
+        if one["role"] == "user"
+    ]
+    assert said == ["one\ntwo", "three \nfour"]
+    assert newest["messages"] == 2
+
+
 def test_the_arrow_keys_bring_back_what_was_said(bethink: CommandLine) -> None:
     conversation = bethink("chat", "hello there").conversation
     with bethink.terminal("chat", "--conversation", conversation) as terminal:

@@ -97,6 +97,9 @@ class SlashCommand:
     rest: str
 
 
+SLASH_COMMANDS = ("/remember", "/recall", "/forget", "/help")
+
+
 @dataclass(frozen=True, slots=True)
 class SlashCommands:
     """The slash commands, wired to what they use."""
@@ -110,7 +113,7 @@ class SlashCommands:
         A message with a slash and an unknown word is talk too: it may be a path.
         """
         first, _, rest = said.strip().partition(" ")
-        if first in ("/remember", "/recall", "/forget", "/help") and "\n" not in first:
+        if first in SLASH_COMMANDS and "\n" not in first:
             return SlashCommand(first[1:], rest.strip())
         return None
 

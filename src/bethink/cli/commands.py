@@ -7,6 +7,7 @@ top. The options that every command takes may stand before or after its name.
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import re
 import sys
@@ -20,7 +21,7 @@ from bethink.errors import BadInput
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import NoReturn
 
     from bethink.cli.exits import Exit
@@ -49,6 +50,7 @@ OWN_FAMILIES = {
     "dial": "help with running Bethink as an application of DIAL",
     "doctor": "check the installation and say how to fix it",
     "bench": "measure Bethink on this machine",
+    "completion": "print the completion of commands for a shell",
 }
 """Summaries of families that are no feature's; a family's module has its name, with `_` for `-`."""
 _OPENING = re.compile(r'"""`bethink (?P<name>[\w-]+)`: (?P<summary>.+)\."""')
@@ -224,12 +226,26 @@ def parse(words: list[str]) -> Namespace:
     return _parser().parse_args(words, argparse.Namespace(**defaults))
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> _Parser:
     """The parser with the commands of all families; the reference page is written from it, too."""
     parser = _parser()
     for family in parser.families.values():
         family.fill()
     return parser
+
+
+_WRONG_COMMAND = re.compile(r"argument COMMAND: invalid choice: '([^']{1,100})'")
+_WRONG_OPTION = re.compile(r"unrecognized arguments: (--[\w-]{1,100})")
+"""What argparse says of words that it does not know."""
+
+
+def words_of(parser: _Parser, path: str = "") -> list[tuple[str, list[str]]]:
+    """What may follow each command: commands and long options, by the words of the command."""
+    below = parser.commands
+    found = [(path, [*below, *parser.option_names])]
+    for name, one in below.items():
+        found += words_of(one, f"{path} {name}".strip())
+    return found
 
 
 class _Parser(argparse.ArgumentParser):
@@ -262,7 +278,27 @@ class _Parser(argparse.ArgumentParser):
         if message == _NO_COMMAND:
             self.print_help(sys.stderr)
             self.exit(2, f"\n{self.prog}: choose one of these commands.\n")
+        if (wrong := _WRONG_COMMAND.match(message)) is not None:
+            message = f"there is no command {wrong[1]!r}{self._meant(wrong[1], self.commands)}"
+        elif (wrong := _WRONG_OPTION.match(message)) is not None:
+            message += self._meant(wrong[1], self._option_string_actions)
         super().error(message)
+
+    @property
+    def commands(self) -> Mapping[str, _Parser]:
+        """The commands directly below this one."""
+        return {} if self._below is None else self._below.choices
+
+    @property
+    def option_names(self) -> list[str]:
+        """The long options of this command."""
+        return [name for name in self._option_string_actions if name.startswith("--")]
+
+    def _meant(self, word: str, known: Iterable[str]) -> str:
+        found = difflib.get_close_matches(word, list(known), n=3)
+        is_option = word.startswith("-")
+        names = " or ".join(f"`{one if is_option else f'{self.prog} {one}'}`" for one in found)
+        return f". Did you mean {names}?" if found else ""
 
     def below(self, name: str, summary: str) -> _Parser:
         """The parser of a command below this one."""

@@ -1,24 +1,53 @@
-"""`bethink conversations`: list, search and export conversations."""
+"""`bethink conversations`: list, search, show, rename, delete and export conversations."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bethink.cli.commands import Commands, arg, at_most
+from bethink.cli.commands import YES, Commands, arg, at_most
+from bethink.cli.exits import Exit
 from bethink.clock import to_datetime
+from bethink.errors import BadInput
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from bethink.cli.session import Session
+    from bethink.conversations import Conversation
 
 _EPILOG = """\
 examples:
   bethink conversations list
   bethink conversations search flight Lisbon
+  bethink conversations show 019a3f
   bethink conversations export ID --output lisbon.md"""
 _MOST = 1_000
+_ID = "its id, as `list` prints it, or the beginning of it"
+_AT_ONCE = 200
 COMMANDS = Commands(_EPILOG)
+
+
+def conversation_of(session: Session, id: str) -> Conversation:
+    """The conversation with an id, or the only one whose id begins so.
+
+    Raises:
+        UnknownId: there is none.
+        BadInput: there are several.
+    """
+    conversations = session.app.conversations
+    if not id or session.mine(conversations.has, id):
+        return session.mine(conversations.get, id).record
+    found: list[Conversation] = []
+    cursor: str | None = None
+    while True:
+        page = session.mine(conversations.list, limit=_AT_ONCE, cursor=cursor)
+        found += [item.record for item in page.items if item.record.id.startswith(id)]
+        if (cursor := page.cursor) is None:
+            break
+    if len(found) > 1:
+        shown = ", ".join(f"{one.id} ({one.title})" for one in found[:3])
+        raise BadInput(f"{len(found):,} conversations begin with {id!r}: {shown}. Give more of the id.")
+    return found[0] if found else session.mine(conversations.get, id).record
 
 
 @COMMANDS.add(
@@ -88,8 +117,61 @@ def _search(session: Session, options: Namespace) -> None:
 
 
 @COMMANDS.add(
+    "show",
+    arg("conversation ID", _ID),
+    at_most(50, "messages, the newest", most=_MOST),
+    json="each message",
+)
+def _show(session: Session, options: Namespace) -> None:
+    """Show what was said in a conversation."""
+    from bethink.messages import ToolMessage, UserMessage
+
+    held = conversation_of(session, options.conversation)
+    page = session.mine(session.app.conversations.messages, held, limit=options.limit)
+    session.screen.remark(f"{held.title}, {held.id}", "bold")
+    if page.cursor is not None:
+        session.screen.note("There are older messages; --limit shows more of them.")
+    for stored in (item.record for item in reversed(page.items)):
+        message = stored.message
+        role = "user" if isinstance(message, UserMessage) else "assistant"
+        role = "tool" if isinstance(message, ToolMessage) else role
+        document = {"id": stored.id, "role": role, "at": _utc(stored.at), "content": message.content}
+        if role == "tool":
+            session.screen.result(document)
+        elif message.content or session.screen.is_data:
+            who = "You" if role == "user" else "Bethink"
+            session.screen.result(document, f"{who}, {session.local(stored.at)}", message.content, "")
+
+
+@COMMANDS.add("rename", arg("conversation ID", _ID), arg("title WORD+", "its new title"), json=None)
+def _rename(session: Session, options: Namespace) -> None:
+    """Give a conversation another title."""
+    from bethink.conversations import ConversationEdit
+
+    held = conversation_of(session, options.conversation)
+    edit = ConversationEdit(title=" ".join(options.title))
+    now = session.mine(session.app.conversations.edit, held.id, edit)
+    session.screen.note(f"{now.id}: {now.title}")
+
+
+@COMMANDS.add("delete", arg("conversation ID", _ID), YES, json=None)
+def _delete(session: Session, options: Namespace) -> Exit | None:
+    """Delete a conversation for good, with all that was said in it."""
+    held = conversation_of(session, options.conversation)
+    if not options.yes:
+        if not session.screen.can_ask:
+            raise BadInput("Nobody is there to ask: give --yes to delete it.")
+        if not session.screen.agrees(f"Delete {held.title!r} with {held.count:,} messages for good? [y/N] "):
+            session.screen.note("It was not deleted.")
+            return Exit.FAILED
+    session.mine(session.app.runs.delete_conversation, held.id)
+    session.screen.note(f"Deleted: {held.title}")
+    return None
+
+
+@COMMANDS.add(
     "export",
-    arg("conversation ID", "its id, as `list` prints it"),
+    arg("conversation ID", _ID),
     arg("--format md|json", "Markdown (md), or JSON", default="md"),
     arg("--output FILE", "a new file; standard output by default"),
     json=None,
@@ -98,7 +180,7 @@ def _export(session: Session, options: Namespace) -> None:
     """Write one conversation as Markdown or JSON."""
     from bethink.conversations.export import exported
 
-    held = session.mine(session.app.conversations.get, options.conversation).record
+    held = conversation_of(session, options.conversation)
     parts = exported(session.app.ports.store, session.principal, held, format=options.format)
     if session.write_out(parts, options.output):
         session.screen.note(f"{options.output}: written.")

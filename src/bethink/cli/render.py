@@ -9,6 +9,7 @@ import msgspec
 
 from bethink.agent.request import BOUND_REACHED
 from bethink.cli.exits import Exit, exit_of_code
+from bethink.cli.markdown import MarkdownLines
 from bethink.cli.terminal import CHANGES, one_line, printable
 from bethink.events import (
     ApprovalDecided,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 _MS_PER_S = 1000
 _SHOWN_MEMORIES = 3
+_SHOWN_TAIL = 60
 PAGE = "page:"
 """How the undo tokens of the vault's pages begin."""
 
@@ -117,11 +119,17 @@ class Words:
     screen: Screen
     is_verbose: bool = False
     _answer: str = ""
+    _line: str = ""
+    """The end of the answer that is no whole line yet."""
     _reasoning: str = ""
     _warnings: set[str] = field(default_factory=set[str])
     _given: dict[str, Recalled] = field(default_factory=dict[str, "Recalled"])
     _running: dict[str, ToolRequested] = field(default_factory=dict[str, ToolRequested])
     _waiting: dict[str, str] = field(default_factory=dict[str, str])
+    _markdown: MarkdownLines = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._markdown = MarkdownLines(self.screen.styled)
 
     def show(self, numbered: NumberedEvent) -> None:
         """Show one event."""
@@ -161,10 +169,21 @@ class Words:
 
     def _say(self, text: str) -> None:
         self._answer += text
-        self.screen.text(text)
+        if not self.screen.renders:
+            self.screen.text(text)
+            return
+        *lines, self._line = (self._line + printable(text)).split("\n")
+        for line in lines:
+            self.screen.rendered(self._markdown.line(line))
+        if self._line:
+            # It is shown as it comes, and for good once it is whole.
+            self.screen.status(self._line[-_SHOWN_TAIL:])
 
     def _end_part(self) -> None:
         self.screen.status("")
+        if self._line:
+            self.screen.rendered(self._markdown.line(self._line))
+        self._line, self._markdown = "", MarkdownLines(self.screen.styled)
         self.screen.end_line()
         self._answer = ""
 

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bethink.agent.request import RunOptions
+from bethink.agent.start import SLASH_COMMANDS
 from bethink.agent.stored_runs import ApprovalChoice
+from bethink.cli.conversations import conversation_of
 from bethink.cli.exits import Exit
 from bethink.cli.render import STOPPED, Outcome, memory_updated
-from bethink.cli.terminal import exact, one_line, use_history
+from bethink.cli.terminal import exact, one_line, use_completion, use_history
 from bethink.conversations import checked_content
 from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import Place
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from bethink.agent.records import WaitingCall
     from bethink.cli.render import Renderer
     from bethink.cli.session import Session
-    from bethink.conversations import ChangedRef, StoredMessage
+    from bethink.conversations import ChangedRef, Conversation, StoredMessage
 
 _HISTORY_CONVERSATIONS = 10
 _HISTORY_MESSAGES = 50
@@ -49,7 +52,7 @@ def find_conversation(session: Session, *, id: str | None, last: bool) -> str | 
     """
     conversations = session.app.conversations
     if id is not None:
-        return session.mine(conversations.get, id).record.id
+        return conversation_of(session, id).id
     if not last:
         return None
     page = session.mine(conversations.list, limit=1)
@@ -65,6 +68,8 @@ class Talk:
     session: Session
     conversation: str | None
     renderer: Renderer
+    model: str | None = None
+    """What `/model` chose; None is the conversation's own, or the settings'."""
 
     def turn(self, said: str) -> Exit:
         """Say something and show the answer; how it ended.
@@ -77,7 +82,8 @@ class Talk:
         checked_content(said, app.settings.max_message_chars)
         if self.conversation is None:
             self.conversation = self.session.mine(app.conversations.create).id
-        return self._watch(self.session.mine(app.runs.start, self.conversation, said))
+        options = RunOptions(model=self.model)
+        return self._watch(self.session.mine(app.runs.start, self.conversation, said, options=options))
 
     def go_on(self) -> Exit:
         """Take up what the conversation was left with: tell it, follow it, or ask about it."""
@@ -105,9 +111,10 @@ class Talk:
         if self.conversation is not None:
             self.go_on()
         use_history(self._typed_before())
+        use_completion(self._completions)
         while True:
             try:
-                said = self.session.screen.ask("› ")
+                said = self.session.screen.ask_lines("› ")
             except KeyboardInterrupt:
                 self.session.screen.note("\n(Ctrl-D leaves)")
                 continue
@@ -115,10 +122,66 @@ class Talk:
                 return Exit.OK
             if not said.strip():
                 continue
+            if said.strip() in {"/exit", "/quit"}:
+                return Exit.OK
             try:
-                self.turn(said)
+                if not self._obeyed(said):
+                    self.turn(said)
             except BethinkError as error:
                 self.session.screen.note(f"bethink: {error}", "red")
+
+    def _obeyed(self, said: str) -> bool:
+        """Do what is the terminal's own; False for anything else."""
+        command, _, rest = said.strip().partition(" ")
+        match command:
+            case "/model":
+                self._choose_model(rest.strip())
+            case "/conversation":
+                self._choose_conversation(rest.strip())
+            case _:
+                return False
+        return True
+
+    def _choose_model(self, name: str) -> None:
+        models, screen = self.session.app.models, self.session.screen
+        if name:
+            models.check(name)
+            self.model = name
+        usual = models.usual
+        now = self.model or (usual.name if usual else "none")
+        screen.note(f"model: {now}")
+        if not name:
+            others = [one for one in (*models.assistants, *models.names()) if one != now]
+            screen.note(f"others: {', '.join(others) or 'none'}. `/model NAME` chooses one.")
+
+    def _choose_conversation(self, id: str) -> None:
+        screen = self.session.screen
+        if id == "new":
+            self.conversation = None
+            screen.note("A new conversation begins with your next message.")
+        elif id:
+            held = conversation_of(self.session, id)
+            self.conversation = held.id
+            screen.note(f"{held.title}, {held.id}")
+            self.go_on()
+        else:
+            for one in self._lately():
+                mark = "›" if one.id == self.conversation else " "
+                screen.note(f"{mark} {one.id}  {one.title}")
+            screen.note("`/conversation ID` goes to one, `/conversation new` begins another.")
+
+    def _lately(self) -> list[Conversation]:
+        page = self.session.mine(self.session.app.conversations.list, limit=_HISTORY_CONVERSATIONS)
+        return [item.record for item in page.items]
+
+    def _completions(self, typed: str) -> list[str]:
+        """Whole lines with which a typed one may go on."""
+        if typed.startswith("/model "):
+            models = self.session.app.models
+            return [f"/model {one}" for one in (*models.assistants, *models.names())]
+        if typed.startswith("/conversation "):
+            return [f"/conversation {id}" for id in ("new", *(one.id for one in self._lately()))]
+        return [*SLASH_COMMANDS, "/model", "/conversation", "/exit"] if typed.startswith("/") else []
 
     def tell_where_it_stopped(self) -> None:
         """Say how the last answer ended, if it did not end well."""

@@ -7,6 +7,7 @@ characters: an escape sequence in it must not command the terminal.
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import sys
 from contextlib import contextmanager, suppress
@@ -18,7 +19,7 @@ from bethink.clock import to_datetime
 from bethink.errors import BadInput, BethinkError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
 
 _SPOOLED_BYTES = 8_000_000
@@ -63,8 +64,10 @@ def opened_file(name: str) -> Generator[BinaryIO]:
 
 
 _CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
-_STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
+_STYLES = {"dim": "2", "bold": "1", "italic": "3", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _COLUMNS = 80
+_PASTED_WITHIN_S = 0.02
+"""Nobody types the next line so soon."""
 CHANGES = {
     "added": "Remembered",
     "merged": "Known already",
@@ -157,6 +160,16 @@ class Screen:
         if text:
             self._mid_line = not text.endswith("\n")
 
+    @property
+    def renders(self) -> bool:
+        """Whether answers are shown in styles: a person reads them at a terminal with colours."""
+        return self._colours and not self.is_data and self.out.isatty()
+
+    def rendered(self, line: str) -> None:
+        """A line of the answer whose text was made printable before it was styled."""
+        self.status("")
+        self._write(f"{line}\n")
+
     def end_line(self) -> None:
         """Let what comes next begin on a line of its own."""
         if self._mid_line:
@@ -234,6 +247,17 @@ class Screen:
             self.err.write("\n")
             return None
 
+    def ask_lines(self, prompt: str) -> str | None:
+        """As `ask`, but of several lines: pasted together, or each but the last ended by a backslash."""
+        text = self.ask(prompt)
+        while text is not None and text.endswith("\\"):
+            more = self.ask("… ")
+            text = text[:-1] + "\n" + (more or "")
+        while text is not None and _is_more_typed():
+            more = self.ask("")
+            text = text if more is None else f"{text}\n{more}"
+        return text
+
     def agrees(self, question: str) -> bool:
         """Whether the person answers a question with yes."""
         return (self.ask(question) or "").strip().lower() in {"y", "yes"}
@@ -278,6 +302,32 @@ def read_stdin() -> str:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadInput(f"The input is not UTF-8 text (at byte {error.start:,}).") from error
+
+
+def _is_more_typed() -> bool:
+    """Whether lines wait already: a terminal without bracketed paste gives what is pasted line by line."""
+    return sys.stdin.isatty() and bool(select.select([sys.stdin], [], [], _PASTED_WITHIN_S)[0])
+
+
+def use_completion(words: Callable[[str], Sequence[str]]) -> None:
+    """Have Tab complete a typed line by the words that `words` gives for it, whole lines; paste as one."""
+    with suppress(ImportError):
+        import readline
+
+        def completed(_: str, state: int) -> str | None:
+            typed = readline.get_line_buffer()[: readline.get_endidx()]
+            # A word begins behind the last space, and what is before it stays.
+            kept = typed.rpartition(" ")[0] + " " if " " in typed else ""
+            fitting = [one.removeprefix(kept) for one in words(typed) if one.startswith(typed)]
+            return fitting[state] if state < len(fitting) else None
+
+        readline.set_completer_delims(" ")
+        readline.set_completer(completed)
+        if "libedit" in (readline.__doc__ or ""):
+            readline.parse_and_bind("bind ^I rl_complete")
+        else:
+            readline.parse_and_bind("tab: complete")
+            readline.parse_and_bind("set enable-bracketed-paste on")
 
 
 def use_history(lines: Sequence[str]) -> None:

@@ -22,6 +22,7 @@ import msgspec
 from bethink.conversations import CONVERSATIONS, MESSAGES
 from bethink.errors import BethinkError, Busy, Conflict, NoSuchPage, StorageError, UnknownId
 from bethink.files import fit
+from bethink.forgettable import FORGOTTEN
 from bethink.importing.conversations import total_of
 from bethink.importing.items import Skipped
 from bethink.importing.job import ImportRun
@@ -38,7 +39,6 @@ from bethink.importing.records import (
     KeyedDigest,
     ReportBuilder,
 )
-from bethink.forgettable import FORGOTTEN
 from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
 from bethink.vault import PageToDelete
 
