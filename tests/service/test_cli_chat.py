@@ -214,6 +214,7 @@ def test_a_model_s_file_that_is_not_there_is_told_once(plain: CommandLine) -> No
     assert "bethink: " in ended.err
 
 
+@pytest.mark.timeout(60)
 def test_conversations_are_found_by_the_beginning_of_their_id_shown_renamed_and_deleted(
     plain: CommandLine,
 ) -> None:

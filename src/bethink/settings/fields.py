@@ -117,6 +117,12 @@ class Settings(BaseModel):
         "Pages of other sites that may send requests with a key, such as `https://app.example`"
         " (comma-separated). Needs a user with a key.",
     )
+    ums_pages: Origins = _network(
+        [],
+        "Pages of the Users Management Agent",
+        "Pages on this machine, such as `http://localhost:3000` (comma-separated), to which `/conversations`"
+        " answers as the Users Management Agent does. Only while there are no users.",
+    )
     trusted_proxies: _Texts = _network(
         [],
         "Trusted proxies",

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header, Query, Response
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bethink.agent.request import BranchPoint
 from bethink.agent.toolbox import Prepared
 from bethink.clock import to_datetime
-from bethink.conversations import ARCHIVED, TRASHED, ConversationEdit, ConversationFilter, ConversationStart
+from bethink.conversations import (
+    ARCHIVED,
+    NEW_TITLE,
+    TRASHED,
+    ConversationEdit,
+    ConversationFilter,
+    ConversationStart,
+)
 from bethink.conversations.export import MEDIA_TYPES, ExportFormat, exported, file_name
 from bethink.errors import UnknownId
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
@@ -34,6 +41,18 @@ if TYPE_CHECKING:
     from bethink.recall.message_search import MessageHit
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
+
+
+def _asks_as_ums(
+    app: Served, origin: Annotated[str, Header(max_length=300, include_in_schema=False)] = ""
+) -> bool:
+    return origin.lower() in app.settings.ums_pages
+
+
+AsUms = Annotated[bool, Depends(_asks_as_ums)]
+"""Whether a page of the Users Management Agent asks, which expects the shapes of spec 001 and its api.md."""
+_UMS_TITLE: Final = "New Conversation"
+_UMS_DELETED: Final = {"message": "Conversation deleted successfully"}
 _STREAMED: dict[str, Any] = {
     "description": "As server-sent events for who accepts them: each is a `ConversationChange` as JSON.",
     "content": {STREAM: {"schema": {"type": "string"}}},
@@ -358,13 +377,14 @@ async def get_summary(conversation: str, app: Served, caller: Caller) -> Summary
 
 @router.post("", status_code=201, responses=documented(507))
 async def create_conversation(
-    app: Served, caller: Caller, body: NewConversation | None = None
+    app: Served, caller: Caller, as_ums: AsUms, body: NewConversation | None = None
 ) -> Conversation:
     """A new, empty conversation."""
     given = body or NewConversation()
     app.models.check(given.model)
     start = ConversationStart(**given.model_dump())
-    return _conversation(await app.conversations.create(caller, start))
+    made = _conversation(await app.conversations.create(caller, start))
+    return _titled(made) if as_ums else made
 
 
 class _ChangeFrames:
@@ -406,11 +426,12 @@ async def _changes(app: App, caller: Principal) -> AsyncGenerator[list[Conversat
             ]
 
 
-@router.get("")
+@router.get("", response_model=ConversationPage)
 async def list_conversations(
     app: Served,
     caller: Caller,
     *,
+    as_ums: AsUms = False,
     limit: Limit = 50,
     cursor: Cursor = None,
     archived: bool = False,
@@ -418,7 +439,7 @@ async def list_conversations(
     project: Annotated[str | None, Query(max_length=200, description="Only those of this project.")] = None,
     pinned: Annotated[bool | None, Query(description="Only those that are pinned, or are not.")] = None,
     needs_you: Annotated[bool, Query(description="Only those, wherever, in which a decision waits.")] = False,
-) -> ConversationPage:
+) -> ConversationPage | Response:
     """Conversations, the last changed first; the archived ones, those in the trash, or all others."""
     waiting = await app.runs.stored.waiting(caller)
     if needs_you:
@@ -430,9 +451,10 @@ async def list_conversations(
     page = await app.conversations.list(caller, wanted, limit=limit, cursor=cursor)
     total = await app.conversations.count(caller, wanted)
     settled = await app.runs.stored.settled(caller, page.items)
-    return ConversationPage(
-        items=[_conversation(item.record, waiting) for item in settled], cursor=page.cursor, total=total
-    )
+    items = [_conversation(item.record, waiting) for item in settled]
+    if as_ums:
+        return JSONResponse([_titled(item).model_dump(mode="json") for item in items])
+    return ConversationPage(items=items, cursor=page.cursor, total=total)
 
 
 @router.get("/{conversation}", responses=documented(404))
@@ -513,10 +535,19 @@ async def branch_conversation(
     return _conversation(await app.conversations.part(caller, conversation, body.message))
 
 
-@router.delete("/{conversation}", status_code=204, response_class=Response, responses=documented(404, 409))
-async def delete_conversation(conversation: str, app: Served, caller: Caller) -> None:
+@router.delete(
+    "/{conversation}",
+    status_code=204,
+    response_class=Response,
+    response_model=None,
+    responses=documented(404, 409),
+)
+async def delete_conversation(
+    conversation: str, app: Served, caller: Caller, as_ums: AsUms
+) -> Response | None:
     """Remove a conversation with all that was said; one that is being answered is stopped first."""
     await app.runs.delete_conversation(caller, conversation)
+    return JSONResponse(_UMS_DELETED) if as_ums else None
 
 
 @router.post(
@@ -533,6 +564,7 @@ async def chat(
     app: Served,
     caller: Caller,
     *,
+    as_ums: AsUms = False,
     accept: Annotated[str | None, Header(include_in_schema=False)] = None,
 ) -> Response | ChatAnswer:
     """Say something and get the answer; a client that leaves does not end it.
@@ -544,9 +576,19 @@ async def chat(
     run = await app.runs.start(caller, body.place(conversation), content, files=files)
     batches = app.runs.follow(caller, run)
     if body.stream:
-        frames = OpenAiFrames(conversation, run) if asks_for_profile(accept) else None
+        frames = OpenAiFrames(conversation, run) if as_ums or asks_for_profile(accept) else None
         return EventStream(batches, frames)
-    return await collected(batches, conversation=conversation, run=run)
+    answer = await collected(batches, conversation=conversation, run=run)
+    if as_ums and answer.error is None:
+        return JSONResponse({"content": answer.message.content, "conversation_id": conversation})
+    return answer
+
+
+def _titled(conversation: Conversation) -> Conversation:
+    """The conversation, called as the Users Management Agent calls a new one."""
+    if conversation.title != NEW_TITLE:
+        return conversation
+    return conversation.model_copy(update={"title": _UMS_TITLE})
 
 
 def _conversation(record: kept.Conversation, waiting: Collection[str] = ()) -> Conversation:

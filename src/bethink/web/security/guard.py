@@ -66,6 +66,8 @@ _UNBOUNDED: Final = re.compile(
     r"|/documents/(?:[^/]+/file|uploads/[^/]+)"
 )
 """The routes that read a file as it comes, and count it by a setting."""
+_UMS_PATHS: Final = re.compile(r"/health|/conversations(?:/[^/]+(?:/chat)?)?")
+"""What the page of spec 001 asks for."""
 _DAV: Final = re.compile(r"/dav(?:/.*)?")
 _DAV_BYTES: Final = 2 * 1024 * 1024
 """Of one event with its changed instances, or of a question about very many."""
@@ -158,6 +160,8 @@ class _OwnNames:
     has_users: bool = False
     public_urls: Sequence[str] = ()
     cors_origins: Sequence[str] = ()
+    ums_pages: Sequence[str] = ()
+    """Pages of this machine that may ask without a key, as there are no users."""
 
 
 async def _admitted(scope: Scope) -> str | None:
@@ -176,7 +180,13 @@ async def _admitted(scope: Scope) -> str | None:
     app: App | None = scope.get("state", {}).get("app")
     if app is not None:
         has_users, settings = await app.accounts.needs_key(), app.settings
-        ours = _OwnNames(has_users, settings.public_urls if has_users else (), settings.cors_origins)
+        is_theirs = not has_users and _UMS_PATHS.fullmatch(scope["path"])
+        ours = _OwnNames(
+            has_users,
+            settings.public_urls if has_users else (),
+            settings.cors_origins,
+            settings.ums_pages if is_theirs else (),
+        )
     return _checked(headers, scope["scheme"], ours)
 
 
@@ -233,6 +243,9 @@ def _foreign(headers: Headers, own: AbstractSet[str], ours: _OwnNames) -> str | 
     foreign: str | None = None
     for origin in headers.getlist("origin"):
         if origin.lower() in own:
+            continue
+        if origin.lower() in ours.ums_pages and is_loopback(urlsplit(origin).hostname or ""):
+            foreign = origin
             continue
         if origin.lower() not in ours.cors_origins:
             raise NotAllowed(f"The page {origin} is not Bethink's own: it may not send requests here.")
