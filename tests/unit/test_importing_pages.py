@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bethink.errors import NoSuchPage
+from bethink.forgetting.selection import ForgetRequest
 from bethink.importing import ImportOptions
 from bethink.memory import NewFact
 from tests.exports import (
@@ -179,6 +180,16 @@ async def test_what_is_forgotten_takes_the_imported_files_that_are_named_so(tmp_
         await house.app.forgetting.forget(house.me, [added.fact.id])
         at = house.app.vault.root(house.me.owner) / "imported/markdown/Notes"
         assert sorted(one.name for one in at.iterdir()) == ["a.md", "other.pdf"]
+
+
+async def test_forgetting_all_pages_takes_the_imported_files_too(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "notes.zip", {"Notes/a.md": "# A", "Notes/plan.pdf": b"%PDF"})
+    async with open_house(data_dir=tmp_path / "data") as house:
+        await house.app.importing.run(house.me, path, PAGES)
+        root = house.app.vault.root(house.me.owner)
+        assert (root / "imported/markdown/Notes/plan.pdf").exists()
+        await house.app.forgetting.forget_all(house.me, ForgetRequest(everything=True, kinds=("pages",)))
+        assert not [one for one in (root / "imported").rglob("*") if one.is_file()]
 
 
 async def test_plain_markdown_keeps_its_folders_and_names_that_differ_in_case_only(tmp_path: Path) -> None:
