@@ -118,10 +118,7 @@ class Settings(BaseModel):
         " (comma-separated). Needs a user with a key.",
     )
     ums_pages: Origins = _network(
-        [],
-        "Pages of the Users Management Agent",
-        "Pages on this machine, such as `http://localhost:3000` (comma-separated), to which `/conversations`"
-        " answers as the Users Management Agent does. Only while there are no users.",
+        [], "UMS pages", "Local pages that `/conversations` answers as the Users Management Agent does."
     )
     trusted_proxies: _Texts = _network(
         [],
@@ -130,7 +127,6 @@ class Settings(BaseModel):
         " sign-ins are counted by it.",
         restart=True,
     )
-
     setup_key_file: _Directory | None = _access(
         None,
         "File of the set-up key",
