@@ -23,6 +23,7 @@ from bethink import (
     shares,
     tasks,
 )
+from bethink.accounts.register import KEY_USES, KEYS, SIGN_INS, STATES, USERS
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, LEARNING_DAYS, RUNS, THREADS, TOOL_USES, UNREAD
 from bethink.backups.service import FEATURE as BACKUPS
@@ -32,13 +33,16 @@ from bethink.documents.service import FEATURE as DOCUMENTS
 from bethink.documents.service import Documents
 from bethink.feature import Feature, OpenFeature
 from bethink.files import FILES, Files
-from bethink.forgetting.announcements import INTENTS
+from bethink.forgetting.announcements import ANNOUNCED, INTENTS
 from bethink.importing.records import GROWN, IMPORTS, TAKEN
 from bethink.memory.aliases import FEATURE as ALIASES
-from bethink.mirror.lines import LINES, REFUSALS
+from bethink.memory.writer import REVISIONS
+from bethink.mirror.lines import LINES, MIRRORS, REFUSALS
+from bethink.redis_mirror.outbox import HOMES, OUTGOING, SHARED, STALE
 from bethink.reflection.questions import FEATURE as QUESTIONS
 from bethink.reflection.service import FEATURE as REFLECTION
 from bethink.settings.live import follows
+from bethink.tools.mcp import PINS, TOKENS
 from bethink.vault.files.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
 from bethink.vault.filters.rules import RULE_SETS
 
@@ -159,3 +163,11 @@ FEATURES: Final = (
     AGENT,
     Feature(name="mirror", collections=(LINES, REFUSALS)),
 )
+
+COLLECTIONS: Final = (
+    *(one for feature in FEATURES for one in feature.collections),
+    *(USERS, KEYS, SIGN_INS, KEY_USES, STATES),
+    *(ANNOUNCED, MIRRORS, PINS, REVISIONS, TOKENS),
+    *(HOMES, OUTGOING, SHARED, STALE),
+)
+"""All that is stored, of owners and beside them: what a migration moves."""

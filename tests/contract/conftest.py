@@ -23,7 +23,7 @@ from bethink.engines.postgres.large import build
 from bethink.engines.postgres.store import PostgresDatabase
 from bethink.engines.postgres.store import open_database as postgres_database
 from bethink.engines.sqlite.store import open_database
-from bethink.index import Candidates, Index, IndexQuery, WithoutVector
+from bethink.index import Candidates, Index, IndexItem, IndexQuery, WithoutVector
 from bethink.redis_mirror.outbox import OutboxStore
 from bethink.store import Store
 from tests.postgres_server import PostgresServer, postgres_server
@@ -60,6 +60,9 @@ class LargeOwners:
         self, owner: str, model: EmbeddingModel, ids: Sequence[str]
     ) -> dict[str, NDArray[np.float32]]:
         return await self.held.index.vectors(owner, model, ids)
+
+    async def items(self, owner: str, ids: Sequence[str]) -> dict[str, IndexItem]:
+        return await self.held.index.items(owner, ids)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -60,6 +60,20 @@ async def test_a_committed_item_is_found_by_both_legs_with_their_own_scores(data
     assert candidates["b"] == Candidate("b", "fact", 0, None, None, 0.0)
 
 
+async def test_what_was_put_is_given_back_whole(database: Database) -> None:
+    parts = np.stack([axis(2), axis(3)])
+    whole = IndexItem("fact", "said \U0001f980", 7, axis(0), MODEL, "c", "p", "Alice", 3, 9, "whole")
+    await keep(database, a=whole, b=IndexItem("turn", "no vector", 1), c=replace(whole, vector=parts))
+    given = await database.index.items("ann", ["a", "b", "c", "nothing"])
+    assert set(given) == {"a", "b", "c"}
+    for id, item in (("a", whole), ("c", whole)):
+        assert replace(given[id], vector=None) == replace(item, vector=None)
+    assert given["b"] == IndexItem("turn", "no vector", 1)
+    for id, vectors in (("a", axis(0)[np.newaxis]), ("c", parts)):
+        assert np.array_equal(np.asarray(given[id].vector), vectors)
+    assert await database.index.items("bob", ["a"]) == {}
+
+
 async def test_many_queries_at_once_find_what_each_finds_alone(database: Database) -> None:
     two_parts = np.stack([axis(2), axis(3)])
     await keep(

@@ -19,7 +19,7 @@ from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BadInput, CorruptDatabase
 from bethink.events import MemoryRecalled, RunDone, Warned
 from bethink.feature import Recallable, RecallKind
-from bethink.index import Candidate, Candidates, IndexQuery, WithoutVector
+from bethink.index import Candidate, Candidates, IndexItem, IndexQuery, WithoutVector
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.ports import Ports
@@ -55,6 +55,9 @@ class Found:
 
     async def search_all(self, queries: Sequence[IndexQuery]) -> list[Candidates]:
         return [await self.search(query) for query in queries]
+
+    async def items(self, owner: str, ids: Sequence[str]) -> dict[str, IndexItem]:
+        raise NotImplementedError
 
     async def missing_vectors(self, owner: str, model: object, limit: int) -> tuple[WithoutVector, ...]:
         return ()

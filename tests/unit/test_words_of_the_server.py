@@ -42,7 +42,15 @@ _OF_PROGRAMS = (
     *("documents/upkeep.py", "documents/uploads.py", "embeddings", "export/collection.py"),
     *("export/conversations.py", "export/records.py", "export/service.py", "export/table.py"),
     *("forgetting/selection.py", "json_bounds.py", "memory/batch.py", "memory/gate.py", "memory/upkeep.py"),
-    *("memory/wording.py", "recurrence.py", "schedules/timing.py", "secrets_at_rest.py", "settings", "store"),
+    *(
+        "memory/wording.py",
+        "migration.py",
+        "recurrence.py",
+        "schedules/timing.py",
+        "secrets_at_rest.py",
+        "settings",
+        "store",
+    ),
     *(
         "web/calendar.py",
         "web/files.py",

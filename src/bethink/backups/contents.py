@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -344,3 +345,35 @@ def _sync(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def copy_files(home: Home, target: Path) -> int:
+    """Have another data directory hold all files of one, but the database; how many there are.
+
+    What is there already with the same size and time is left; done again, it goes on.
+
+    Raises:
+        StorageError: a file cannot be read or written.
+    """
+    count = 0
+    with translating(target):
+        for path, place, state in _Walk(home, target.resolve()).all():
+            there = target.joinpath(*path.split("/"))
+            if stat.S_ISDIR(state.st_mode):
+                there.mkdir(mode=0o700, parents=True, exist_ok=True)
+                continue
+            count += 1
+            if there.exists() and _alike(there.stat(), state):
+                continue
+            there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            partial = there.with_name(f".{there.name}.copying")
+            shutil.copy2(place, partial)
+            with partial.open("rb") as written:
+                os.fsync(written.fileno())
+            partial.replace(there)
+            _sync(there.parent)
+    return count
+
+
+def _alike(one: os.stat_result, other: os.stat_result) -> bool:
+    return (one.st_size, one.st_mtime_ns) == (other.st_size, other.st_mtime_ns)

@@ -41,6 +41,7 @@ OWN_FAMILIES = {
     "serve": "serve the web page and the API on this machine",
     "chat": "chat with the agent",
     "import": "import data from ChatGPT, Claude, Notion, Obsidian or Markdown",
+    "migrate": "move everything from one database to another one",
     "restore": "bring a backup back as a new data directory",
     "users": "manage users and their keys",
     "settings": "show and change the settings that are kept in the data directory",

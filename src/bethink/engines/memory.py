@@ -14,7 +14,16 @@ from bethink.bus import Mailboxes, Notice, TokenBuckets
 from bethink.clock import SystemClock
 from bethink.errors import Conflict
 from bethink.index import Candidates, WithoutVector
-from bethink.search.analysis import Analyzer, Entries, Entry, entry_of, model_key, vector_bytes, vectors_of
+from bethink.search.analysis import (
+    Analyzer,
+    Entries,
+    Entry,
+    entry_of,
+    item_of,
+    model_key,
+    vector_bytes,
+    vectors_of,
+)
 from bethink.store import (
     Change,
     Delete,
@@ -166,6 +175,11 @@ class MemoryIndex:
         kept, wanted = self._kept.get(owner, {}), model_key(model)
         entries = [kept[id][1] for id in ids if id in kept]
         return {entry.id: vectors_of(entry.vector, model) for entry in entries if entry.model == wanted}
+
+    async def items(self, owner: str, ids: Sequence[str]) -> dict[str, IndexItem]:
+        """What was put with these ids, by id."""
+        kept = self._kept.get(owner, {})
+        return {id: item_of(*kept[id]) for id in ids if id in kept}
 
     def entry(self, id: str, item: IndexItem) -> Entry:
         """What `put` keeps of an item.

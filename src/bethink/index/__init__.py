@@ -157,3 +157,7 @@ class Index(Protocol):
         A row for each part of its text, in order: mostly one.
         """
         ...
+
+    async def items(self, owner: str, ids: Sequence[str]) -> dict[str, IndexItem]:
+        """What was put with these ids, by id, and its vectors with as many bits as the engine keeps."""
+        ...

@@ -18,7 +18,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
+from bethink.embeddings import EmbeddingModel
 from bethink.errors import BadInput
+from bethink.index import IndexItem
 from bethink.search.languages import ENGLISH, LANGUAGES, is_function_pair, language_of, matter_of
 
 if TYPE_CHECKING:
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bethink.embeddings import EmbeddingModel
-    from bethink.index import IndexItem
     from bethink.search.languages import Language
 
 
@@ -324,6 +324,20 @@ def check_text(text: str) -> None:
             raise BadInput(
                 "A text holds half of a character (a lone surrogate); remove or replace it."
             ) from error
+
+
+def item_of(text: str, entry: Entry) -> IndexItem:
+    """The item of an entry and its text; its vectors have the shape (m, d)."""
+    model = None if entry.model is None else model_of(entry.model)
+    vector = None if model is None else vectors_of(entry.vector, model)
+    return IndexItem(entry.kind, text, entry.at, vector, model, *entry.names)
+
+
+def model_of(key: str) -> EmbeddingModel:
+    """The model of a `model_key`."""
+    rest, dimensions = key.rsplit("|", 1)
+    id, _, tokenizer = rest.partition("|")
+    return EmbeddingModel(id, tokenizer, int(dimensions))
 
 
 def vectors_of(body: bytes, model: EmbeddingModel) -> NDArray[np.float32]:

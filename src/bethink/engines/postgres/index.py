@@ -23,7 +23,7 @@ import anyio.to_thread
 from bethink.engines.postgres import large
 from bethink.engines.postgres.connection import partitions_of, wall_of
 from bethink.engines.postgres.large import OwnTables
-from bethink.index import WithoutVector
+from bethink.index import IndexItem, WithoutVector
 from bethink.search import copies
 from bethink.search.analysis import (
     ANALYSIS,
@@ -34,6 +34,7 @@ from bethink.search.analysis import (
     Entry,
     Names,
     model_key,
+    model_of,
 )
 from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, News
 from bethink.telemetry import log
@@ -263,6 +264,11 @@ _VECTORS = """
 SELECT id, halfvec_send(vector) FROM index_items
 WHERE owner = $1 AND id = ANY($2) AND model = $3 ORDER BY id, part
 """
+_WHOLE = """
+SELECT id, kind, at, conversation, project, speaker, held_from, held_until, part_of, text, model,
+    halfvec_send(vector)
+FROM index_items WHERE owner = $1 AND id = ANY($2) ORDER BY id, part
+"""
 
 
 class PostgresIndex:
@@ -393,6 +399,26 @@ class PostgresIndex:
 
         rows = groupby(await self._connections.read(owner, read), itemgetter(0))
         return {id: np.stack([_vector(sent) for _, sent in of_item]) for id, of_item in rows}
+
+    async def items(self, owner: str, ids: Sequence[str]) -> dict[str, IndexItem]:
+        """What was put with these ids, by id; its vectors have 16 bits a component."""
+
+        async def read(session: Session) -> list[Any]:
+            return await session.fetch(_WHOLE, owner, [*ids])
+
+        import numpy as np  # heavy: whoever asks for vectors works with them
+
+        found: dict[str, IndexItem] = {}
+        for id, parts in groupby(await self._connections.read(owner, read), itemgetter(0)):
+            (_, kind, at, *names, text, key, sent), *more = parts
+            model = None if key is None else model_of(key)
+            vector = (
+                None
+                if key is None
+                else np.stack([_vector(one) for one in (sent, *(row[-1] for row in more))])
+            )
+            found[id] = IndexItem(kind, text.decode(), at, vector, model, *names)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ import msgspec
 
 from bethink.engines.sqlite.tables import blank, keep_padded
 from bethink.errors import CorruptDatabase
-from bethink.index import WithoutVector
+from bethink.index import IndexItem, WithoutVector
 from bethink.search import copies
-from bethink.search.analysis import ANALYSIS, Analyzer, Entries, Names, model_key, vectors_of
+from bethink.search.analysis import ANALYSIS, Analyzer, Entries, Entry, Names, item_of, model_key, vectors_of
 from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, News
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from bethink.embeddings import EmbeddingModel
     from bethink.engines.sqlite.tables import Query
     from bethink.index import Candidates, IndexQuery
-    from bethink.search.analysis import Entry
     from bethink.search.copies import Copy
 
 
@@ -209,6 +208,11 @@ _OTHER_MODEL = """
 SELECT id, body, kind FROM index_items CROSS JOIN bodies ON bodies.place = text
 WHERE owner = ? AND model <> ? ORDER BY model, at, id LIMIT ?
 """
+_ITEM = """
+SELECT kind, at, model, vector, terms, said.body, kept.body FROM index_items AS item
+CROSS JOIN bodies AS said ON said.place = text CROSS JOIN bodies AS kept ON kept.place = item.place
+WHERE owner = ? AND id = ?
+"""
 _VECTOR = """
 SELECT substr(body, 1, vector) FROM index_items CROSS JOIN bodies USING (place)
 WHERE owner = ? AND id = ? AND model = ?
@@ -290,6 +294,19 @@ class SqliteIndex:
             return {id: vectors_of(row[0], model) for id, row in rows.items() if row is not None}
 
         return await self._read(read)
+
+    async def items(self, owner: str, ids: Sequence[str]) -> dict[str, IndexItem]:
+        """What was put with these ids, by id."""
+
+        def read(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            found = ((id, connection.execute(_ITEM, (owner, id)).fetchone()) for id in ids)
+            return [(id, *row) for id, row in found if row is not None]
+
+        found: dict[str, IndexItem] = {}
+        for id, kind, at, model, size, terms, said, body in await self._read(read):
+            names = names_of(body[size + terms :])
+            found[id] = item_of(text_of(said), Entry(id, kind, at, names, b"", model, body[:size]))
+        return found
 
     def _step(
         self, copy: Copy, queries: Sequence[IndexQuery], connection: sqlite3.Connection
