@@ -16,6 +16,7 @@ from bethink.clock import FakeClock
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled
 from bethink.llm import LlmRequest, ToolSchema
+from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage, tokens_of
 from bethink.principal import Principal
@@ -361,3 +362,18 @@ def test_the_reviewed_prompt_has_its_rules(about: str, rule: str) -> None:
 @pytest.mark.requirement("R24")
 def test_the_reviewed_prompt_is_short_enough_for_a_small_window() -> None:
     assert tokens_of(UserMessage(read_prompts().system)) < 1_200
+
+
+async def test_what_answers_best_is_told_in_a_small_window_before_facts_that_only_bear_on_it() -> None:
+    said = "My book about lighthouses in Brittany is nearly done" + ", and I am glad of it" * 5
+    async with open_house(ScriptedLlm(lambda _: "Good.")) as house:
+        await house.say(said)
+        for number in range(6):
+            words = f"User has a book about lighthouses, volume {number}, " + "with pictures of towers " * 8
+            await house.app.memory.add(house.me, NewFact(words))
+        context = context_of(house)
+        told = await context.recalled(
+            house.me, "What is my book about lighthouses in Brittany?", window=1_024
+        )
+    assert said in [item.text for item in told]
+    assert len(told) < 4

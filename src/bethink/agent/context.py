@@ -323,16 +323,17 @@ class Context:
         asks = is_asking(text)
         found = {hit.id: _of_hit(hit, near=hit.near and asks) for hit in hits}
         found |= {fact.id: _of_fact(fact) for fact in profile if fact.id not in found}
-        kept: list[Recalled] = []
+        kept: dict[str, Recalled] = {}
         room = min(self.recall_tokens, int(window * _RECALLED_SHARE)) * _CHARS_PER_TOKEN
         most = min(_MAX_ONE_RECALLED_CHARS, room // 2)
-        for item in found.values():
+        # What fits is chosen by score, facts or not; the order stays.
+        for item in sorted(found.values(), key=lambda one: -one.score):
             if len(item.text) > most:
                 item = msgspec.structs.replace(item, text=f"{item.text[: most - 1]}…")  # noqa: PLW2901
             if len(item.text) <= room:
                 room -= len(item.text)
-                kept.append(item)
-        return tuple(kept)
+                kept[item.id] = item
+        return tuple(kept[id] for id in found if id in kept)
 
     async def _holding(self, principal: Principal, hits: Sequence[Hit]) -> list[Hit]:
         """The hits without the turns that told what one of the facts has changed or corrected since."""
