@@ -132,7 +132,7 @@ async def test_what_a_model_writes_down_too_late_is_not_stored() -> None:
 async def test_of_a_process_that_did_not_hear_in_time_nothing_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bethink.agent.runs._HEED_S", 0.01)
+    monkeypatch.setattr("bethink.agent.signals._ANSWER_S", 0.01)
     # A run that writes what it has said while the other forgets hears of it by that.
     monkeypatch.setattr("bethink.agent.recorder.FLUSH_S", 3600)
     gate = anyio.Event()

@@ -344,7 +344,7 @@ async def test_how_answers_are_made_follows_the_settings(tmp_path: Path) -> None
         assert loops.summaries.share == 0.5
         assert (app.toolbox.timeout_s, app.policy.settings) == (7, {"store_memory": "deny"})
         assert (await app.accounts.authenticate(audience="cli")).time_zone == "Asia/Tokyo"
-        assert app.accounts.per_key.per_minute == 5
+        assert app.accounts.requests_per_minute == 5
         assert app.files.max_bytes == 5_000
         assert app.graph.enabled
         assert app.housekeeping is not None

@@ -74,6 +74,7 @@ BOUNDED = {
     ("agent/recorder.py", "_flush"): "one write, recorded",
     ("agent/reflection.py", "self._guarded"): "one tidying, whose outcome is recorded",
     ("agent/runs.py", "self._drive"): "one run, whose end tells what broke it",
+    ("agent/signals.py", "self._tell_on"): "ends with the run, or the supervised task that it is part of",
     ("agent/toolbox.py", "call"): "one call, whose result says how it ended",
     ("child_process.py", "making"): "one start, awaited",
     ("child_process.py", "work"): "one end, awaited",

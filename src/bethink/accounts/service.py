@@ -22,7 +22,7 @@ from bethink.accounts.register import (
     is_credential,
     is_loopback,
 )
-from bethink.accounts.sign_ins import BrowserSignIns, Buckets
+from bethink.accounts.sign_ins import BrowserSignIns
 from bethink.clock import check_time_zone
 from bethink.errors import BadInput, NotAllowed, NotSignedIn, StorageError, TooManyRequests
 from bethink.principal import LOCAL_OWNER, Principal
@@ -67,8 +67,8 @@ class Accounts:
     time_zone: str = "UTC"
     user: str = ""
     needs_users: bool = False
-    per_key: Buckets = field(default_factory=lambda: Buckets(0))
-    per_owner: Buckets = field(default_factory=lambda: Buckets(0))
+    requests_per_minute: int = 0
+    owner_requests_per_minute: int = 0
     runs_at_once: int = 0
     sign_in_days: int = 30
     own_zone: Callable[[str], str | None] = field(default=lambda _owner: None, repr=False)
@@ -96,8 +96,8 @@ class Accounts:
 
         async def switch() -> None:
             self.time_zone, self.user = wanted.time_zone, wanted.user
-            self.per_key.per_minute = wanted.requests_per_minute
-            self.per_owner.per_minute = wanted.owner_requests_per_minute
+            self.requests_per_minute = wanted.requests_per_minute
+            self.owner_requests_per_minute = wanted.owner_requests_per_minute
             self.runs_at_once = wanted.runs_at_once
             self.sign_in_days = self.signing.days = wanted.sign_in_days
 
@@ -109,7 +109,7 @@ class Accounts:
         """The principal of a caller who comes through the door `audience`.
 
         `peer` is the caller's network address, None for a caller in this process;
-        `credential` is the key or the sign-in that was shown. Costs microseconds.
+        `credential` is the key or the sign-in that was shown.
 
         Raises:
             NotSignedIn: there are users, and what was shown opens nothing.
@@ -134,9 +134,20 @@ class Accounts:
             principal = self._by_key(known, credential, audience=audience, peer=peer)
         else:
             principal = await self._by_sign_in(known, credential, audience=audience, peer=peer)
-        self.per_key.take(principal.sign_in or principal.key or "")
-        self.per_owner.take(principal.owner)
+        await self._spend("key", principal.sign_in or principal.key or "", self.requests_per_minute)
+        await self._spend("owner", principal.owner, self.owner_requests_per_minute)
         return principal
+
+    async def _spend(self, what: str, name: str, per_minute: int) -> None:
+        """Count a request, of all that come to any process."""
+        if not per_minute:
+            return
+        wait_s = await self.register.bus.take(f"requests:{what}:{name}", per_minute)
+        if wait_s:
+            raise TooManyRequests(
+                f"Too many requests: at most {per_minute} a minute. Wait {wait_s:.0f} s.",
+                retry_after_s=wait_s,
+            )
 
     def admit(self, principal: Principal, running: int) -> None:
         """Let one more run of an owner begin, of whom `running` run now.
@@ -360,8 +371,8 @@ def accounts_for(settings: Settings, register: Register) -> Accounts:
         settings.time_zone,
         settings.user,
         needs_users=settings.needs_users or not is_loopback(settings.host),
-        per_key=Buckets(settings.requests_per_minute),
-        per_owner=Buckets(settings.owner_requests_per_minute),
+        requests_per_minute=settings.requests_per_minute,
+        owner_requests_per_minute=settings.owner_requests_per_minute,
         runs_at_once=settings.runs_at_once,
         sign_in_days=settings.sign_in_days,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from bethink.agent.request import (
     LoadedBranchPoint,
     load_branch_point,
 )
+from bethink.agent.signals import RunSignals
 from bethink.agent.start import RunOpening, RunStarter
 from bethink.agent.stored_runs import Approvals, StoredRuns
 from bethink.conversations import ConversationEdit, checked_content
@@ -34,18 +35,17 @@ from bethink.messages import ToolMessage, UserMessage
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Sequence
 
     from anyio.abc import TaskGroup
 
     from bethink.agent.policy import ToolRules
     from bethink.agent.post_turn import PostTurnQueue
     from bethink.agent.recorder import Recorder
-    from bethink.agent.records import Audit, NumberedEvent
+    from bethink.agent.records import Audit, Journal, NumberedEvent
     from bethink.agent.request import RunOptions, RunRequest, RunResources, Watched
     from bethink.agent.start import LoopFactory, SlashCommands, StartedRun
     from bethink.bus import Bus
-    from bethink.clock import Ids
     from bethink.conversations import Conversations
     from bethink.events import Event, StopReason, Warned
     from bethink.files import Files
@@ -87,6 +87,7 @@ _RUNS_A_PURGE = 20
 """So many runs of a process leave no more than one purge drops."""
 _STOP_S = 5
 """How long a run that was cancelled may take to end."""
+_UNHEARD = "The process that writes this answer cannot be reached: it goes on. Try again in a moment."
 _log = log("runs")
 
 
@@ -144,14 +145,14 @@ class Runs:
     _journals: JournalWriter = field(default_factory=JournalWriter, repr=False)
 
     def __post_init__(self) -> None:
+        self._signals = RunSignals(self.bus, self.conversations.new_id)
         self.stored = StoredRuns(
-            self.conversations, self.announcements, self.bus, self._live.__contains__, self.settings
+            self.conversations, self.announcements, self._signals, self._live.__contains__, self.settings
         )
         self.approvals = Approvals(self.stored, self.loops.toolbox, self.rules, self._go_on)
         self._starter = RunStarter(
             self.stored, self.commands, self.loops, self.visibility, self.projects, self.preferences
         )
-        self._signals = RunSignals(self.bus, self.conversations.new_id)
 
     @property
     def live(self) -> int:
@@ -169,6 +170,9 @@ class Runs:
             )
             tasks.start_soon(
                 supervise, "runs told of forgetting", partial(signals.heed_for_others, self._heed_forgetting)
+            )
+            tasks.start_soon(
+                supervise, "runs read elsewhere", partial(signals.tell_readers, self._journal_of)
             )
             tasks.start_soon(supervise, "runs that wait", self.approvals.tend_always)
             try:
@@ -199,7 +203,7 @@ class Runs:
             TooManyRequests: so many of this owner may not run at once.
             BadInput: the message is empty or too long, or a tool of the client's cannot be offered.
         """
-        with self._admitted(principal):
+        async with self._admitted(principal):
             fork: LoadedBranchPoint | None = None
             if isinstance(conversation, BranchPoint):
                 fork = await load_branch_point(self.conversations, principal, conversation)
@@ -231,7 +235,7 @@ class Runs:
             Busy: it is being answered now.
             BadInput: a result answers no call that was left to the client.
         """
-        with self._admitted(principal):
+        async with self._admitted(principal):
             asked = await open_calls(self.conversations, principal, conversation)
             told = results_of(asked, results, self.settings.max_message_chars)
             opening = RunOpening(asked.message, told, options, resources)
@@ -272,13 +276,17 @@ class Runs:
 
         Raises:
             UnknownId: this owner has no such run.
+            Busy: the process that runs it does not answer.
         """
         if self._cancel(principal.owner, run):
             return
         record = await self.stored.get(principal, run)
         if record.state == "running":
-            await self._signals.cancel(principal.owner, run)
+            is_elsewhere = record.process != self.bus.process and await self.bus.is_alive(record.process)
+            is_heard = is_elsewhere and await self._signals.cancel(principal.owner, run, record.process)
             await self.stored.settle(principal, record.conversation)
+            if is_elsewhere and not is_heard and (await self.stored.get(principal, run)).state == "running":
+                raise Busy(_UNHEARD)
         elif record.state == "waiting":
             await self.stored.settle(principal, record.conversation, rejecting=True)
 
@@ -290,7 +298,8 @@ class Runs:
     async def heed_forgetting(self, owner: str) -> None:
         """Have none of the owner's runs keep what is announced as being forgotten, in any process."""
         await self._heed_forgetting(owner)
-        await self._signals.heed_forgetting(owner, await self.stored.processes(owner))
+        processes = {run.process for run in await self.stored.elsewhere(owner)}
+        await self._signals.heed_forgetting(owner, processes)
 
     async def purge(self, principal: Principal) -> int:
         """Drop some of what the owner's runs leave for a time only; how many records. 0 is all.
@@ -337,15 +346,17 @@ class Runs:
     def _of(self, owner: str) -> list[_Live]:
         return [live for live in self._live.values() if live.recorder.principal.owner == owner]
 
-    @contextmanager
-    def _admitted(self, principal: Principal) -> Generator[None]:
+    @asynccontextmanager
+    async def _admitted(self, principal: Principal) -> AsyncGenerator[None]:
         """A place among the owner's runs, held while one is begun: others that begin meanwhile count it.
 
         Raises:
             TooManyRequests: there is none.
         """
         owner = principal.owner
-        self.admit(principal, len(self._of(owner)) + self._starting[owner])
+        is_guest = principal.key is not None or principal.sign_in is not None
+        elsewhere = await self.stored.elsewhere(owner) if is_guest and self.settings.runs_at_once else ()
+        self.admit(principal, len(self._of(owner)) + self._starting[owner] + len(elsewhere))
         self._starting[owner] += 1
         try:
             yield
@@ -458,6 +469,10 @@ class Runs:
             recorder.take(RunFailed(code="internal", message=f"The run failed at its end: {why}"))
         recorder.journal.append(RunDone(reason="failed"))
 
+    def _journal_of(self, owner: str, run: str) -> Journal | None:
+        live = self._here(owner, run)
+        return live and live.recorder.journal
+
     def _cancel(self, owner: str, run: str) -> bool:
         """End a run of this process; False if it has none."""
         if (live := self._here(owner, run)) is not None:
@@ -469,58 +484,3 @@ class Runs:
         for live in self._of(owner):
             await live.recorder.barrier.listen()
         await self.write(owner)
-
-
-_CANCEL_TOPIC = "runs.cancel"
-_FORGETTING_TOPIC = "runs.hush"
-_HEEDED_TOPIC = "runs.hushed"
-_HEED_S = 2.0
-"""How long a process may take to hear: that is soon, unless it hangs. Later it keeps nothing of its runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunSignals:
-    """What the processes that share the data tell one another of runs."""
-
-    bus: Bus
-    new_id: Ids
-
-    async def cancel(self, owner: str, run: str) -> None:
-        """Have whoever runs it end it."""
-        await self.bus.publish(_CANCEL_TOPIC, f"{owner} {run}")
-
-    async def cancel_for_others(self, cancel: Callable[[str, str], object]) -> None:
-        """Cancel runs of this process for others, for ever; `cancel` is given the owner and the run."""
-        async with self.bus.subscribe(_CANCEL_TOPIC) as notices:
-            async for notice in notices:
-                owner, _, run = (notice.payload or "").rpartition(" ")
-                cancel(owner, run)
-
-    async def heed_forgetting(self, owner: str, processes: Collection[str]) -> None:
-        """Have these processes listen to what is announced of the owner; return when they have."""
-        waiting = set(processes)
-        if not waiting:
-            return
-        asked = self.new_id()
-        async with self.bus.subscribe(_HEEDED_TOPIC) as notices:
-            await self.bus.publish(_FORGETTING_TOPIC, f"{owner} {asked}")
-            with anyio.move_on_after(_HEED_S):
-                async for notice in notices:
-                    about, _, process = (notice.payload or "").partition(" ")
-                    if about == asked:
-                        waiting.discard(process)
-                    if not waiting:
-                        return
-        _log.warning("%d processes have not heard that something is being forgotten", len(waiting))
-
-    async def heed_for_others(self, heed: Callable[[str], Awaitable[None]]) -> None:
-        """Have this process's runs of an owner heed what others forget, for ever."""
-        async with self.bus.subscribe(_FORGETTING_TOPIC) as notices:
-            async for notice in notices:
-                owner, _, asked = (notice.payload or "").rpartition(" ")
-                try:
-                    await heed(owner)
-                    await self.bus.publish(_HEEDED_TOPIC, f"{asked} {self.bus.process}")
-                except BethinkError as error:
-                    # Their commits are refused until they have listened.
-                    _log.warning("runs have not heard what is being forgotten: %s", error)

@@ -7,7 +7,7 @@ the same data, and those that wait for a decision (`Approvals`); it goes on afte
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bethink.agent.policy import ToolRules
     from bethink.agent.records import WaitingCall
     from bethink.agent.request import RunOptions, RunResources
+    from bethink.agent.signals import RunSignals
     from bethink.agent.toolbox import Toolbox
     from bethink.bus import Bus
     from bethink.conversations import Conversation, Conversations, StoredMessage
@@ -187,6 +188,8 @@ async def _edited(item: WaitingCall, arguments: dict[str, Any], toolbox: Toolbox
 
 
 _POLL_S = 0.1
+_LOOK_S = 1.0
+"""How often the store is read for events of a run whose process does not tell of them, or does."""
 _PAGE = 50
 _WAITING = Scan(RUNS, {"state": "waiting"}, limit=_PAGE)
 _RUNNING = Scan(RUNS, {"state": "running"}, limit=_PAGE)
@@ -207,11 +210,16 @@ class StoredRuns:
 
     conversations: Conversations
     announcements: Announcements
-    bus: Bus
+    signals: RunSignals
     is_live: Callable[[str], bool]
     settings: Settings
     ending: anyio.Lock = field(default_factory=anyio.Lock, repr=False)
     _beginning: set[str] = field(default_factory=set[str], repr=False)
+
+    @property
+    def bus(self) -> Bus:
+        """By which processes are known."""
+        return self.signals.bus
 
     @contextmanager
     def beginning(self, run: str) -> Generator[None]:
@@ -300,23 +308,39 @@ class StoredRuns:
         Raises:
             UnknownId: this owner has no such run, or its events were dropped.
         """
-        record = await self.get(principal, run)
-        while True:
-            await self.settle(principal, record.conversation)
-            record = await self.get(principal, run)
-            batch = await self.events(principal, run, after)
-            if batch:
-                after = batch[-1].place
-                yield batch
-            if record.state != "running":
-                if record.state == "dropped" and after == Place(0):
-                    raise UnknownId(
-                        "The events of this run were deleted a day after its end; its messages are kept."
-                    )
-                if not batch or not isinstance(batch[-1].event, RunDone):
-                    yield await self._last(principal, record)
-                return
-            await anyio.sleep(_POLL_S)
+        if (await self.get(principal, run)).state == "running":
+            async with aclosing(self._running(principal, run, after)) as batches:
+                async for batch in batches:
+                    yield batch
+                    after = batch[-1].place
+                    if isinstance(batch[-1].event, RunDone):
+                        return
+        record, batch = await self.get(principal, run), await self.events(principal, run, after)
+        if batch:
+            yield batch
+        elif record.state == "dropped" and after == Place(0):
+            raise UnknownId("The events of this run were deleted a day after its end; its messages are kept.")
+        if not batch or not isinstance(batch[-1].event, RunDone):
+            yield await self._last(principal, record)
+
+    async def _running(
+        self, principal: Principal, run: str, after: Place
+    ) -> AsyncGenerator[list[NumberedEvent], None]:
+        """The run's events behind a place while it runs: as its process tells them, or as they are stored."""
+        async with self.signals.reading(principal.owner, run) as told:
+            while True:
+                record = await self.get(principal, run)
+                await self.settle(principal, record.conversation)
+                if (await self.get(principal, run)).state != "running":
+                    return
+                batch = await self.events(principal, run, after)
+                looks_at = anyio.current_time() + (_LOOK_S if told.is_answered else _POLL_S)
+                while True:
+                    if batch:
+                        yield batch
+                        after = batch[-1].place
+                    if not (batch := await told.next(after, looks_at - anyio.current_time())):
+                        break
 
     async def settle(
         self,
@@ -439,11 +463,12 @@ class StoredRuns:
         await self.conversations.store.commit(principal.owner, dropped)
         await self.conversations.announce(principal.owner, conversation)
 
-    async def processes(self, owner: str) -> set[str]:
-        """The other processes that run something of the owner now."""
-        runs = records_of(self.conversations.store, owner, _RUNNING)
-        others = {run.process async for run in runs} - {self.bus.process}
-        return {process for process in others if await self.bus.is_alive(process)}
+    async def elsewhere(self, owner: str) -> list[Run]:
+        """The owner's runs that other processes run now."""
+        running = [run async for run in records_of(self.conversations.store, owner, _RUNNING)]
+        processes = {run.process for run in running} - {self.bus.process}
+        living = {process for process in processes if await self.bus.is_alive(process)}
+        return [run for run in running if run.process in living]
 
     def _is_late(self, run: Run) -> bool:
         waited_us = self.conversations.clock.now_us() - (run.waits_since or run.started_at)

@@ -149,7 +149,7 @@ class Settings(BaseModel):
     runs_at_once: int = _access(
         16,
         "Answers at once, per user",
-        "Answers of one user that run at once in a process; 0 is no limit.",
+        "Answers of one user that run at once, in all processes; 0 is no limit.",
         ge=0,
     )
 

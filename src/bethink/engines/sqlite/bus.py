@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
-from bethink.bus import ALIVE_WITHIN_S, Mailboxes, Notice
+from bethink.bus import ALIVE_WITHIN_S, Mailboxes, Notice, TokenBuckets
 from bethink.clock import SystemClock
 from bethink.errors import BethinkError, NewerSchema, StorageError
 from bethink.telemetry import log
@@ -370,6 +370,7 @@ class SqliteBus:
         self._clock = clock
         self._process = uuid.uuid4().hex
         self._mailboxes = Mailboxes()
+        self._buckets = TokenBuckets()
         self._loop = asyncio.get_running_loop()
         # The thread ends on None.
         self._jobs: SimpleQueue[Callable[[BusFile], None] | None] = SimpleQueue()
@@ -420,8 +421,11 @@ class SqliteBus:
         return await self._run(lambda file: file.is_alive(process))
 
     async def take(self, name: str, per_minute: int) -> float:
-        """Take one from a bucket; how many seconds until there is one, if there is none."""
-        return await self._run(lambda file: file.take(name, per_minute))
+        """Take one from a bucket of the file; from one of this process while that cannot be used."""
+        try:
+            return await self._run(lambda file: file.take(name, per_minute))
+        except StorageError:
+            return self._buckets.take(name, per_minute)
 
     async def open(self) -> None:
         """Open the file and start the thread.
