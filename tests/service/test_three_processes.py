@@ -1,0 +1,171 @@
+"""Three servers on the same data that hear of one another through Redis: answer, tell, stop, die."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+
+from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
+from bethink.llm.scripted import Rule, ScriptedCall
+from tests.door import text_of
+from tests.redis_server import RedisServer, redis_server
+from tests.server_process import SERVE, Running, running
+
+# Processes start and are killed here, on machines that have other things to do.
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
+
+WORDS = " ".join(f"w{number:03}" for number in range(400))
+LONG = Rule(when="story", text=WORDS, delay_ms=40, chunk_characters=8)
+BEGUN = "w010"
+NOTING = ScriptedCall("store_memory", {"content": "User lives in Rome."})
+NOTE = "Note where I live"
+
+SERVE_LATER = f"""
+import time
+now, ns = time.time, time.time_ns
+time.time = lambda: now() + 30
+time.time_ns = lambda: ns() + 30_000_000_000
+{SERVE}"""
+"""A server on a machine whose clock is half a minute ahead."""
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ScriptedProcess]:
+    with scripted_process() as process:
+        yield process
+
+
+@dataclass(frozen=True, slots=True)
+class Three:
+    """The servers, the clock of the last of which is ahead, and their Redis."""
+
+    a: Running
+    b: Running
+    c: Running
+    redis: RedisServer
+
+
+@asynccontextmanager
+async def three_over(data: Path, model: ScriptedProcess, **more: str) -> AsyncGenerator[Three]:
+    async with AsyncExitStack() as stack:
+        redis = stack.enter_context(redis_server())
+        told = {"BETHINK_REDIS_URL": redis.url, "BETHINK_REDIS_USE": "bus"} | more
+        begin = stack.enter_async_context
+        a, b = [await begin(running(data, model, **told)) for _ in range(2)]
+        c = await begin(running(data, model, serve=SERVE_LATER, **told))
+        yield Three(a, b, c, redis)
+
+
+@pytest.fixture
+async def three(tmp_path: Path, model: ScriptedProcess) -> AsyncIterator[Three]:
+    await model.plays(
+        LONG,
+        Rule(when="Note", after_tool=False, tool_calls=(NOTING,)),
+        Rule(when="Note", after_tool=True, text="Noted."),
+    )
+    async with three_over(tmp_path, model, BETHINK_TOOL_POLICY='{"store_memory": "ask"}') as three:
+        yield three
+
+
+async def begun(server: Running) -> tuple[str, str, str]:
+    """A conversation, the run that answers in it, and where a reader was when it left."""
+    conversation = await server.new()
+    seen = await server.told(conversation, "Tell me a story", until=BEGUN)
+    return conversation, seen[0].data["run"], seen[-1].id or ""
+
+
+async def test_what_one_answers_is_read_at_another_and_continued_where_the_reader_was(three: Three) -> None:
+    _, run, place = await begun(three.a)
+    whole, rest, ahead = await asyncio.gather(
+        three.b.followed(run), three.b.followed(run, place), three.c.followed(run)
+    )
+    assert text_of(whole) == text_of(ahead) == WORDS
+    assert WORDS.endswith(text_of(rest))
+    assert BEGUN not in text_of(rest)
+    assert {frames[-2].data["reason"] for frames in (whole, rest, ahead)} == {"answered"}
+
+
+async def test_a_third_stops_an_answer(three: Three) -> None:
+    conversation, run, place = await begun(three.a)
+    reading = asyncio.create_task(three.b.followed(run, place))
+    answer = await three.c.http.post(f"/runs/{run}/cancel")
+    told = await reading
+    assert answer.status_code == 202
+    assert told[-2].data["reason"] == "cancelled"
+    for server in (three.a, three.b, three.c):
+        shown = await server.get(f"/conversations/{conversation}")
+        assert (shown["active_run"], shown["messages"][-1]["stop_reason"]) == (None, "cancelled")
+
+
+async def test_a_call_is_approved_at_another(three: Three) -> None:
+    conversation = await three.a.new()
+    answer = await three.a.answer(conversation, NOTE)
+    assert answer["reason"] == "awaiting_approval"
+    (waiting,) = (await three.b.get(f"/conversations/{conversation}"))["waiting"]
+    url = f"/runs/{answer['run_id']}/approvals/{waiting['call']}"
+    assert (await three.b.http.post(url, json={"decision": "approve"})).json()["goes_on"]
+    told = await three.a.followed(answer["run_id"])
+    assert (text_of(told), told[-2].data["reason"]) == ("Noted.", "answered")
+    assert (await three.c.get("/memories"))["total"] == 1
+
+
+async def test_when_the_one_that_answers_is_killed_another_ends_it_and_its_readers_are_told(
+    three: Three,
+) -> None:
+    conversation, run, place = await begun(three.a)
+    readers = [asyncio.create_task(one.followed(run, place)) for one in (three.b, three.c)]
+    await asyncio.sleep(0)
+    await three.a.kill()
+    begun_at = anyio.current_time()
+    told = await asyncio.gather(*readers)
+    assert anyio.current_time() - begun_at < 60
+    last = (await three.b.get(f"/conversations/{conversation}"))["messages"][-1]
+    assert last["stop_reason"] == "interrupted"
+    assert WORDS.startswith(last["content"])
+    # Up to the last twentieth of a second.
+    assert "w005" in last["content"]
+    assert {frames[-2].data["reason"] for frames in told} == {"interrupted"}
+    again = await three.c.answer(conversation, NOTE)
+    assert again["reason"] == "awaiting_approval"
+
+
+@pytest.mark.parametrize("how", ["killed", "emptied", "started anew"])
+async def test_an_answer_outlives_the_redis_by_which_it_is_told(three: Three, how: str) -> None:
+    conversation, run, place = await begun(three.a)
+    readers = [asyncio.create_task(one.followed(run, place)) for one in (three.b, three.c)]
+    if how == "emptied":
+        three.redis.client().flushall()
+    else:
+        three.redis.kill()
+    if how == "started anew":
+        three.redis.start()
+    elif how == "killed":
+        health = await three.b.get("/health")
+        assert health["parts"]["bus"]["status"] in {"ok", "degraded"}
+    for frames in await asyncio.gather(*readers):
+        assert WORDS.endswith(text_of(frames))
+        assert frames[-2].data["reason"] == "answered"
+    for server in (three.a, three.b, three.c):
+        shown = await server.get(f"/conversations/{conversation}")
+        assert (shown["active_run"], shown["messages"][-1]["content"]) == (None, WORDS)
+    if how == "killed":
+        health = (await three.b.get("/health"))["parts"]["bus"]
+        assert (health["status"], "cannot be reached" in health["message"]) == ("degraded", True)
+
+
+async def test_what_is_said_at_one_shows_in_the_list_of_another(three: Three) -> None:
+    async with three.b.http.stream(
+        "GET", "/conversations/events", headers={"Accept": "text/event-stream"}
+    ) as changes:
+        lines = changes.aiter_lines()
+        assert await anext(lines) == ": open"
+        conversation = await three.a.new()
+        async for line in lines:
+            if conversation in line:
+                break
