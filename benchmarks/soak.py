@@ -2,7 +2,9 @@
 
 `make soak ARGS="--minutes 60 --clients 20 --kill-every 60"` runs a real `bethink serve` over HTTP on a
 scripted model. Each client writes down what was acknowledged to it; every so many seconds the server is
-ended by SIGKILL and started anew over the same directory. At the end all that was acknowledged is looked
+ended by SIGKILL and started anew over the same directory. With `--servers 3` there are three behind a proxy,
+which hear of one another through a Redis, and one after the other is killed; a client whose stream broke off
+goes on reading at another. At the end all that was acknowledged is looked
 for: each message and answer in its place and once, each answer's text as the model says it as far as it
 goes, each memory, file and page, and what SQLite says of its file. Prints one table; exits with 1 if
 anything is lost, in disorder or there twice.
@@ -20,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import closing, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +32,8 @@ import msgspec
 
 from benchmarks.stand_ins.scripted_process import scripted_process
 from bethink.llm.scripted import Rule
+from tests.balancer import balanced
+from tests.redis_server import redis_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -121,10 +125,87 @@ class Server:
             await self._process.wait()
 
 
+@dataclass(slots=True)
+class _Reading:
+    """One answer as its reader sees it, over as many connections as it takes."""
+
+    kept: Kept
+    conversation: str
+    content: str
+    run: str = ""
+    place: str = "0"
+    is_over: bool = False
+
+    async def take(self, response: httpx2.Response) -> None:
+        """Read until the end, or until the connection breaks off."""
+        async for line in response.aiter_lines():
+            if line.startswith("id: "):
+                self.place = line.removeprefix("id: ")
+            elif line.startswith("data: {"):
+                self._note(msgspec.json.decode(line.removeprefix("data: ")))
+
+    def _note(self, event: dict[str, Any]) -> None:
+        kept = self.kept
+        match event["kind"]:
+            case "run_started" if not self.run:
+                self.run = event["run"]
+                kept.messages[event["message"]] = self.conversation, self.content
+                kept.runs[self.run] = self.conversation
+            case "text_delta":
+                kept.seen[self.run] = kept.seen.get(self.run, 0) + len(event["text"])
+            case "text_so_far":
+                kept.seen[self.run] = len(event["text"])
+            case "run_done":
+                self.is_over = True
+                if event["reason"] == "answered":
+                    kept.done.add(self.run)
+                else:
+                    kept.refused[f"an answer ended: {event['reason']}"] += 1
+            case "run_failed":
+                kept.refused[f"run_failed {event.get('message')}"] += 1
+            case _:
+                pass
+
+
+class Fleet:
+    """Servers on the same data; of several, one after another is killed, a proxy leads to the others."""
+
+    def __init__(self, data: Path, environment: dict[str, str], count: int) -> None:
+        self.servers = [Server(data, environment) for _ in range(count)]
+        self.url = self.servers[0].url
+        self.is_up = asyncio.Event()
+        self.kills = 0
+
+    @property
+    def starts_s(self) -> list[float]:
+        """How long each start took."""
+        return [one for server in self.servers for one in server.starts_s]
+
+    async def start(self) -> None:
+        """Start those that do not run."""
+        for server in self.servers:
+            if not server.is_up.is_set():
+                await server.start()
+        self.is_up.set()
+
+    async def kill(self) -> None:
+        """End the next as a power cut would."""
+        if len(self.servers) == 1:
+            self.is_up.clear()
+        await self.servers[self.kills % len(self.servers)].kill()
+        self.kills += 1
+
+    async def stop(self) -> None:
+        """End them as a person would."""
+        self.is_up.clear()
+        for server in self.servers:
+            await server.stop()
+
+
 class Client:
     """One person: what is done next is chance, what was acknowledged is written down."""
 
-    def __init__(self, number: int, server: Server, kept: Kept, *, chance: random.Random) -> None:
+    def __init__(self, number: int, server: Fleet, kept: Kept, *, chance: random.Random) -> None:
         self._number = number
         self._server = server
         self._kept = kept
@@ -169,29 +250,28 @@ class Client:
         content = f"Client {self._number} asks for story {self._count}"
         kept.tried.update(("messages", "answers"))
         body = {"message": {"role": "user", "content": content}, "stream": True}
-        url, run = f"/conversations/{conversation}/chat", ""
-        async with self._http.stream("POST", url, json=body) as response:
-            if response.is_error:
-                await response.aread()
-                self._is_in(response)
-                return
-            async for line in response.aiter_lines():
-                if not line.startswith("data: {"):
-                    continue
-                event: dict[str, Any] = msgspec.json.decode(line.removeprefix("data: "))
-                match event["kind"]:
-                    case "run_started":
-                        run = event["run"]
-                        kept.messages[event["message"]] = conversation, content
-                        kept.runs[run] = conversation
-                    case "text_delta":
-                        kept.seen[run] = kept.seen.get(run, 0) + len(event["text"])
-                    case "run_done" if event["reason"] == "answered":
-                        kept.done.add(run)
-                    case "run_done" | "run_failed":
-                        kept.refused[f"{event['kind']} {event.get('reason')} {event.get('message')}"] += 1
-                    case _:
-                        pass
+        reading = _Reading(kept, conversation, content)
+        try:
+            request = self._http.stream("POST", f"/conversations/{conversation}/chat", json=body)
+            async with request as response:
+                if response.is_error:
+                    await response.aread()
+                    self._is_in(response)
+                    return
+                await reading.take(response)
+        except (httpx2.HTTPError, OSError):
+            if not reading.run:
+                raise
+            kept.broken += 1
+        while reading.run and not reading.is_over:
+            await asyncio.sleep(_PAUSE_S)
+            await self._server.is_up.wait()
+            with suppress(httpx2.HTTPError, OSError):
+                headers = {"Last-Event-ID": reading.place}
+                async with self._http.stream(
+                    "GET", f"/runs/{reading.run}/events", headers=headers
+                ) as response:
+                    await reading.take(response)
 
     async def _remember(self) -> None:
         content = f"Box {self._number}x{self._count} holds {self._chance.randbytes(6).hex()}"
@@ -340,31 +420,40 @@ async def soak(options: argparse.Namespace, data: Path, model: str) -> int:
     models = {name: value for name, value in os.environ.items() if name == "BETHINK_MODELS_DIR"}
     told = {"BETHINK_MODEL": "openai:soak", "BETHINK_MODEL_BASE_URL": model, "OPENAI_API_KEY": "any"}
     told["BETHINK_EXTRACTION"] = "off"
-    server, kept = Server(data, {**own, **models, **told}), Kept()
-    print(f"data in {data}, seed {options.seed}", flush=True)
-    await server.start()
-    until = time.monotonic() + 60 * options.minutes
-    chance = random.Random(options.seed)  # noqa: S311 - the same acts for the same seed
-    try:
-        async with asyncio.TaskGroup() as clients:
-            for number in range(options.clients):
-                client = Client(number, server, kept, chance=random.Random(chance.random()))  # noqa: S311 - see above
-                clients.create_task(client.live(until))
-            while time.monotonic() + options.kill_every < until:
-                await asyncio.sleep(options.kill_every)
-                await server.kill()
-                await server.start()
-                print(f"killed {server.kills} times, {dict(kept.acknowledged())}", flush=True)
-        await server.kill()
-        await server.start()
-        async with httpx2.AsyncClient(base_url=server.url, timeout=120) as http:
-            found = await compare(http, kept)
-    finally:
-        await server.stop()
+    async with AsyncExitStack() as stack:
+        if options.servers > 1:
+            redis = stack.enter_context(redis_server())
+            told |= {"BETHINK_REDIS_URL": redis.url, "BETHINK_REDIS_USE": "bus"}
+        server, kept = Fleet(data, {**own, **models, **told}, options.servers), Kept()
+        if options.servers > 1:
+            server.url = await stack.enter_async_context(balanced([one.url for one in server.servers]))
+        print(f"data in {data}, seed {options.seed}", flush=True)
+        stack.push_async_callback(server.stop)
+        found = await _live(options, server, kept)
     return report(kept, found, server, file=check_file(data))
 
 
-def report(kept: Kept, found: Found, server: Server, *, file: str) -> int:
+async def _live(options: argparse.Namespace, server: Fleet, kept: Kept) -> Found:
+    await server.start()
+    until = time.monotonic() + 60 * options.minutes
+    chance = random.Random(options.seed)  # noqa: S311 - the same acts for the same seed
+    async with asyncio.TaskGroup() as clients:
+        for number in range(options.clients):
+            client = Client(number, server, kept, chance=random.Random(chance.random()))  # noqa: S311 - see above
+            clients.create_task(client.live(until))
+        while time.monotonic() + options.kill_every < until:
+            await asyncio.sleep(options.kill_every)
+            await server.kill()
+            await server.start()
+            print(f"killed {server.kills} times, {dict(kept.acknowledged())}", flush=True)
+    for _ in server.servers:
+        await server.kill()
+        await server.start()
+    async with httpx2.AsyncClient(base_url=server.url, timeout=120) as http:
+        return await compare(http, kept)
+
+
+def report(kept: Kept, found: Found, server: Fleet, *, file: str) -> int:
     """Print the table; 1 if there are faults."""
     acknowledged = kept.acknowledged()
     print(f"\n{'':10}{'tried':>8}{'acknowledged':>14}{'lost':>6}{'disorder':>10}{'twice':>7}")
@@ -395,6 +484,7 @@ def main() -> int:
     )
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--clients", type=int, default=20)
+    parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--kill-every", type=float, default=60, metavar="SECONDS")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, metavar="DIRECTORY", help="keep the data and the log there")

@@ -18,10 +18,12 @@ from anyio.streams.text import TextReceiveStream
 from bethink.bus import Bus, Notice, TokenBuckets
 from bethink.clock import FakeClock
 from bethink.engines.memory import MemoryBus, MemoryHub, MemoryIndex, MemoryStore
+from bethink.engines.postgres.bus import open_bus as open_postgres_bus
 from bethink.engines.sqlite import bus as sqlite_file
 from bethink.engines.sqlite.bus import FILE_NAME, BusFile, open_bus
 from bethink.errors import StorageError
-from tests.redis_server import redis_bus, redis_server
+from tests.postgres_server import PostgresServer
+from tests.redis_server import always, redis_bus, redis_server
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +54,7 @@ class Pair:
     advance: Callable[[float], None]
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(params=["memory", "sqlite", "redis", "postgres"])
 async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
     clock = FakeClock()
     async with AsyncExitStack() as stack:
@@ -62,6 +64,22 @@ async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         elif request.param == "sqlite":
             buses = [await stack.enter_async_context(open_bus(tmp_path, clock=clock)) for _ in range(2)]
             yield Pair(buses[0], buses[1], clock.advance)
+        elif request.param == "postgres":
+            postgres: PostgresServer = request.getfixturevalue("postgres")
+            url = await anyio.to_thread.run_sync(postgres.empty_database)
+            buses = [
+                await stack.enter_async_context(open_postgres_bus(url, supervise=always)) for _ in range(2)
+            ]
+
+            def advance(seconds: float) -> None:
+                """Have the leases and buckets be so much older."""
+                postgres.administer(
+                    f"UPDATE bus_leases SET until = until - make_interval(secs => {seconds})",  # noqa: S608
+                    f"UPDATE bus_buckets SET at = at - make_interval(secs => {seconds})",  # noqa: S608
+                    database=url.partition("@/")[2].partition("?")[0],
+                )
+
+            yield Pair(buses[0], buses[1], advance)
         else:
             server, store = stack.enter_context(redis_server()), MemoryStore(MemoryIndex())
             buses = [await stack.enter_async_context(redis_bus(server, store)) for _ in range(2)]

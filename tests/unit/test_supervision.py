@@ -51,12 +51,15 @@ SERVED_ELSEWHERE = {
     "conversations in Redis",
     "interpreters held ready",
     "interpreters that are unused",
+    "notices in PostgreSQL",
     "notices of other processes",
+    "notices that have arrived",
     "that this process lives",
+    "that this process lives, in PostgreSQL",
     "the embedding model",
     "turns to learn from",
 }
-"""Tasks that need more than this house has; each has a test of its own, but for the bus in Redis."""
+"""Tasks that need more than this house has; each has a test of its own, but for the buses."""
 
 BOUNDED = {
     ("calendar_sync/service.py", "listen"): "ends with the supervised task that it is part of",
@@ -76,6 +79,7 @@ BOUNDED = {
     ("agent/runs.py", "self._drive"): "one run, whose end tells what broke it",
     ("agent/signals.py", "self._tell_on"): "ends with the run, or the supervised task that it is part of",
     ("agent/toolbox.py", "call"): "one call, whose result says how it ended",
+    ("engines/postgres/index.py", "self._make"): "one index, whose outcome is logged",
     ("child_process.py", "making"): "one start, awaited",
     ("child_process.py", "work"): "one end, awaited",
     ("cli/mcp_servers.py", "servers.connected"): "one look of a command",
