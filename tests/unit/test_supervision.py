@@ -68,6 +68,7 @@ BOUNDED = {
     ("documents/folder_watch.py", "self._look_when_due"): "ends with the supervised task that it is part of",
     ("documents/ingest.py", "self._read_each"): "ends with the supervised task that it is part of",
     ("documents/ingest.py", "self._renew"): "ends with the supervised task that it is part of",
+    ("engines/postgres/index.py", "self._make"): "one making of tables, whose failure is recorded",
     ("importing/jobs.py", "partial"): "one import, whose outcome is recorded",
     ("schedules/firing.py", "self._listen"): "ends with the supervised task that it is part of",
     ("schedules/firing.py", "self._in_turn"): "one thing that is due, recorded",
