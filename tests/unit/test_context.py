@@ -368,12 +368,11 @@ async def test_what_answers_best_is_told_in_a_small_window_before_facts_that_onl
     said = "My book about lighthouses in Brittany is nearly done" + ", and I am glad of it" * 5
     async with open_house(ScriptedLlm(lambda _: "Good.")) as house:
         await house.say(said)
-        for number in range(6):
-            words = f"User has a book about lighthouses, volume {number}, " + "with pictures of towers " * 8
-            await house.app.memory.add(house.me, NewFact(words))
-        context = context_of(house)
-        told = await context.recalled(
-            house.me, "What is my book about lighthouses in Brittany?", window=1_024
-        )
+        for number, giver in enumerate(("Anna", "Tom", "Eva", "Ida", "Max", "Leo")):
+            given = f"which {giver} gave them on a rainy day in {1990 + number}"
+            book = f"User has a book about lighthouses in the north, volume {number}, {given}"
+            await house.app.memory.add(house.me, NewFact(book))
+        asked = "What is my book about lighthouses in Brittany?"
+        told = await context_of(house, limit=12).recalled(house.me, asked, window=1_024)
     assert said in [item.text for item in told]
-    assert len(told) < 4
+    assert 1 < len(told) < 6
