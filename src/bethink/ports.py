@@ -15,7 +15,7 @@ from bethink.clock import Clock, SystemClock
 from bethink.embeddings.factory import embeddings_of
 from bethink.engines.redis.bus import open_bus as open_redis_bus
 from bethink.engines.sqlite.bus import bus_elsewhere, open_bus
-from bethink.engines.sqlite.store import open_database
+from bethink.engines.sqlite.store import open_database as open_sqlite
 from bethink.errors import StorageError
 from bethink.images.factory import connect_images
 from bethink.internet.connect import connect_internet
@@ -96,9 +96,17 @@ async def remade(ports: Ports, wanted: Settings, changed: AbstractSet[str]) -> S
     return switch
 
 
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Where records are, and what is searchable of them."""
+
+    store: Store
+    index: Index
+
+
 @asynccontextmanager
 async def _upgraded(settings: Settings) -> AsyncGenerator[SqliteDatabase]:
-    """The database, after a backup if an older Bethink wrote it.
+    """The file, after a backup if an older Bethink wrote it.
 
     Raises:
         StorageError: it cannot be opened, or upgraded, and is as it was.
@@ -106,12 +114,30 @@ async def _upgraded(settings: Settings) -> AsyncGenerator[SqliteDatabase]:
     backup = await before_upgrade(settings, SystemClock())
     async with AsyncExitStack() as stack:
         try:
-            database = await stack.enter_async_context(open_database(settings.data_dir))
+            database = await stack.enter_async_context(open_sqlite(settings.data_dir))
         except StorageError as error:
             if backup is None:
                 raise
             raise type(error)(f"{error.message} There is a backup of before: {backup}.") from error
         yield database
+
+
+@asynccontextmanager
+async def open_database(settings: Settings) -> AsyncGenerator[Database]:
+    """The PostgreSQL that the settings name, or the file of the data directory; closed with the block.
+
+    Raises:
+        NotInstalled: what speaks to PostgreSQL is missing.
+        StorageError: the database cannot be used.
+    """
+    if settings.database_url is None:
+        async with _upgraded(settings) as file:
+            yield Database(file.store, file.index)
+        return
+    from bethink.engines.postgres.store import open_database as open_postgres
+
+    async with open_postgres(settings.database_url.get_secret_value()) as server:
+        yield Database(server.store, server.index)
 
 
 @asynccontextmanager
@@ -129,7 +155,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
     async with AsyncExitStack() as stack:
         if llm is not None:
             stack.push_async_callback(llm.close)
-        database = await stack.enter_async_context(_upgraded(settings))
+        database = await stack.enter_async_context(open_database(settings))
         bus = await stack.enter_async_context(_open_bus(settings, database.store, supervisor.supervise))
         store = await stack.enter_async_context(open_shared_store(settings, database.store))
         yield Ports(

@@ -11,6 +11,7 @@ from bethink.settings.groups import place
 from bethink.settings.shapes import Assistant, Backups, DialDoor, McpServer, Price, Redaction, VaultSettings
 from bethink.settings.values import (
     SEEING,
+    DatabaseAddress,
     Given,
     MailServer,
     Origin,
@@ -64,6 +65,13 @@ class Settings(BaseModel):
 
     data_dir: _Directory = _advanced(
         default_data_dir, "Data directory", "Directory of all data of Bethink.", restart=True
+    )
+    database_url: DatabaseAddress = _advanced(
+        None,
+        "Database address",
+        "A PostgreSQL with pgvector for all records and the index, instead of a file in the data directory:"
+        " `postgresql://user:password@host/database`. Vault, files and keys stay in the data directory.",
+        restart=True,
     )
     models_dir: _Directory | None = _advanced(
         _CLONE_MODELS if _CLONE_MODELS.is_dir() else None,

@@ -106,7 +106,9 @@ class AddressOf:
         """What is wrong with an address; None for a right one."""
         try:
             parts = urlsplit(text.strip())
-            leads = bool(parts.path if parts.scheme == "unix" else parts.hostname) and parts.port != 0
+            # PostgreSQL's may name a socket's folder behind the question mark.
+            host = parts.hostname or ("host=" in parts.query and parts.scheme == "postgresql")
+            leads = bool(parts.path if parts.scheme == "unix" else host) and parts.port != 0
             if leads and parts.scheme in self.schemes and not re.search(r"\s", text.strip()):
                 return None
         except ValueError:  # a port that is no number, or brackets around nothing
@@ -118,6 +120,10 @@ class AddressOf:
 _WEB = AddressOf(("http", "https"), "http://127.0.0.1:8080/v1")
 WebAddress = Annotated[str, _WEB]
 WebAddressOrNone = Annotated[str | None, _WEB]
+DatabaseAddress = Annotated[
+    SecretStr | None,
+    AddressOf(("postgresql", "postgres"), "postgresql://bethink:password@db.example/bethink"),
+]
 RedisAddress = Annotated[SecretStr | None, AddressOf(("redis", "rediss", "unix"), "redis://127.0.0.1:6379/0")]
 
 

@@ -53,6 +53,8 @@ _SHOWN: dict[int | str, dict[str, Any]] = {
 _PROBE_EVERY_S = 30
 _WRITE_WITHIN_S = 2
 """A change that takes longer is held up by another process; the answer does not wait for its end."""
+_READ_WITHIN_S = 3
+_SILENT = "The database does not answer: see that it runs and can be reached."
 _ROOM_BYTES = 256 * 1024
 """A message with its run, its entry in the index and the database's log take less."""
 _MOST_TOLD = 3
@@ -70,6 +72,12 @@ class PartHealth(BaseModel):
     def by(cls, fault: str | None) -> Self:
         """A part that works, unless there is a fault."""
         return cls(status="degraded" if fault else "ok", message=fault)
+
+
+class StorePart(PartHealth):
+    """Where records are kept, and whether they can be read and written."""
+
+    engine: Literal["SQLite", "PostgreSQL"] = "SQLite"
 
 
 class RedisPart(PartHealth):
@@ -112,7 +120,7 @@ class SchedulesPart(PartHealth):
 class Parts(BaseModel):
     """The parts of Bethink and their status."""
 
-    store: PartHealth
+    store: StorePart
     memory: PartHealth
     embeddings: PartHealth
     model: PartHealth
@@ -218,13 +226,18 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
     return Health(status="degraded" if is_degraded else "ok", version=__version__, parts=parts)
 
 
-async def _store(app: App, caller: Principal) -> tuple[PartHealth, bool]:
+async def _store(app: App, caller: Principal) -> tuple[StorePart, bool]:
     """How it is, and whether what is stored can be read."""
+    engine = "SQLite" if app.settings.database_url is None else "PostgreSQL"
     try:
-        await app.conversations.list(caller, limit=1)
+        with anyio.fail_after(_READ_WITHIN_S):
+            await app.conversations.list(caller, limit=1)
+    except TimeoutError:
+        return StorePart(status="degraded", message=_SILENT, engine=engine), False
     except StorageError as error:
-        return PartHealth(status="degraded", message=error.message), False
-    return PartHealth.by(await _unwritable(app, caller)), True
+        return StorePart(status="degraded", message=error.message, engine=engine), False
+    fault = await _unwritable(app, caller)
+    return StorePart(status="degraded" if fault else "ok", message=fault, engine=engine), True
 
 
 async def _unwritable(app: App, caller: Principal) -> str | None:

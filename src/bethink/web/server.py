@@ -29,8 +29,8 @@ from bethink.accounts.setup_key import setup_key
 from bethink.app import open_app
 from bethink.clock import Ids, SystemClock
 from bethink.engines.memory import MemoryBus
-from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput
+from bethink.ports import open_database
 from bethink.web import create_web
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ async def check_bind(settings: Settings) -> bool:
     if is_loopback(settings.host) and not settings.needs_users:
         return False
     clock = SystemClock()
-    async with open_database(settings.data_dir) as database:
+    async with open_database(settings) as database:
         register = Register(database.store, clock, MemoryBus(), Ids(clock))
         return await Accounts(register, needs_users=settings.needs_users).check_bind(settings.host)
 

@@ -140,6 +140,8 @@ class Connections:
         self._pool = pool
         self.place = place
         """The server and the database as a person knows them, without a password."""
+        # Since when nothing was heard of it: who comes later waits for the rest of the patience only.
+        self._lost_at: float | None = None
         self.turn = _LOCK
         self.lock = f"SELECT true FROM {_LOCK}"  # noqa: S608 - ours
         """What takes an owner's turn (`turn`), and tells whether we know the tables, by `schema`."""
@@ -224,6 +226,24 @@ class Connections:
         except Exception as error:  # noqa: BLE001 - told of
             raise_told(error, self.place)
 
+    async def arrive(self) -> None:
+        """Return once the server answers: one that starts is waited for.
+
+        Raises:
+            StorageError: it does not, or does not let us in.
+        """
+        import asyncpg
+
+        deadline = asyncio.get_running_loop().time() + PATIENCE_S
+        while True:
+            try:
+                async with self._session(_BEGIN_READ):
+                    return
+            except asyncpg.CannotConnectNowError as error:
+                await self._may_repeat(error, deadline)
+            except Exception as error:  # noqa: BLE001 - told of
+                raise_told(error, self.place)
+
     @asynccontextmanager
     async def _session(self, begin: str) -> AsyncGenerator[Session]:
         """A connection, taken by `begin`; a transaction that is still open at the end is rolled back."""
@@ -236,6 +256,7 @@ class Connections:
             ) from error
         try:
             await connection.execute(begin)
+            self._lost_at = None
             yield connection
         finally:
             # Also when the block is left by a cancellation.
@@ -279,7 +300,11 @@ class Connections:
         Raises:
             Exception: it may not; what the driver raised is told as a `StorageError`.
         """
-        if not is_lost(error) or asyncio.get_running_loop().time() > deadline:
+        now = asyncio.get_running_loop().time()
+        if is_lost(error):
+            self._lost_at = now if self._lost_at is None else self._lost_at
+            deadline = min(deadline, self._lost_at + PATIENCE_S)
+        if not is_lost(error) or now > deadline:
             raise_told(error, self.place)
         await asyncio.sleep(_PAUSE_S)
 
@@ -330,6 +355,7 @@ _WHAT: Final = {
     "InsufficientPrivilegeError": "does not grant what Bethink needs: let its user own the database",
     "LockNotAvailableError": "is held up by another process; nothing of this change was written. Repeat it",
     "QueryCanceledError": "stopped a statement that took too long; nothing of it was written. Repeat it",
+    "CannotConnectNowError": "is starting or stopping: repeat in a moment",
     "TimeoutError": "does not answer in time. Check the network and the server's load",
 }
 """By the driver's class: what a database does, and what to do about it."""
@@ -393,7 +419,7 @@ async def open_connections(url: str) -> AsyncGenerator[Connections]:
         raise BadInput(f"BETHINK_DATABASE_URL is no address of a PostgreSQL: {error}.") from error
     connections = Connections(pool, place)
     try:
-        await connections.alone(lambda session: session.fetchval("SELECT 1"))
+        await connections.arrive()
         yield connections
     finally:
         with anyio.CancelScope(shield=True):
