@@ -108,6 +108,7 @@ async def test_all_or_nothing_is_changed_and_each_fault_is_named(tmp_path: Path)
         ("web_search_url", "http://", "http://127.0.0.1:8888"),
         ("dial.url", "http://core:port", "https://core.example:8443"),
         ("redis_url", "http://redis", "unix:///run/redis.sock"),
+        ("database_url", "mysql://db", "postgresql://bethink@/bethink?host=/run/postgresql"),
         ("audio_base_url", "javascript:alert(1)", "http://[::1]:9000/v1"),
         ("images_base_url", "http://a b", "http://images.example"),
     ],
