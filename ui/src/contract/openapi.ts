@@ -458,7 +458,7 @@ export type Part = { file?: Record<string, unknown> | null; file_data?: string |
 
 export type PartHealth = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { background: PartHealth; backups: PartHealth; bus: PartHealth; calendar: PartHealth; documents: DocumentsPart; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; schedules: SchedulesPart; store: PartHealth; vault: VaultPart; web: PartHealth };
+export type Parts = { background: PartHealth; backups: PartHealth; bus: PartHealth; calendar: PartHealth; documents: DocumentsPart; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; schedules: SchedulesPart; store: StorePart; vault: VaultPart; web: PartHealth };
 
 export type PassageList = { items: readonly PassageShown[]; note: string };
 
@@ -595,6 +595,8 @@ export type SignInBody = { key?: string | null; name?: string | null; password?:
 export type Snooze = { minutes?: number | null; until?: string | null };
 
 export type SpeechBody = { input: string; model?: string | null; response_format?: "mp3" | "opus" | "aac" | "flac" | "wav" | "pcm"; speed?: number | null; voice?: string | null };
+
+export type StorePart = { engine?: "SQLite" | "PostgreSQL"; message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
 export type StreamOptions = { include_usage?: boolean };
 
