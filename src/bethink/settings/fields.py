@@ -69,8 +69,7 @@ class Settings(BaseModel):
     database_url: DatabaseAddress = _advanced(
         None,
         "Database address",
-        "A PostgreSQL with pgvector for all records and the index, instead of a file in the data directory:"
-        " `postgresql://user:password@host/database`. Vault, files and keys stay in the data directory.",
+        "A PostgreSQL with pgvector for records and index: `postgresql://user:password@host/database`.",
         restart=True,
     )
     models_dir: _Directory | None = _advanced(
@@ -106,7 +105,6 @@ class Settings(BaseModel):
     )
 
     # --- who may come in, from where, and how often
-
     user: str = _access(
         "",
         "User of the command line",
@@ -162,7 +160,6 @@ class Settings(BaseModel):
     )
 
     # --- models
-
     model: str = _model("", "Model", "Model that answers, for example `openai:gpt-4o`; empty means no model.")
     model_fallbacks: _Texts = _model(
         [], "Fallback models", "Models to try, in order, when the first one fails (comma-separated)."
@@ -247,7 +244,6 @@ class Settings(BaseModel):
     )
 
     # --- runs and tools
-
     max_steps: int = _tools(20, "Steps per answer", "Requests to the model in one run.", ge=1)
     max_tool_calls: int = _tools(100, "Tool calls per answer", "Tool calls in one run.", ge=1)
     max_run_tokens: int = _tools(400_000, "Tokens per answer", "Tokens in and out in one run.", ge=1)
@@ -311,7 +307,6 @@ class Settings(BaseModel):
     )
 
     # --- conversations and what is known of them
-
     titles: Literal["words", "model"] = _memory(
         "words",
         "Titles of conversations",
@@ -473,7 +468,6 @@ class Settings(BaseModel):
     )
 
     # --- files, pages, code and the web
-
     models_that_see: _Texts = _model(
         SEEING,
         "Models that see pictures",
@@ -653,7 +647,6 @@ class Settings(BaseModel):
     )
 
     # --- other systems
-
     dial: Annotated[DialDoor, BeforeValidator(as_object)] = _dial(
         DialDoor(),
         "DIAL application",
