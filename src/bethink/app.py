@@ -651,7 +651,7 @@ def _runs(
 
     def deleted(owner: str, conversation: str) -> None:
         base.passages.leave(owner, conversation)
-        base.background.ask_scrub()
+        base.background.ask_scrub(owner)
         if ports.interpreters is not None:
             ports.interpreters.wipe_soon(owner, conversation)
 

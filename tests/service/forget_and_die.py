@@ -37,8 +37,8 @@ class DyingStore:
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
         await self._counted(self._inner.commit(owner, changes))
 
-    async def scrub(self) -> tuple[str, ...]:
-        return await self._counted(self._inner.scrub())
+    async def scrub(self, owner: str | None = None) -> tuple[str, ...]:
+        return await self._counted(self._inner.scrub(owner))
 
     async def _counted(self, writing: Awaitable[_T]) -> _T:
         self._writes -= 1

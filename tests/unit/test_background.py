@@ -26,7 +26,7 @@ class ReadStore(MemoryStore):
     asked = 0
     scrubbed: anyio.Event
 
-    async def scrub(self) -> tuple[str, ...]:
+    async def scrub(self, owner: str | None = None) -> tuple[str, ...]:
         self.asked += 1
         if self.asked == 1:
             raise StorageError("Another process reads the database without a pause.")

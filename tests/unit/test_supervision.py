@@ -201,10 +201,10 @@ class _Stumbling(MemoryStore):
             self.at = None
             raise InjectedError
 
-    async def scrub(self) -> tuple[str, ...]:
+    async def scrub(self, owner: str | None = None) -> tuple[str, ...]:
         self._stumble("scrub")
         self.scrubbed += 1
-        return await super().scrub()
+        return await super().scrub(owner)
 
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
         for change in changes:

@@ -293,7 +293,7 @@ class OwnerRemoval:
         self.passages.forget(owner)
         if self.interpreters is not None:
             await self.interpreters.wipe(owner)
-        return RemovedOwner(owner=owner, counts=counts, left=(*left, *await self._store.scrub()))
+        return RemovedOwner(owner=owner, counts=counts, left=(*left, *await self._store.scrub(owner)))
 
     @property
     def _store(self) -> Store:

@@ -217,7 +217,7 @@ class CalendarUpkeep:
         ]
         if old:
             await store.commit(principal.owner, old)
-            await store.scrub()
+            await store.scrub(principal.owner)
         return len(old)
 
 

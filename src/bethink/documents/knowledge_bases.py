@@ -387,7 +387,7 @@ class KnowledgeBases:
         """Remove what an import has kept so far, but for what documents have meanwhile."""
         await self.library.contents.drop_unused(owner, begun.contents)
         await self.library.store.commit(owner, [Delete(ARCHIVE_IMPORTS, begun.id)])
-        await self.library.store.scrub()
+        await self.library.store.scrub(owner)
 
     @asynccontextmanager
     async def importing(self, owner: str, begun: ArchiveImport) -> AsyncGenerator[None]:

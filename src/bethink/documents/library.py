@@ -579,7 +579,7 @@ class Library:
             count += await self._remove_some(owner, ids[start : start + _TOGETHER])
         if count:
             await self.contents.sweep(owner)
-            await self.store.scrub()
+            await self.store.scrub(owner)
         return count
 
     @retry_conflicts

@@ -272,7 +272,7 @@ class LibraryUpkeep:
                 count += await self._drop_versions(owner, document.id, before)
         if count:
             await self.library.contents.sweep(owner)
-            await self.store.scrub()
+            await self.store.scrub(owner)
         return count
 
     @retry_conflicts

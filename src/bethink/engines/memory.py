@@ -286,8 +286,9 @@ class MemoryStore:
         kept = (owner for (name, owner), table in self._tables.items() if table and name == collection.name)
         return sorted(owner for owner in kept if owner > after)[:limit]
 
-    async def scrub(self) -> tuple[str, ...]:
+    async def scrub(self, owner: str | None = None) -> tuple[str, ...]:
         """Nothing is left anywhere: there are no files."""
+        del owner
         return ()
 
     def drop(self, owner: str) -> None:

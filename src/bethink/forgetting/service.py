@@ -377,7 +377,7 @@ class Forgetting:
             await self._empty(owner, intent.places)
         await self.run_records.scrub(owner)
         await self.features.clean(owner)
-        remains = (*await self.store.scrub(), *await self.features.remains(owner))
+        remains = (*await self.store.scrub(owner), *await self.features.remains(owner))
         await self.store.commit(owner, [Delete(INTENTS, intent.id)])
         return replace(receipt, outside=(*receipt.outside, *remains), remains=remains)
 

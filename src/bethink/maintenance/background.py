@@ -92,6 +92,7 @@ class Background:
     _owners: set[str] = field(default_factory=set[str])
     _asked: anyio.Event = field(default_factory=anyio.Event)
     _deleted: anyio.Event = field(default_factory=anyio.Event)
+    _traces: set[str] = field(default_factory=set[str])
 
     def ask_vectors(self, owner: str) -> None:
         """Have the owner's items given their vectors soon, if there is a model that makes them."""
@@ -118,23 +119,26 @@ class Background:
             if count:
                 _log.info("gave %d items their vectors", count)
 
-    def ask_scrub(self) -> None:
-        """Have the store leave no trace of what was deleted, soon: once for all that asks meanwhile."""
+    def ask_scrub(self, owner: str) -> None:
+        """Have the store leave no trace of what was deleted, soon: once for what an owner asks meanwhile."""
+        self._traces.add(owner)
         self._deleted.set()
 
     async def scrub_always(self) -> None:
         """Work off what was asked for, for ever."""
         while True:
-            await self._deleted.wait()
-            self._deleted = anyio.Event()
+            while not self._traces:
+                self._deleted = anyio.Event()
+                await self._deleted.wait()
+            owner = self._traces.pop()
             try:
-                await self.vectors.store.scrub()
+                await self.vectors.store.scrub(owner)
             except BethinkError as error:
+                self._traces.add(owner)
                 _log.warning("traces of what was deleted stay for now: %s", error)
                 await anyio.sleep(self.again_s)
-                self._deleted.set()
             except BaseException:
-                self._deleted.set()
+                self._traces.add(owner)
                 raise
 
     async def ready_embedder(self) -> None:

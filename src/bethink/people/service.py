@@ -179,7 +179,7 @@ class People:
         """
         gone = (await self._get(principal, id)).record
         await self.store.commit(principal.owner, [Delete(PEOPLE, id), Delete(EMAILS, email_id(gone.email))])
-        await self.store.scrub()
+        await self.store.scrub(principal.owner)
         return gone
 
     async def _get(self, principal: Principal, id: str) -> Versioned[Person]:

@@ -173,11 +173,11 @@ class OutboxStore:
         if notes.roots and self.on_noted is not None:
             self.on_noted()
 
-    async def scrub(self) -> tuple[str, ...]:
+    async def scrub(self, owner: str | None = None) -> tuple[str, ...]:
         """Leave no trace of deleted records in any file of the store, nor in the other place; what remains.
 
         Raises:
             StorageError: the other place cannot be reached; what is to be deleted there stays noted.
         """
-        remains = await self._inner.scrub()
+        remains = await self._inner.scrub(owner)
         return remains if self.scrub_redis is None else (*remains, *await self.scrub_redis())

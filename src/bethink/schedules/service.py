@@ -241,7 +241,7 @@ class Schedules:
         """
         gone = (await self.get(principal, id)).record
         await self._commit(principal, removal(id))
-        await self.store.scrub()
+        await self.store.scrub(principal.owner)
         return gone
 
     async def history(

@@ -241,12 +241,12 @@ class Store(Protocol):
         """
         ...
 
-    async def scrub(self) -> tuple[str, ...]:
-        """Leave no trace of what was deleted or overwritten in any file of the store.
+    async def scrub(self, owner: str | None = None) -> tuple[str, ...]:
+        """Leave no trace of what this owner (None: anybody) deleted or overwrote in any file of the store.
 
         That is: of no text and no vector. Ids, numbers and digests of keys may
-        stay. Returns when that is so, within milliseconds however much is
-        kept; other processes' readers may delay it.
+        stay. Returns when that is so, on SQLite within milliseconds however much is
+        kept, on PostgreSQL in time that grows with it; other processes' readers may delay it.
 
         What remains out of the store's reach, such as archived logs and replicas, is told in a sentence
         each, for the receipt of who forgets; nothing does on SQLite.

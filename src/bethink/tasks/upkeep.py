@@ -242,7 +242,7 @@ class TaskUpkeep:
     async def _commit(self, principal: Principal, changes: Sequence[Change]) -> None:
         if changes:
             await self.tasks.store.commit(principal.owner, changes)
-            await self.tasks.store.scrub()
+            await self.tasks.store.scrub(principal.owner)
 
 
 _ZONES: Final = 26 * 3_600_000_000

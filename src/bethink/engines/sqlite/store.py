@@ -517,12 +517,13 @@ class SqliteStore:
             lambda connection: table.owners(connection, after, limit) if table.is_there else [],
         )
 
-    async def scrub(self) -> tuple[str, ...]:
-        """Leave no trace of deleted records in any file of the store.
+    async def scrub(self, owner: str | None = None) -> tuple[str, ...]:
+        """Leave no trace of deleted records in any file of the store, whoever's they were.
 
         What was deleted is overwritten already, where it lay (see
         `tables`); the log keeps old pages until it is emptied.
         """
+        del owner
         deadline = asyncio.get_running_loop().time() + SCRUB_S
         while not await self._writer.alone(_empty_log):
             if asyncio.get_running_loop().time() > deadline:
