@@ -331,6 +331,11 @@ async def test_what_no_database_can_keep_is_refused_as_bad_input(store: Store, n
     assert await store.get(SETTINGS, "ann", ["s"]) == (None,)
 
 
+async def test_what_no_record_can_be_called_is_not_found(store: Store) -> None:
+    await store.commit("ann", [Put(SETTINGS, Setting(id="s"))])
+    assert await store.get(SETTINGS, "ann", ["a\0b", "s"]) == (None, Versioned(Setting(id="s"), 1))
+
+
 async def test_a_record_of_a_newer_program_is_refused_by_name(store: Store) -> None:
     newer = Collection("facts", Note, NOTES.keys, schema=2)
     await store.commit("ann", [Put(newer, Note(id="n"))])

@@ -6,15 +6,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bethink.engines.postgres.connection import rows_of
 from bethink.engines.postgres.schema import quoted
-from bethink.errors import Conflict
-from bethink.store import Page, Position, Versioned, cursor, order_key, record_of
+from bethink.errors import BadInput, Conflict
+from bethink.store import Page, Position, Versioned, check_text, cursor, order_key, record_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bethink.engines.postgres.connection import Session
     from bethink.store import Collection, Key, Row, Scan, Seal
@@ -22,6 +23,16 @@ if TYPE_CHECKING:
 _GET = "SELECT id, version, schema, body FROM records WHERE owner = $1 AND collection = $2 AND id = ANY($3)"
 _LOOK = "SELECT id, version FROM records WHERE owner = $1 AND collection = $2 AND id = ANY($3)"
 _DELETE = "DELETE FROM records WHERE owner = $1 AND collection = $2 AND id = ANY($3)"
+
+
+def _possible(ids: Iterable[str]) -> list[str]:
+    """Those of the ids that a record can have: PostgreSQL takes no others, even in a question."""
+    possible: list[str] = []
+    for id in ids:
+        with suppress(BadInput):
+            check_text(id)
+            possible.append(id)
+    return possible
 
 
 class _Parameters(list[object]):
@@ -97,7 +108,7 @@ class Table:
         """
         if not versions:
             return
-        found = dict(await session.fetch(_LOOK, owner, self._collection.name, list(versions)))
+        found = dict(await session.fetch(_LOOK, owner, self._collection.name, _possible(versions)))
         if any(found.get(id, 0) != version for id, version in versions.items()):
             raise Conflict
 
@@ -111,7 +122,7 @@ class Table:
         await self.expect(session, owner, wanted)
         query = f"DELETE FROM {self._name} WHERE owner = $1 AND id = ANY($2) RETURNING id"
         return await self._gone(
-            session, owner, [id for (id,) in await session.fetch(query, owner, list(versions))]
+            session, owner, [id for (id,) in await session.fetch(query, owner, _possible(versions))]
         )
 
     async def delete_all(self, session: Session, owner: str, where: Mapping[str, Key]) -> list[str]:
@@ -127,7 +138,7 @@ class Table:
 
     async def get(self, session: Session, owner: str, ids: Sequence[str]) -> list[Versioned[Any] | None]:
         """The records with these ids, in their order, None if there is none."""
-        rows = await session.fetch(_GET, owner, self._collection.name, list(ids))
+        rows = await session.fetch(_GET, owner, self._collection.name, _possible(ids))
         found = {row[0]: self._versioned(row) for row in rows}
         return [found.get(id) for id in ids]
 
