@@ -334,7 +334,6 @@ class Settings(BaseModel):
     summary_keep_messages: int = _memory(
         20, "Messages kept as they are", "Newest messages that are not summarised.", ge=2
     )
-
     redis_url: RedisAddress = _redis(
         None,
         "Redis address",
@@ -595,7 +594,6 @@ class Settings(BaseModel):
         "Vault",
         "The folder of Markdown files: `path`, `max_file_bytes`, `watch` and more (`docs/how-to/vault.md`).",
     )
-
     backups: Annotated[Backups, BeforeValidator(as_object)] = place("backups")(
         Backups(), "Backups", "`every_hours`, `keep`, `folder`, `passphrase`, `before_upgrade`."
     )
