@@ -41,7 +41,7 @@ async def test_traces_that_could_not_be_removed_are_removed_later(tmp_path: Path
     background = Background(Vectors(store, index, HashingEmbeddings()), tmp_path, [FACTS], again_s=0)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(background.scrub_always)
-        background.ask_scrub()
+        background.ask_scrub("ann")
         await store.scrubbed.wait()
         tasks.cancel_scope.cancel()
     assert store.asked == 2

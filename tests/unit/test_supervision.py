@@ -230,7 +230,7 @@ async def stumbling(llm: ScriptedLlm | None = None) -> AsyncGenerator[tuple[_Stu
 async def test_traces_of_what_was_deleted_go_although_the_first_try_broke() -> None:
     async with stumbling() as (store, door):
         store.at = "scrub"
-        door.house.app.background.ask_scrub()
+        door.house.app.background.ask_scrub("ann")
         with anyio.fail_after(30):
             while not store.scrubbed:
                 await anyio.lowlevel.checkpoint()
