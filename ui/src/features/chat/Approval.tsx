@@ -151,7 +151,7 @@ export function Approval(props: ApprovalProps) {
 function Exactly({ tool }: { tool: ToolPart }) {
   if (!entriesOf(tool.arguments)?.length) return null;
   return (
-    <div className={styles.exactly}>
+    <div>
       <Arguments text={tool.arguments} tool={tool.name} />
       <details className={raw.raw}>
         <summary>{t("As JSON")}</summary>
