@@ -1,4 +1,4 @@
-"""Backups, restores and migrations that are killed at any step: what is left is whole, the next one goes on."""
+"""Backups, restores and migrations killed at any step: what is left is whole, the next one goes on."""
 
 from __future__ import annotations
 

@@ -80,7 +80,6 @@ BOUNDED = {
     ("agent/runs.py", "self._drive"): "one run, whose end tells what broke it",
     ("agent/signals.py", "self._tell_on"): "ends with the run, or the supervised task that it is part of",
     ("agent/toolbox.py", "call"): "one call, whose result says how it ended",
-    ("engines/postgres/index.py", "self._make"): "one index, whose outcome is logged",
     ("child_process.py", "making"): "one start, awaited",
     ("child_process.py", "work"): "one end, awaited",
     ("cli/mcp_servers.py", "servers.connected"): "one look of a command",
