@@ -13,6 +13,7 @@ from bethink.backups.service import before_upgrade
 from bethink.blobs.directory import DirectoryBlobs
 from bethink.clock import Clock, SystemClock
 from bethink.embeddings.factory import embeddings_of
+from bethink.engines.postgres.bus import open_bus as open_postgres_bus
 from bethink.engines.redis.bus import open_bus as open_redis_bus
 from bethink.engines.sqlite.bus import bus_elsewhere, open_bus
 from bethink.engines.sqlite.store import open_database as open_sqlite
@@ -178,19 +179,16 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
 @asynccontextmanager
 async def _open_bus(settings: Settings, store: Store, supervise: Supervise) -> AsyncGenerator[Bus]:
     """By what the processes of this data hear of one another."""
-    if settings.redis_url is None or settings.redis_use not in {"bus", "both"}:
+    if settings.redis_url is not None and settings.redis_use in {"bus", "both"}:
+        url, timeout_s = settings.redis_url.get_secret_value(), settings.redis_timeout_s
+        opened = open_redis_bus(url, store, timeout_s=timeout_s, supervise=supervise)
+    elif settings.database_url is not None:
+        opened = open_postgres_bus(settings.database_url.get_secret_value(), supervise=supervise)
+    else:
         async with open_bus(settings.data_dir) as bus:
             yield bus
         return
-    async with (
-        bus_elsewhere(settings.data_dir),
-        open_redis_bus(
-            settings.redis_url.get_secret_value(),
-            store,
-            timeout_s=settings.redis_timeout_s,
-            supervise=supervise,
-        ) as bus,
-    ):
+    async with bus_elsewhere(settings.data_dir), opened as bus:
         yield bus
 
 

@@ -1,10 +1,10 @@
-"""Three servers on the same data that hear of one another through Redis: answer, tell, stop, die."""
+"""Three servers that hear of one another through Redis or PostgreSQL: answer, tell, stop, die."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.llm.scripted import Rule, ScriptedCall
 from tests.door import text_of
+from tests.postgres_server import postgres_server
 from tests.redis_server import RedisServer, redis_server
 from tests.server_process import SERVE, Running, running
 
@@ -43,34 +44,44 @@ def model() -> Iterator[ScriptedProcess]:
 
 @dataclass(frozen=True, slots=True)
 class Three:
-    """The servers, the clock of the last of which is ahead, and their Redis."""
+    """The servers, the clock of the last of which is ahead."""
 
     a: Running
     b: Running
     c: Running
-    redis: RedisServer
 
 
 @asynccontextmanager
-async def three_over(data: Path, model: ScriptedProcess, **more: str) -> AsyncGenerator[Three]:
-    async with AsyncExitStack() as stack:
-        redis = stack.enter_context(redis_server())
-        told = {"BETHINK_REDIS_URL": redis.url, "BETHINK_REDIS_USE": "bus"} | more
-        begin = stack.enter_async_context
-        a, b = [await begin(running(data, model, **told)) for _ in range(2)]
-        c = await begin(running(data, model, serve=SERVE_LATER, **told))
-        yield Three(a, b, c, redis)
-
-
-@pytest.fixture
-async def three(tmp_path: Path, model: ScriptedProcess) -> AsyncIterator[Three]:
+async def three_over(data: Path, model: ScriptedProcess, **told: str) -> AsyncGenerator[Three]:
     await model.plays(
         LONG,
         Rule(when="Note", after_tool=False, tool_calls=(NOTING,)),
         Rule(when="Note", after_tool=True, text="Noted."),
     )
-    async with three_over(tmp_path, model, BETHINK_TOOL_POLICY='{"store_memory": "ask"}') as three:
-        yield three
+    told["BETHINK_TOOL_POLICY"] = '{"store_memory": "ask"}'
+    async with AsyncExitStack() as stack:
+        begin = stack.enter_async_context
+        a, b = [await begin(running(data, model, **told)) for _ in range(2)]
+        c = await begin(running(data, model, serve=SERVE_LATER, **told))
+        yield Three(a, b, c)
+
+
+def by_redis(redis: RedisServer) -> dict[str, str]:
+    """The settings of servers that hear of one another through it."""
+    return {"BETHINK_REDIS_URL": redis.url, "BETHINK_REDIS_USE": "bus"}
+
+
+@pytest.fixture(params=["redis", "postgres"])
+async def three(
+    request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedProcess
+) -> AsyncIterator[Three]:
+    with ExitStack() as stack:
+        if request.param == "redis":
+            told = by_redis(stack.enter_context(redis_server()))
+        else:
+            told = {"BETHINK_DATABASE_URL": stack.enter_context(postgres_server()).new_database()}
+        async with three_over(tmp_path, model, **told) as three:
+            yield three
 
 
 async def begun(server: Running) -> tuple[str, str, str]:
@@ -136,15 +147,23 @@ async def test_when_the_one_that_answers_is_killed_another_ends_it_and_its_reade
 
 
 @pytest.mark.parametrize("how", ["killed", "emptied", "started anew"])
-async def test_an_answer_outlives_the_redis_by_which_it_is_told(three: Three, how: str) -> None:
+async def test_an_answer_outlives_the_redis_by_which_it_is_told(
+    tmp_path: Path, model: ScriptedProcess, how: str
+) -> None:
+    with redis_server() as redis:
+        async with three_over(tmp_path, model, **by_redis(redis)) as three:
+            await outlived(three, redis, how)
+
+
+async def outlived(three: Three, redis: RedisServer, how: str) -> None:
     conversation, run, place = await begun(three.a)
     readers = [asyncio.create_task(one.followed(run, place)) for one in (three.b, three.c)]
     if how == "emptied":
-        three.redis.client().flushall()
+        redis.client().flushall()
     else:
-        three.redis.kill()
+        redis.kill()
     if how == "started anew":
-        three.redis.start()
+        redis.start()
     elif how == "killed":
         health = await three.b.get("/health")
         assert health["parts"]["bus"]["status"] in {"ok", "degraded"}
