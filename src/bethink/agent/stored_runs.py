@@ -383,7 +383,12 @@ class StoredRuns:
                 if rejecting:
                     raise Busy
                 return held
-            await self._finish(principal, held, found=found, reason="interrupted")
+            try:
+                await self._finish(principal, held, found=found, reason="interrupted")
+            except Busy:
+                # Another process is ending it just now: only who wants to go on at once is told so.
+                if rejecting:
+                    raise
         elif run.state == "waiting":
             if not rejecting and not self._is_late(run):
                 return held
