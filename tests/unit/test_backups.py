@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 import pytest
+from pydantic import SecretStr
 
 from bethink.accounts import ADMIN
 from bethink.backups.repository import Archive, Backup, Contents, FileEntry
@@ -247,6 +248,15 @@ async def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
         assert files_of(tmp_path / "new") == {"mine": b"mine"}
         with pytest.raises(UnknownId, match="bethink backup list"):
             await service.restore("20200101T000000Z", tmp_path / "other")
+
+
+async def test_records_in_postgresql_are_not_said_to_be_in_a_backup(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, database_url=SecretStr("postgresql://bethink@db/bethink"))
+    service = BackupService(settings, FakeClock())
+    with pytest.raises(BadInput, match="pg_dump"):
+        await service.create()
+    assert "pg_dump" in (service.fault or "")
+    assert await service.list() == []
 
 
 async def test_one_backup_is_made_at_a_time(tmp_path: Path) -> None:

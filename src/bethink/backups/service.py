@@ -20,7 +20,7 @@ from bethink.clock import to_datetime
 from bethink.documents.work_folders import work_folder
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.snapshot import awaits_upgrade
-from bethink.errors import BethinkError, Busy, StorageError, UnknownId
+from bethink.errors import BadInput, BethinkError, Busy, StorageError, UnknownId
 from bethink.feature import BackgroundTask, Feature, OpenFeature
 from bethink.telemetry import log
 
@@ -54,6 +54,12 @@ class Restored:
 
     id: str
     contents: Contents
+
+
+_NOT_HERE = (
+    "The records are in PostgreSQL (BETHINK_DATABASE_URL): back up the database with pg_dump,"
+    " and the data directory beside it."
+)
 
 
 @dataclass(slots=True)
@@ -99,10 +105,13 @@ class BackupService:
         """Make one, verify it, and remove those that are too old.
 
         Raises:
+            BadInput: the records are in PostgreSQL, which a backup does not hold.
             Busy: another one is being made.
             StorageError: it could not be made, or is not whole.
         """
         try:
+            if self.settings.database_url is not None:
+                raise BadInput(_NOT_HERE)
             made = await anyio.to_thread.run_sync(partial(self._create, reason))
         except Busy:
             raise
