@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, unquote, urlencode
 
 import anyio
 from starlette.applications import Starlette
@@ -35,6 +35,9 @@ class Guarded:
     tokens: set[str] = field(default_factory=set[str])
     refresh: set[str] = field(default_factory=set[str])
     refreshed: int = 0
+    secret: str | None = None
+    auth_methods: tuple[str, ...] = ("none",)
+    """How the secret is taken; a client that registers itself is given the secret and the first of these."""
 
     def app(self) -> Starlette:
         return Starlette(
@@ -61,13 +64,15 @@ class Guarded:
                 "response_types_supported": ["code"],
                 "grant_types_supported": ["authorization_code", "refresh_token"],
                 "code_challenge_methods_supported": ["S256"],
-                "token_endpoint_auth_methods_supported": ["none"],
+                "token_endpoint_auth_methods_supported": list(self.auth_methods),
                 "authorization_response_iss_parameter_supported": True,
             }
         )
 
     async def register(self, request: Request) -> Response:
         client = {**await request.json(), "client_id": secrets.token_hex(8)}
+        if self.secret is not None:
+            client |= {"client_secret": self.secret, "token_endpoint_auth_method": self.auth_methods[0]}
         self.clients[client["client_id"]] = client
         return JSONResponse(client, 201)
 
@@ -83,6 +88,8 @@ class Guarded:
 
     async def token(self, request: Request) -> Response:
         form = {name: values[0] for name, values in parse_qs((await request.body()).decode()).items()}
+        if not self.is_proven(request, form):
+            return JSONResponse({"error": "invalid_client"}, 401)
         if form["grant_type"] == "refresh_token":
             if form["refresh_token"] not in self.refresh:
                 return JSONResponse({"error": "invalid_grant"}, 400)
@@ -98,6 +105,17 @@ class Guarded:
         self.refresh.add(refresh)
         given = {"access_token": token, "token_type": "Bearer", "refresh_token": refresh}
         return JSONResponse({**given, "expires_in": self.expires_in})
+
+    def is_proven(self, request: Request, form: dict[str, str]) -> bool:
+        """Whether the secret came as it is taken, and in no second way."""
+        if self.secret is None:
+            return True
+        found = {"client_secret_post": form["client_secret"]} if "client_secret" in form else {}
+        kind, _, basic = request.headers.get("authorization", "").partition(" ")
+        if kind == "Basic":
+            found["client_secret_basic"] = unquote(base64.b64decode(basic).decode().partition(":")[2])
+        ((method, secret),) = found.items() or {"": ""}.items()
+        return method in self.auth_methods and secret == self.secret
 
     async def mcp(self, request: Request) -> Response:
         if request.headers.get("authorization", "").removeprefix("Bearer ") not in self.tokens:

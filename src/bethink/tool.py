@@ -14,6 +14,7 @@ import json
 import string
 import typing
 from collections.abc import Awaitable, Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from types import SimpleNamespace
@@ -605,13 +606,31 @@ def checker(schema: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
             raise BadInput(f"The arguments are not valid. They are no JSON: {error}") from error
         if not isinstance(arguments, dict):
             raise BadInput("The arguments are not valid. An object is wanted.")
-        named = cast("dict[str, Any]", arguments)
+        named = _filled(cast("dict[str, Any]", arguments), schema)
         reasons = list(_reasons(found, named)) if (found := validator()) else []
         if reasons:
             raise BadInput("The arguments are not valid. " + "; ".join(reasons))
         return named
 
     return check
+
+
+def _filled(given: dict[str, Any], schema: Schema) -> dict[str, Any]:
+    """What is given, with the defaults of what is required: some schemas demand what they have a default for."""
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, dict):
+        return given
+    names = cast("list[Any]", required) if isinstance(required, list) else []
+    filled = dict(given)
+    for name, part in cast("dict[str, Any]", properties).items():
+        if not isinstance(part, dict):
+            continue
+        member = cast("dict[str, Any]", part)
+        if name not in filled and name in names and "default" in member:
+            filled[name] = deepcopy(member["default"])
+        if isinstance(filled.get(name), dict):
+            filled[name] = _filled(filled[name], member)
+    return filled
 
 
 def _validator(schema: dict[str, Any]) -> Any:  # noqa: ANN401 - as below

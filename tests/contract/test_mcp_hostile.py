@@ -126,6 +126,24 @@ async def test_a_server_that_dies_in_the_handshake_says_why_and_delays_nobody() 
         assert servers.status("dying").last_error == "it ended with code 7: no licence key"
 
 
+@pytest.mark.parametrize("traits", [("wordy",), ("wordy", "waiting")])
+async def test_of_a_long_trace_the_end_is_told_without_secrets(traits: tuple[str, ...]) -> None:
+    config = hostile(*traits, env={"LICENCE_KEY": "s3cret-licence-key"}, connect_timeout_s=2)
+    async with open_servers(config) as servers:
+        await until(lambda: servers.status("hostile").last_error, 20)
+        told = servers.status("hostile").last_error or ""
+    how = "it did not answer within 2 s" if "waiting" in traits else "it ended with code 1"
+    assert told.startswith(f"{how}: …")
+    assert told.endswith("| ConnectionError: no database ***")
+    assert len(told) < 1_100
+
+
+async def test_a_server_that_is_tried_in_vain_is_quoted() -> None:
+    async with open_servers() as servers:
+        with pytest.raises(McpUnreachable, match="no answer within 2 s: .*no database"):
+            await servers.try_out(hostile("wordy", "waiting", connect_timeout_s=2))
+
+
 async def test_a_server_that_is_given_up_before_it_said_a_word_is_nobodys_child() -> None:
     class Refusing(Guard):
         async def watch(self, group: int) -> None:

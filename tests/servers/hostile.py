@@ -66,6 +66,11 @@ def tools() -> list[dict[str, Any]]:
             tool("crumbs"),
             tool("mesh"),
         ]
+    if "nosy" in TRAITS:
+        found.append(tool("variables"))
+    if "closed" in TRAITS:
+        for one in found:
+            one.setdefault("annotations", {})["openWorldHint"] = False
     if state["extra"]:
         found.append(tool("extra"))
     if "crowded" in TRAITS:
@@ -138,6 +143,7 @@ CALLS: dict[str, Callable[[int, dict[str, Any]], dict[str, Any] | None]] = {
     "cancelled": lambda *_: text(json.dumps([id for id in held if id in cancelled])),
     "pid": lambda *_: text(os.getpid()),
     "parts": lambda *_: parts(),
+    "variables": lambda *_: text(json.dumps(dict(os.environ))),
     "no_promise": lambda *_: text("no number", structuredContent={"n": "none"}),
 }
 
@@ -152,6 +158,13 @@ def listed(cursor: str | None) -> dict[str, Any]:
 def greeted() -> dict[str, Any] | None:
     if "mute" in TRAITS:
         return None
+    if "wordy" in TRAITS:
+        sys.stderr.write("".join(f'  File "/srv/part_{line}.py", {"x" * 250}\n' for line in range(40)))
+        sys.stderr.write(f"ConnectionError: no database {os.environ.get('LICENCE_KEY', '')}\n")
+        if "waiting" in TRAITS:
+            sys.stderr.flush()
+            return None
+        sys.exit(1)
     if "dying" in TRAITS:
         sys.stderr.write(f"no licence key {os.environ.get('LICENCE_KEY', '')}\n")
         sys.exit(7)

@@ -346,6 +346,47 @@ async def test_a_dead_server_is_named_in_health_with_the_reason() -> None:
 # --- configuration
 
 
+@pytest.mark.parametrize(
+    ("given", "schema", "meant"),
+    [
+        ({}, {"properties": {"a": {"default": [1]}, "b": {"default": 2}}, "required": ["a"]}, {"a": [1]}),
+        ({"a": 3}, {"properties": {"a": {"default": 1}}, "required": ["a"]}, {"a": 3}),
+        (
+            {"in": {}},
+            {"properties": {"in": {"properties": {"zone": {"default": "UTC"}}, "required": ["zone"]}}},
+            {"in": {"zone": "UTC"}},
+        ),
+        ({"a": 1}, {"properties": {"a": True}, "required": "a"}, {"a": 1}),
+    ],
+)
+def test_what_is_required_and_has_a_default_need_not_be_given(given: Any, schema: Any, meant: Any) -> None:
+    assert checker(schema)(json.dumps(given)) == meant
+
+
+def test_a_default_is_judged_like_what_is_given() -> None:
+    schema = {"properties": {"a": {"type": "integer", "default": "x"}}, "required": ["a"]}
+    with pytest.raises(BadInput, match="a: 'x' is not of type 'integer'"):
+        checker(schema)("{}")
+
+
+async def test_private_authorities_reach_a_program_and_nothing_else_of_ours_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "SOME_KEY"):
+        monkeypatch.setenv(name, f"/etc/own/{name}")
+    llm = ScriptedLlm([[ScriptedCall("hostile__variables", {})], "Read."])
+    async with open_house(
+        llm, mcp_servers=shape("nosy", effect="read", env={"NODE_EXTRA_CA_CERTS": "/mine"})
+    ) as house:
+        await known(house, "hostile__variables")
+        events = await house.say("What do you see?")
+    (finished,) = [event for event in events if isinstance(event, ToolFinished)]
+    seen = json.loads(finished.text)
+    assert seen["SSL_CERT_FILE"] == "/etc/own/SSL_CERT_FILE"
+    assert seen["NODE_EXTRA_CA_CERTS"] == "/mine"
+    assert "SOME_KEY" not in seen
+
+
 @pytest.mark.requirement("R76")
 def test_what_other_programs_have_can_be_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "servers.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -91,3 +92,39 @@ async def test_a_wrong_issuer_signs_nobody_in() -> None:
         servers.signed_in(given["state"], given["code"], "https://evil.example")
         await until(lambda: servers.status("guarded").last_error)
         assert not there.tokens
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+@pytest.mark.parametrize("is_registered", [True, False])
+async def test_a_secret_is_handed_over_as_the_server_takes_it(method: str, is_registered: bool) -> None:
+    keeping = MemoryKeeping()
+    async with guarded(expires_in=31) as there:
+        there.secret, there.auth_methods = "a secret: with/what & needs % quoting", (method,)
+        oauth = OAuth(CALLBACK)
+        if is_registered:
+            there.clients["ours"] = {"redirect_uris": [CALLBACK]}
+            oauth = OAuth(CALLBACK, client_id="ours", client_secret=there.secret)
+        to_it = replace(config(there), oauth=oauth)
+        async with open_servers(to_it, keeping=keeping) as servers:
+            given = await sign_in(servers)
+            servers.signed_in(given["state"], given["code"], given["iss"])
+            await until(lambda: states(servers)["guarded"] == "ready")
+        keeping.secrets["guarded"] = keeping.secrets["guarded"].replace(
+            '"expires_at":', '"expires_at":1,"_":'
+        )
+        there.tokens.clear()
+        async with open_servers(to_it, keeping=keeping) as servers:
+            assert (await called(servers, "guarded", "whoami")).text == "ada"
+        assert there.refreshed == 1
+
+
+async def test_what_is_configured_of_the_secret_stands_above_what_the_server_says() -> None:
+    async with guarded() as there:
+        there.secret, there.auth_methods = "secret", ("client_secret_basic", "client_secret_post")
+        there.clients["ours"] = {"redirect_uris": [CALLBACK]}
+        oauth = OAuth(CALLBACK, None, "ours", "secret", "client_secret_post")
+        async with open_servers(replace(config(there), oauth=oauth)) as servers:
+            given = await sign_in(servers)
+            there.auth_methods = ("client_secret_post",)
+            servers.signed_in(given["state"], given["code"], given["iss"])
+            await until(lambda: states(servers)["guarded"] == "ready")

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 COMMANDS = Commands()
 _SERVER = arg("name SERVER", "its name in the configuration")
 _JSON = "each server"
+_ABOUT = 1_500
+"""A reason ends in what the server wrote last, and that in what was wrong."""
 
 
 @COMMANDS.add("list", json=_JSON)
@@ -97,7 +99,7 @@ def _show(screen: Screen, status: ServerStatus) -> Exit:
     """Print how a server is; whether it is ready."""
     told = f"{len(status.tools)} tools" if status.tools else ""
     about = ", ".join(filter(None, (told, status.server, status.protocol, status.reason)))
-    lines = [f"{status.state:<11} {one_line(status.name, 40):<16} {one_line(about, 300)}"]
+    lines = [f"{status.state:<11} {one_line(status.name, 40):<16} {one_line(about, _ABOUT)}"]
     accept = f"bethink mcp-servers accept {status.name}"
     if status.waiting:
         names = one_line(", ".join(tool.name for tool in status.waiting), 200)

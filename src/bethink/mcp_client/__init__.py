@@ -30,14 +30,22 @@ MAX_MESSAGE_VALUES = 1_000_000
 """Of the JSON of one message: the interpreter stands still for a fifth of a second while so many are made."""
 
 
+AuthMethod = Literal["client_secret_basic", "client_secret_post"]
+"""How a secret is handed to an authorization server, by the names of RFC 7591."""
+
+
 @dataclass(frozen=True, slots=True)
 class OAuth:
-    """How to sign in to a server: the address its browser comes back to, and what to ask for."""
+    """How to sign in to a server: the address its browser comes back to, and what to ask for.
+
+    Without a `token_endpoint_auth_method` one is taken that the authorization server knows.
+    """
 
     redirect_uri: str
     scope: str | None = None
     client_id: str | None = None
     client_secret: str | None = field(default=None, repr=False)
+    token_endpoint_auth_method: AuthMethod | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,8 @@ class ServerConfig:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     start: Start = "lazy"
+    certificates: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables of this process that say where private certificate authorities are, for a command."""
     connect_timeout_s: float = 30
     call_timeout_s: float = 60
     idle_timeout_s: float | None = None
@@ -153,6 +163,8 @@ class Hooks:
     """The session is over; why, in a sentence."""
     on_sign_in: Callable[[SignIn | None], None]
     """A person must sign in; None once that is done."""
+    on_words: Callable[[str], None] = lambda _words: None
+    """What the server wrote last for people to read, its secrets hidden; again with each line."""
 
 
 Progress = Callable[[str, float | None], None]

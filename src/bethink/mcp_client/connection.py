@@ -88,6 +88,7 @@ class Connection:
         self._changed = False
         self._patience_s, self._read_at = _COALESCE_S, float("-inf")
         self._lost: str | None = None
+        self._words = ""
         self._sign_in: SignIn | None = None
         self._settled: asyncio.Future[str | None] = _future()
         self.status = ServerStatus(config.name, config.transport, config.start, "idle", clock.now_us())
@@ -203,7 +204,7 @@ class Connection:
 
     async def _attempt(self) -> tuple[str, bool]:
         """Open the session and hold it as long as it lasts; why it ended, and whether it ever was open."""
-        self._lost, self._changed, self._sign_in = None, False, None
+        self._lost, self._changed, self._sign_in, self._words = None, False, None, ""
         task = asyncio.create_task(self._live(), name=f"mcp:{self.config.name}")
         is_up = False
         try:
@@ -224,6 +225,7 @@ class Connection:
             reason = self._lost
         elif not is_up and (not task.done() or task.cancelled()):
             reason = f"it did not answer within {self.config.connect_timeout_s:g} s"
+            reason = ": ".join(filter(None, (reason, self._words)))
         return reason, is_up
 
     async def _until_up(self, task: asyncio.Task[None]) -> bool:
@@ -240,7 +242,12 @@ class Connection:
         return self._open is not None
 
     async def _live(self) -> None:
-        hooks = Hooks(on_change=self._change, on_lost=self._end, on_sign_in=self._must_sign_in)
+        hooks = Hooks(
+            on_change=self._change,
+            on_lost=self._end,
+            on_sign_in=self._must_sign_in,
+            on_words=self._hear,
+        )
         async with self._connector.open(self.config, hooks) as session:
             await self._on_tools(self.config.name, await session.tools())
             self._open = _Open(session, _future())
@@ -323,6 +330,9 @@ class Connection:
         self._lost = self._lost or reason
         self._close(reason)
         self._wake.set()
+
+    def _hear(self, words: str) -> None:
+        self._words = words
 
     def _must_sign_in(self, page: SignIn | None) -> None:
         self._sign_in = page

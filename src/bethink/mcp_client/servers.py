@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import deque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -154,14 +155,16 @@ class Servers:
             McpError: it cannot be started or reached, or answers otherwise than it should.
         """
         lost: list[str] = []
+        words = deque([""], maxlen=1)
         hidden = SecretMask(config)
-        hooks = Hooks(lambda: None, lost.append, lambda _sign_in: None)
+        hooks = Hooks(lambda: None, lost.append, lambda _sign_in: None, words.append)
         try:
             async with asyncio.timeout(config.connect_timeout_s):
                 async with self._connector.open(config, hooks) as session:
                     return session.info, await session.tools()
         except TimeoutError as error:
-            told = lost[0] if lost else f"no answer within {config.connect_timeout_s:g} s."
+            told = lost[0] if lost else f"no answer within {config.connect_timeout_s:g} s"
+            told = f"{told}: {words[-1]}" if words[-1] and not lost else told
             raise McpUnreachable(f"{config.name} did not connect: {hidden(told)}") from error
         except McpError as error:
             raise McpUnreachable(hidden(error.message)) from error

@@ -20,9 +20,14 @@ from bethink.mcp_client import SignIn
 
 if TYPE_CHECKING:
     import httpx2
-    from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthToken
+    from mcp.shared.auth import (
+        AuthorizationCodeResult,
+        OAuthClientInformationFull,
+        OAuthMetadata,
+        OAuthToken,
+    )
 
-    from bethink.mcp_client import Hooks, Keeping, OAuth, ServerConfig
+    from bethink.mcp_client import AuthMethod, Hooks, Keeping, OAuth, ServerConfig
 
 WAIT_S = 600
 """For a person to find the page, their password and their telephone."""
@@ -148,6 +153,13 @@ def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping
                 storage.kept.metadata = self.context.oauth_metadata.model_dump(mode="json", exclude_none=True)
             await super()._handle_token_response(response)
 
+        async def _perform_authorization(self) -> httpx2.Request:
+            client = self.context.client_info
+            if client is not None and client.client_secret and client.client_id == oauth.client_id:
+                client.token_endpoint_auth_method = _auth_method(oauth, self.context.oauth_metadata)
+                await storage.set_client_info(client)
+            return await super()._perform_authorization()
+
     metadata = OAuthClientMetadata.model_validate(
         {
             "client_name": "Bethink",
@@ -161,6 +173,15 @@ def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping
     return Provider(config.url, metadata, storage, show, wait)
 
 
+def _auth_method(oauth: OAuth, metadata: OAuthMetadata | None) -> AuthMethod:
+    """How to hand over the secret: as configured, or as the server takes it; HTTP Basic is what all should."""
+    known = metadata.token_endpoint_auth_methods_supported if metadata is not None else None
+    takes_only_post = bool(known) and "client_secret_basic" not in known and "client_secret_post" in known
+    return oauth.token_endpoint_auth_method or (
+        "client_secret_post" if takes_only_post else "client_secret_basic"
+    )
+
+
 def _registered(oauth: OAuth) -> dict[str, Any]:
     """What the SDK keeps of a client, for one that was registered by hand."""
     from mcp.shared.auth import OAuthClientInformationFull
@@ -170,7 +191,7 @@ def _registered(oauth: OAuth) -> dict[str, Any]:
             "client_id": oauth.client_id,
             "client_secret": oauth.client_secret,
             "redirect_uris": [oauth.redirect_uri],
-            "token_endpoint_auth_method": "client_secret_post" if oauth.client_secret else "none",
+            "token_endpoint_auth_method": _auth_method(oauth, None) if oauth.client_secret else "none",
         }
     )
     return made.model_dump(mode="json", exclude_none=True)

@@ -53,6 +53,7 @@ _GRACE_S = 1.0
 """Given to a server after its input ended, and again after SIGTERM."""
 _LAST_LINES = 12
 _LINE_CHARS = 300
+_WORDS_CHARS = 1_000
 _IN_THREAD = 256 * 1024
 """A longer message is taken apart in a thread: the loop would stand still for milliseconds."""
 _HALF = rb"\ud"
@@ -112,7 +113,7 @@ async def _started(config: ServerConfig) -> ChildProcess:
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
-            env=get_default_environment() | dict(config.env),
+            env=get_default_environment() | dict(config.certificates) | dict(config.env),
             cwd=config.cwd,
             start_new_session=True,
         )
@@ -176,6 +177,7 @@ class _Child:
                 continue
             if text := self._hidden(line.decode(errors="replace").strip())[:_LINE_CHARS]:
                 self._last.append(text)
+                self._hooks.on_words(self._last_words())
                 _log.debug("%s: %s", self._config.name, text)
         self._heard.set()
 
@@ -188,8 +190,12 @@ class _Child:
             self._hooks.on_lost("it closed its output")
             return
         how = f"it was ended by signal {-code}" if code < 0 else f"it ended with code {code}"
-        words = f": {' | '.join(self._last)}" if self._last else ""
-        self._hooks.on_lost((how + words)[: _LINE_CHARS * 4])
+        self._hooks.on_lost(": ".join(filter(None, (how, self._last_words()))))
+
+    def _last_words(self) -> str:
+        """The end of what was written: a trace names its error in its last line."""
+        words = " | ".join(self._last)
+        return words if len(words) <= _WORDS_CHARS else f"…{words[-_WORDS_CHARS:]}"
 
     async def _message(self, line: bytes | TooLong) -> JSONRPCMessage | None:
         """What a line says; None for what is no message."""

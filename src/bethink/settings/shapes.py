@@ -88,6 +88,7 @@ class McpOAuth(_Shape):
     scope: str | None = None
     client_id: str | None = None
     client_secret: SecretStr | None = None
+    token_endpoint_auth_method: Literal["client_secret_basic", "client_secret_post"] | None = None
     redirect_uri: str | None = None
 
 

@@ -285,6 +285,14 @@ def _is(text: str, value: Any) -> bool:  # noqa: ANN401 - JSON
         return False
 
 
+_CERTIFICATES = (
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+)
+"""Where a company's own authorities stand: `npx` and `uvx` can download nothing behind its proxy without."""
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 """`${NAME}`, `${env:NAME}` as VS Code writes it, and `${NAME:-default}` as shells do."""
 
@@ -377,6 +385,9 @@ def _config(
         transport,
         command=tuple(map(expanded, (server.command, *server.args))) if server.command else (),
         env={name: expanded(text) for name, text in server.env.items()},
+        certificates={name: path for name in _CERTIFICATES if (path := variable(name))}
+        if server.command
+        else {},
         cwd=expanded(server.cwd) if server.cwd else None,
         url=expanded(server.url or ""),
         headers={name: expanded(text) for name, text in server.headers.items()},
@@ -392,6 +403,7 @@ def _config(
             oauth.scope,
             oauth.client_id,
             expanded(secret.get_secret_value()) if secret else None,
+            oauth.token_endpoint_auth_method,
         ),
     )
     return config, missing
