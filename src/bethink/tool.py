@@ -616,7 +616,7 @@ def checker(schema: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
 
 
 def _filled(given: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """What is given, with the defaults of what is required: some schemas demand what they have a default for."""
+    """What is given, with the defaults of what is required: some schemas demand what has a default."""
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict):
         return given

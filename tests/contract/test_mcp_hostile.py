@@ -140,7 +140,7 @@ async def test_of_a_long_trace_the_end_is_told_without_secrets(traits: tuple[str
 
 async def test_a_server_that_is_tried_in_vain_is_quoted() -> None:
     async with open_servers() as servers:
-        with pytest.raises(McpUnreachable, match="no answer within 2 s: .*no database"):
+        with pytest.raises(McpUnreachable, match=r"no answer within 2 s: .*no database"):
             await servers.try_out(hostile("wordy", "waiting", connect_timeout_s=2))
 
 

@@ -359,7 +359,9 @@ async def test_a_dead_server_is_named_in_health_with_the_reason() -> None:
         ({"a": 1}, {"properties": {"a": True}, "required": "a"}, {"a": 1}),
     ],
 )
-def test_what_is_required_and_has_a_default_need_not_be_given(given: Any, schema: Any, meant: Any) -> None:
+def test_what_is_required_and_has_a_default_need_not_be_given(
+    given: dict[str, Any], schema: dict[str, Any], meant: dict[str, Any]
+) -> None:
     assert checker(schema)(json.dumps(given)) == meant
 
 

@@ -95,13 +95,13 @@ async def test_a_wrong_issuer_signs_nobody_in() -> None:
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
-@pytest.mark.parametrize("is_registered", [True, False])
-async def test_a_secret_is_handed_over_as_the_server_takes_it(method: str, is_registered: bool) -> None:
+@pytest.mark.parametrize("by", ["hand", "itself"])
+async def test_a_secret_is_handed_over_as_the_server_takes_it(method: str, by: str) -> None:
     keeping = MemoryKeeping()
     async with guarded(expires_in=31) as there:
         there.secret, there.auth_methods = "a secret: with/what & needs % quoting", (method,)
         oauth = OAuth(CALLBACK)
-        if is_registered:
+        if by == "hand":
             there.clients["ours"] = {"redirect_uris": [CALLBACK]}
             oauth = OAuth(CALLBACK, client_id="ours", client_secret=there.secret)
         to_it = replace(config(there), oauth=oauth)

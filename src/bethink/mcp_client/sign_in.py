@@ -20,6 +20,7 @@ from bethink.mcp_client import SignIn
 
 if TYPE_CHECKING:
     import httpx2
+    from mcp.client.auth.oauth2 import OAuthContext
     from mcp.shared.auth import (
         AuthorizationCodeResult,
         OAuthClientInformationFull,
@@ -108,6 +109,13 @@ class _Storage:
         self.kept.client = client_info.model_dump(mode="json", exclude_none=True)
         await self.save()
 
+    async def choose_method(self, oauth: OAuth, context: OAuthContext) -> None:
+        """Settle how the configured secret is handed over, now that the authorization server is known."""
+        client = context.client_info
+        if client is not None and client.client_secret and client.client_id == oauth.client_id:
+            client.token_endpoint_auth_method = _auth_method(oauth, context.oauth_metadata)
+            await self.set_client_info(client)
+
 
 def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping: Keeping) -> httpx2.Auth:
     """The authentication of a server's HTTP client."""
@@ -154,10 +162,7 @@ def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping
             await super()._handle_token_response(response)
 
         async def _perform_authorization(self) -> httpx2.Request:
-            client = self.context.client_info
-            if client is not None and client.client_secret and client.client_id == oauth.client_id:
-                client.token_endpoint_auth_method = _auth_method(oauth, self.context.oauth_metadata)
-                await storage.set_client_info(client)
+            await storage.choose_method(oauth, self.context)
             return await super()._perform_authorization()
 
     metadata = OAuthClientMetadata.model_validate(
@@ -174,7 +179,7 @@ def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping
 
 
 def _auth_method(oauth: OAuth, metadata: OAuthMetadata | None) -> AuthMethod:
-    """How to hand over the secret: as configured, or as the server takes it; HTTP Basic is what all should."""
+    """How to hand over the secret: as configured, or as the server takes it; all should take HTTP Basic."""
     known = metadata.token_endpoint_auth_methods_supported if metadata is not None else None
     takes_only_post = bool(known) and "client_secret_basic" not in known and "client_secret_post" in known
     return oauth.token_endpoint_auth_method or (

@@ -320,7 +320,7 @@ export type LocalServersShown = { servers: readonly LocalServerShown[] };
 
 export type Mark = { after: number; id: string };
 
-export type McpOAuth = { client_id?: string | null; client_secret?: string | null; redirect_uri?: string | null; scope?: string | null };
+export type McpOAuth = { client_id?: string | null; client_secret?: string | null; redirect_uri?: string | null; scope?: string | null; token_endpoint_auth_method?: "client_secret_basic" | "client_secret_post" | null };
 
 export type McpServerBody = { args?: readonly string[]; call_timeout_s?: number; command?: string | null; confirm?: string | null; connect_timeout_s?: number; cwd?: string | null; disabled?: boolean; effect?: "read" | "write" | "destructive" | "egress"; enabled?: boolean; env?: Record<string, string>; headers?: Record<string, string>; idle_timeout_s?: number | null; oauth?: boolean | McpOAuth; pin?: boolean; ping_every_s?: number; start?: "lazy" | "eager"; tools?: Record<string, ToolRule>; trust?: "owner" | "untrusted"; type?: "stdio" | "http" | "streamable-http" | "streamable_http" | "sse" | null; url?: string | null };
 
