@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -16,7 +17,18 @@ from tests.documents import ROOT, Example, anchors, documents, examples, links
 from tests.house import open_house
 
 HOW_TO = ("mcp-servers", "keep-your-memory-well", "vault", "use-it-from-elsewhere")
-KINDS = {"sh run", "python run", "text part", "sh settings", "toml settings", "python file", "diff apply"}
+DECIDED_COLUMNS = ("source", "decided there", "here", "record")
+TOOLS = set(re.findall(r"^## `(\w+)`$", (FOLDER / "tools.md").read_text(encoding="utf-8"), re.MULTILINE))
+KINDS = {
+    "sh run",
+    "python run",
+    "text part",
+    "sh settings",
+    "toml settings",
+    "python file",
+    "diff apply",
+    "toml phase",
+}
 EXAMPLES = [example for document in documents() for example in examples(document)]
 SETTINGS = [example for example in EXAMPLES if example.kind.endswith(" settings")]
 
@@ -52,6 +64,26 @@ def test_the_readme_and_the_index_lead_to_every_document() -> None:
     assert {"ARCHITECTURE.md", *(f"docs/how-to/{name}.md" for name in HOW_TO)} <= seen
     unreached = {name for name in documents() if not name.startswith("tests/")} - seen
     assert unreached == set()
+
+
+@pytest.mark.requirement("R134", "P2a", "P6")
+@pytest.mark.parametrize("page", ["deployment", "how-a-request-flows", "mcp", "memory"])
+def test_an_explanation_draws_what_it_explains_and_names_only_settings_that_there_are(page: str) -> None:
+    document = f"docs/explanation/{page}.md"
+    text = (ROOT / document).read_text(encoding="utf-8")
+    assert [example.kind for example in examples(document)].count("mermaid") >= 1
+    named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", text))
+    assert named <= set(Settings.model_fields) | TOOLS | {"open_app"}
+
+
+@pytest.mark.requirement("R214", "R158")
+def test_each_decision_of_the_sources_is_answered_with_a_record() -> None:
+    document = "docs/adr/0092-the-sources-decisions.md"
+    rows = [line.split(" | ") for line in (ROOT / document).read_text(encoding="utf-8").splitlines()]
+    answered = {row[0].removeprefix("| "): row[-1] for row in rows if len(row) == len(DECIDED_COLUMNS)}
+    named = {*(f"000 ADR-00{n}" for n in range(1, 5)), *(f"001 ADR-00{n}" for n in range(1, 6)), "004"}
+    assert named <= set(answered)
+    assert all("(00" in answered[name] or "this one" in answered[name] for name in named)
 
 
 def test_the_index_of_decisions_has_each_with_its_title() -> None:
