@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
+KNOWN = {f"BETHINK_{field}".upper() for field in Settings.model_fields} | {"OPENAI_API_KEY"}
 
 
 def compose(name: str) -> dict[str, Any]:
@@ -38,8 +39,7 @@ def test_a_composition_names_only_what_is_there(name: str) -> None:
     bethink = services["bethink"]
     assert bethink["user"] == "10001"
     assert (DEPLOY / name / bethink["build"]["context"] / bethink["build"]["dockerfile"]).is_file()
-    known = {f"BETHINK_{field}".upper() for field in Settings.model_fields} | {"OPENAI_API_KEY"}
-    assert bethink["environment"].keys() <= known
+    assert bethink["environment"].keys() <= KNOWN
 
 
 def interpolated(text: str, variables: Mapping[str, str]) -> str:
@@ -48,7 +48,7 @@ def interpolated(text: str, variables: Mapping[str, str]) -> str:
     def filled(found: re.Match[str]) -> str:
         return variables[found[1]]
 
-    return re.sub(r"\$\{(\w+)(?::\?[^}]*)?\}", filled, text)
+    return re.sub(r"\$\{(\w+)(?::[?-][^}]*)?\}", filled, text)
 
 
 def test_core_gets_the_keys_of_the_environment_and_only_what_its_image_knows() -> None:
@@ -84,6 +84,112 @@ def test_core_calls_bethink_by_a_name_and_a_path_that_it_answers_to() -> None:
     assert f"EXPOSE {found[2]}" in (DEPLOY / "Dockerfile").read_text()
     assert door.url == "http://core:8080"
     assert {*core["roles"]["default"]["limits"]} == {door.model, door.name}
+
+
+def test_three_processes_have_one_database_one_bus_and_one_set_of_files() -> None:
+    composed = compose("three")
+    services = composed["services"]
+    processes = {name: service for name, service in services.items() if name.startswith("bethink-")}
+    assert len(processes) == 3
+    for name, service in processes.items():
+        assert service["image"] == "bethink"
+        assert (service["user"], service["read_only"], service["volumes"]) == ("10001", True, ["data:/data"])
+        assert service["environment"].keys() <= KNOWN
+        assert {*service["depends_on"]} <= services.keys()
+        assert seconds(service["stop_grace_period"]) > float(service["environment"]["BETHINK_DRAIN_S"]) + 5
+        assert "/readyz" in service["healthcheck"]["test"][-1]
+        assert f"{name}:8484" in proxy_lines()["reverse_proxy"]
+    (build,) = [service["build"] for service in processes.values() if "build" in service]
+    assert (DEPLOY / "three" / build["context"] / build["dockerfile"]).is_file()
+    example = (DEPLOY / "three/example.env").read_text()
+    variables = dict.fromkeys(re.findall(r"(?m)^(\w+)=", example), "x")
+    environment = processes["bethink-1"]["environment"]
+    filled = {name: interpolated(value, variables) for name, value in environment.items()}
+    names = ("database_url", "redis_url", "redis_use")
+    given: dict[str, object] = {name: filled[f"BETHINK_{name}".upper()] for name in names}
+    settings = Settings.model_validate(
+        given
+        | {
+            "public_urls": [filled["BETHINK_PUBLIC_URLS"]],
+            "trusted_proxies": [filled["BETHINK_TRUSTED_PROXIES"]],
+        }
+    )
+    assert "$" not in "".join(filled.values())
+    assert settings.needs_users
+    hosts = re.findall(
+        r"@(\w+)/|//(\w+):", filled["BETHINK_DATABASE_URL"] + " " + filled["BETHINK_REDIS_URL"]
+    )
+    assert {name for pair in hosts for name in pair if name} - {"bethink"} <= services.keys()
+    assert services["proxy"]["networks"]["default"]["ipv4_address"] == settings.trusted_proxies[0]
+    used = {mounted.partition(":")[0] for each in services.values() for mounted in each.get("volumes", [])}
+    assert used - {"./Caddyfile"} == composed["volumes"].keys()
+
+
+def seconds(text: str) -> float:
+    """A time as Compose and Caddy write it."""
+    return float(text.removesuffix("s"))
+
+
+def proxy_lines() -> dict[str, str]:
+    """What the proxy's file says, by the first word of each line."""
+    lines = (line.strip() for line in (DEPLOY / "three/Caddyfile").read_text().splitlines())
+    return {word: rest for word, _, rest in (line.partition(" ") for line in lines) if word not in {"#", "}"}}
+
+
+def test_the_proxy_sends_each_word_on_and_leaves_out_who_is_not_ready() -> None:
+    lines = proxy_lines()
+    assert (lines["flush_interval"], lines["health_uri"]) == ("-1", "/readyz")
+    assert lines["Host"] == "{$BETHINK_HOSTNAME:localhost}"
+    assert seconds(lines["health_interval"]) < seconds(lines["health_timeout"]) <= 5
+    assert "header_up" not in lines, "Caddy tells for whom it asks by itself"
+
+
+def manifests() -> dict[str, dict[str, Any]]:
+    """The parts of the manifest for Kubernetes, by their kind."""
+    parts = yaml.safe_load_all((DEPLOY / "kubernetes/bethink.yaml").read_text())
+    return {part["kind"]: part for part in parts}
+
+
+def test_kubernetes_runs_it_as_nobody_asks_whether_it_is_ready_and_gives_it_time_to_finish() -> None:
+    parts = manifests()
+    pod = parts["Deployment"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert (pod["securityContext"]["runAsNonRoot"], pod["securityContext"]["runAsUser"]) == (True, 10001)
+    assert pod["automountServiceAccountToken"] is False
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert container["livenessProbe"]["httpGet"]["path"] == "/livez"
+    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    configured = parts["ConfigMap"]["data"]
+    pause = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert pod["terminationGracePeriodSeconds"] > float(configured["BETHINK_DRAIN_S"]) + pause + 5
+    named = {each["name"] for each in container["env"]}
+    assert named | configured.keys() <= KNOWN
+    keys = {each["valueFrom"]["secretKeyRef"]["key"] for each in container["env"]}
+    told = (DEPLOY / "README.md").read_text()
+    assert all(f"--from-literal {key}=" in told for key in keys)
+
+
+def test_the_parts_for_kubernetes_find_one_another() -> None:
+    parts = manifests()
+    pod = parts["Deployment"]["spec"]["template"]
+    labels = pod["metadata"]["labels"]
+    for kind in ("Service", "PodDisruptionBudget"):
+        chosen = parts[kind]["spec"]["selector"]
+        assert chosen.get("matchLabels", chosen) == labels
+    assert parts["Deployment"]["spec"]["selector"]["matchLabels"] == labels
+    volumes = {each["name"]: each for each in pod["spec"]["volumes"]}
+    (container,) = pod["spec"]["containers"]
+    assert {each["name"] for each in container["volumeMounts"]} == volumes.keys()
+    claimed = volumes["data"]["persistentVolumeClaim"]["claimName"]
+    assert claimed == parts["PersistentVolumeClaim"]["metadata"]["name"]
+    assert parts["PersistentVolumeClaim"]["spec"]["accessModes"] == ["ReadWriteMany"]
+    (rule,) = parts["Ingress"]["spec"]["rules"]
+    assert [f"https://{rule['host']}"] == [parts["ConfigMap"]["data"]["BETHINK_PUBLIC_URLS"]]
+    (path,) = rule["http"]["paths"]
+    (port,) = parts["Service"]["spec"]["ports"]
+    assert path["backend"]["service"] == {"name": "bethink", "port": {"name": port["name"]}}
+    assert container["ports"][0]["name"] == port["targetPort"]
 
 
 def test_the_container_runs_as_nobody_and_says_how_it_is() -> None:

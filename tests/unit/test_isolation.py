@@ -66,6 +66,8 @@ PUSH_KEYS = {
 """Of RFC 8291, section 5."""
 OPEN = {
     "GET /health",
+    "GET /livez",
+    "GET /readyz",
     "GET /session",
     "POST /session",
     "GET /setup",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import resource
-from collections.abc import Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import resources
@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import EmbeddingsUnavailable
+from bethink.events import TextDelta
+from bethink.llm import Delta, Finish, LlmRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.web.ui import NOT_BUILT, Interface
 from tests.door import Door, called, open_door
@@ -26,6 +28,22 @@ from tests.house import open_house, ports_of
 pytestmark = pytest.mark.anyio
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+class HeldLlm(ScriptedLlm):
+    """Ends its answer when it may."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.is_asked, self.may_answer = anyio.Event(), anyio.Event()
+
+    async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
+        del request
+        yield TextDelta(text="One, ")
+        self.is_asked.set()
+        await self.may_answer.wait()
+        yield TextDelta(text="two.")
+        yield Finish(reason="stop", model="m")
 
 
 class AbsentEmbeddings(HashingEmbeddings):
@@ -146,6 +164,49 @@ async def test_metrics_count_runs_calls_and_tokens() -> None:
         f'bethink_tokens_total{{model="scripted:\\"x\\"",job="chat",direction="in"}} {tokens}',
     ):
         assert f"{line}\n" in shown.text
+
+
+async def test_who_supervises_is_told_without_a_key_whether_it_lives_and_is_ready() -> None:
+    async with open_door() as door:
+        await door.house.app.accounts.register.add_user("ann")
+        answers = [await door.http.get(path) for path in ("/livez", "/readyz")]
+    assert [(each.status_code, each.json()) for each in answers] == [
+        (200, {"status": "ok", "message": None})
+    ] * 2
+
+
+async def test_a_process_that_is_about_to_stop_finishes_its_answers_and_is_not_ready_for_more() -> None:
+    llm = HeldLlm()
+    async with open_door(llm) as door, anyio.create_task_group() as tasks:
+        runs = door.house.app.runs
+        run = await runs.start(door.house.me, await door.house.new(), "Hi")
+        await llm.is_asked.wait()
+        drained = anyio.Event()
+
+        async def drain() -> None:
+            await runs.drain(60)
+            drained.set()
+
+        tasks.start_soon(drain)
+        await anyio.wait_all_tasks_blocked()
+        unready = await door.http.get("/readyz")
+        assert (unready.status_code, drained.is_set()) == (503, False)
+        assert "about to stop" in unready.json()["message"]
+        assert (await door.http.get("/livez")).status_code == 200
+        llm.may_answer.set()
+        await drained.wait()
+        record = await runs.stored.get(door.house.me, run)
+        assert (record.state, record.reason, runs.live) == ("ended", "answered", 0)
+
+
+async def test_an_answer_that_takes_too_long_does_not_hold_up_the_stop() -> None:
+    llm = HeldLlm()
+    async with open_door(llm) as door:
+        runs = door.house.app.runs
+        await runs.start(door.house.me, await door.house.new(), "Hi")
+        await llm.is_asked.wait()
+        await runs.drain(0.05)
+        assert runs.live == 1
 
 
 async def served(

@@ -109,7 +109,11 @@ async def test_a_store_that_cannot_be_read_says_what_to_do() -> None:
     async with open_door(ports=ports) as door:
         answer = await door.http.get("/memories/x")
         health = await door.http.get("/health")
+        ready, live = await door.http.get("/readyz"), await door.http.get("/livez")
     assert (answer.status_code, answer.json()["type"]) == (503, "urn:bethink:error:corrupt_database")
     assert "restore a backup" in answer.json()["detail"]
     assert (health.status_code, health.json()["status"]) == (503, "degraded")
-    assert health.json()["parts"]["store"] == {"status": "degraded", "message": answer.json()["detail"]}
+    part = health.json()["parts"]["store"]
+    assert (part["status"], part["message"]) == ("degraded", answer.json()["detail"])
+    assert (ready.status_code, ready.json()) == (503, {"status": "unready", "message": part["message"]})
+    assert (live.status_code, live.json()["status"]) == (200, "ok")

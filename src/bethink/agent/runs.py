@@ -135,6 +135,8 @@ class Runs:
     warnings: Callable[[], Sequence[Warned]]
     admit: Callable[[Principal, int], None]
     metrics: RunMetrics = field(repr=False)
+    is_draining: bool = False
+    """Whether this process is about to stop, and lets its runs end first."""
     stored: StoredRuns = field(init=False, repr=False)
     approvals: Approvals = field(init=False, repr=False)
     _starter: RunStarter = field(init=False, repr=False)
@@ -142,6 +144,7 @@ class Runs:
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
     _starting: Counter[str] = field(default_factory=Counter[str], repr=False)
+    _idle: anyio.Event = field(default_factory=anyio.Event, repr=False)
     _journals: JournalWriter = field(default_factory=JournalWriter, repr=False)
 
     def __post_init__(self) -> None:
@@ -308,6 +311,14 @@ class Runs:
         """
         return await self.stored.purge(principal) + await self.audit.purge(principal)
 
+    async def drain(self, within_s: float) -> None:
+        """Let the runs of this process end, for so long at most; `is_draining` from now on."""
+        self.is_draining = True
+        with anyio.move_on_after(within_s):
+            while self._live:
+                self._idle = anyio.Event()
+                await self._idle.wait()
+
     def interrupt(self) -> None:
         """End the runs of this process now, because it is about to stop; their readers are told."""
         for live in self._live.values():
@@ -440,6 +451,8 @@ class Runs:
         finally:
             self._journals.drop(run)
             self._live.pop(run, None)
+            if not self._live:
+                self._idle.set()
             self.metrics.ended[done.reason] += 1
             self.on_end(recorder.principal.owner)
             self.post_turn.go_on(recorder.principal.owner, recorder.turn)

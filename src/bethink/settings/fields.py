@@ -133,6 +133,13 @@ class Settings(BaseModel):
         " sign-ins are counted by it.",
         restart=True,
     )
+    drain_s: float = _network(
+        0,
+        "Time to finish",
+        "Seconds in which answers may end when the server is told to stop.",
+        ge=0,
+        restart=True,
+    )
     setup_key_file: _Directory | None = _access(
         None,
         "File of the set-up key",
@@ -547,9 +554,7 @@ class Settings(BaseModel):
         gt=0,
     )
     images_model: str = _images(
-        "",
-        "Image model",
-        "Model that makes pictures, for example `openai:gpt-image-1`; empty means none.",
+        "", "Image model", "Model that makes pictures, for example `openai:gpt-image-1`; empty means none."
     )
     images_base_url: WebAddressOrNone = _images(
         None, "Address of the image model", "Base URL of `images_model`, instead of its provider's own."
@@ -562,14 +567,10 @@ class Settings(BaseModel):
         None, "Price per image", "Price of one image in dollars, if known.", ge=0
     )
     audio_model: str = _audio(
-        "",
-        "Speech to text",
-        "Model that turns speech into text, for example `whisper-1`; empty means none.",
+        "", "Speech to text", "Model that turns speech into text, for example `whisper-1`; empty means none."
     )
     speech_model: str = _audio(
-        "",
-        "Read aloud",
-        "Model that reads answers aloud, for example `gpt-4o-mini-tts`; empty means none.",
+        "", "Read aloud", "Model that reads answers aloud, for example `gpt-4o-mini-tts`; empty means none."
     )
     speech_voice: str = _audio("alloy", "Voice", "Voice of `speech_model`.", min_length=1, max_length=100)
     audio_base_url: WebAddressOrNone = _audio(

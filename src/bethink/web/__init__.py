@@ -21,7 +21,7 @@ from bethink import __version__
 from bethink.events import Event
 from bethink.features import FEATURES
 from bethink.importing import ImportJobs
-from bethink.web import audio, health, mcp_servers, offered_models, settings, today, tools, users
+from bethink.web import audio, health, mcp_servers, metrics, offered_models, settings, today, tools, users
 from bethink.web import models as model_setup
 from bethink.web import setup as first_steps
 from bethink.web.endpoints import Endpoint, dial_routes, mcp_route, open_dial, open_mcp
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _REFERENCE = "#/components/schemas/{name}"
 _FEATURES = (
     health,
+    metrics,
     users,
     settings,
     model_setup,

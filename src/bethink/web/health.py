@@ -1,6 +1,6 @@
-"""`GET /health`: which part works, which is off, and why; `GET /metrics`: counts for a Prometheus.
+"""`GET /health`: which part works, which is off, and why; `GET /livez` and `GET /readyz` for what supervises.
 
-It answers 200 as long as Bethink is of any use, 503 only when what is stored
+`/health` answers 200 as long as Bethink is of any use, 503 only when what is stored
 cannot be read, and never costs a request to the model: a probe of the model's
 address runs beside it, at most every half minute, and only while somebody asks.
 Whether the store can be written is tried at each request, without a flush of the disk.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import anyio
 import anyio.to_thread
@@ -32,10 +32,9 @@ from bethink.schedules import Schedules
 from bethink.settings.catalogue import SETTINGS
 from bethink.store import Expect
 from bethink.vault.files.context import GONE, OFF
-from bethink.web.deps import Anybody, Caller, Served
+from bethink.web.deps import Anybody, Served
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bethink.app import App
@@ -45,16 +44,12 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["health"])
 
-
-_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_SHOWN: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Prometheus' text format", "content": {"text/plain": {}}}
-}
 _PROBE_EVERY_S = 30
 _WRITE_WITHIN_S = 2
 """A change that takes longer is held up by another process; the answer does not wait for its end."""
 _READ_WITHIN_S = 3
 _SILENT = "The database does not answer: see that it runs and can be reached."
+_STOPPING = "This process is about to stop: it finishes the answers that it has begun."
 _ROOM_BYTES = 256 * 1024
 """A message with its run, its entry in the index and the database's log take less."""
 _MOST_TOLD = 3
@@ -152,6 +147,13 @@ class Health(BaseModel):
     )
 
 
+class Probed(BaseModel):
+    """Whether this process is alive, or ready for requests; `message` says why not."""
+
+    status: Literal["ok", "unready"]
+    message: str | None = None
+
+
 class ModelProbe:
     """What is known of the model's server, from probes made in the background."""
 
@@ -226,18 +228,44 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
     return Health(status="degraded" if is_degraded else "ok", version=__version__, parts=parts)
 
 
+@router.get("/livez")
+async def get_livez() -> Probed:
+    """Whether the process answers at all; whoever supervises it starts it anew if not."""
+    return Probed(status="ok")
+
+
+@router.get("/readyz", responses={503: {"model": Probed, "description": "Requests go elsewhere for now"}})
+async def get_readyz(app: Served, response: Response) -> Probed:
+    """Whether requests may be sent here: what is stored can be read, and it is not about to stop."""
+    if app.runs.is_draining:
+        fault: str | None = _STOPPING
+    else:
+        fault = await _unreadable(app, app.accounts.on_behalf_of(LOCAL_OWNER, audience="health"))
+    if fault is None:
+        return Probed(status="ok")
+    response.status_code = 503
+    return Probed(status="unready", message=fault)
+
+
 async def _store(app: App, caller: Principal) -> tuple[StorePart, bool]:
     """How it is, and whether what is stored can be read."""
     engine = "SQLite" if app.settings.database_url is None else "PostgreSQL"
+    if (silent := await _unreadable(app, caller)) is not None:
+        return StorePart(status="degraded", message=silent, engine=engine), False
+    fault = await _unwritable(app, caller)
+    return StorePart(status="degraded" if fault else "ok", message=fault, engine=engine), True
+
+
+async def _unreadable(app: App, caller: Principal) -> str | None:
+    """Why what is stored cannot be read; None where it can."""
     try:
         with anyio.fail_after(_READ_WITHIN_S):
             await app.conversations.list(caller, limit=1)
     except TimeoutError:
-        return StorePart(status="degraded", message=_SILENT, engine=engine), False
+        return _SILENT
     except StorageError as error:
-        return StorePart(status="degraded", message=error.message, engine=engine), False
-    fault = await _unwritable(app, caller)
-    return StorePart(status="degraded" if fault else "ok", message=fault, engine=engine), True
+        return error.message
+    return None
 
 
 async def _unwritable(app: App, caller: Principal) -> str | None:
@@ -436,56 +464,3 @@ async def _vault(app: App, caller: Principal) -> VaultPart:
         unread=len(state.troubles),
         watched=watched,
     )
-
-
-@router.get("/metrics", response_class=Response, responses=_SHOWN)
-async def get_metrics(app: Served, _: Caller) -> Response:
-    """Counters since the start, and what is live now."""
-    # In Prometheus' text format 0.0.4: names of tools, models and reasons, never what anybody said.
-    tally = app.runs.metrics
-    metrics = [
-        _metric("info", "gauge", "The version that runs.", {(__version__,): 1}, ["version"]),
-        _metric("runs_live", "gauge", "Runs that answer now.", {(): app.runs.live}),
-        _metric("runs_started_total", "counter", "Runs that were begun or went on.", {(): tally.started}),
-        _metric(
-            "runs_ended_total",
-            "counter",
-            "Runs that ended or wait, by the reason.",
-            {(reason,): count for reason, count in tally.ended.items()},
-            ["reason"],
-        ),
-        _metric(
-            "tool_calls_total",
-            "counter",
-            "Tool calls that ended, by the tool and its error's code.",
-            tally.tool_calls,
-            ["tool", "outcome"],
-        ),
-        _metric(
-            "tokens_total",
-            "counter",
-            "Tokens, by the model, what they were for and the direction.",
-            tally.tokens,
-            ["model", "job", "direction"],
-        ),
-    ]
-    stages = {(stage,): count for stage, count in (await app.features.of(Documents).all_stages()).items()}
-    metrics.append(
-        _metric("documents", "gauge", "Files of documents, by how far they are.", stages, ["stage"])
-    )
-    return Response("".join(metrics), media_type=_MEDIA_TYPE)
-
-
-def _metric(
-    name: str, kind: str, about: str, samples: Mapping[tuple[str, ...], int], labels: Sequence[str] = ()
-) -> str:
-    """A metric; each sample has a value for each of the `labels`."""
-    lines = [f"# HELP bethink_{name} {about}", f"# TYPE bethink_{name} {kind}"]
-    for values, number in samples.items():
-        told = ",".join(f'{label}="{_escaped(value)}"' for label, value in zip(labels, values, strict=True))
-        lines.append(f"bethink_{name}{'{' + told + '}' if told else ''} {number}")
-    return "\n".join((*lines, ""))
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -20,6 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 import anyio
+import anyio.lowlevel
 import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -34,9 +35,10 @@ from bethink.ports import open_database
 from bethink.web import create_web
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Awaitable, Callable, Generator, Sequence
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
+    from types import FrameType
 
     from starlette.types import ASGIApp
 
@@ -103,14 +105,24 @@ def _ready(key: str | None, on_ready: Callable[[str], None], url: str) -> None:
 
 
 class Server(uvicorn.Server):
-    """A uvicorn that tells when it is ready, and ends the runs before it waits for their readers."""
+    """A uvicorn that tells when it is ready, and ends the runs before it waits for their readers.
+
+    While it waits for `drain`, it serves as before.
+    """
 
     def __init__(
-        self, config: uvicorn.Config, *, on_ready: Callable[[], None], on_stop: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        *,
+        on_ready: Callable[[], None],
+        on_stop: Callable[[], None],
+        drain: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint,
     ) -> None:
         super().__init__(config)
         self._on_ready = on_ready
         self._on_stop = on_stop
+        self._drain = drain
+        self._draining = anyio.CancelScope()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then say so."""
@@ -118,9 +130,17 @@ class Server(uvicorn.Server):
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Have the streams ended, then wait for them."""
+        """Let the runs end, or end them, and wait for their streams; a second SIGINT hurries."""
+        with self._draining:
+            await self._drain()
         self._on_stop()
         await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; at once on a second SIGINT."""
+        super().handle_exit(sig, frame)
+        if self.force_exit:
+            self._draining.cancel()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -166,9 +186,10 @@ async def _serve(
             app.runs.interrupt()
             app.vault.news.end()
 
+        drain = partial(app.runs.drain, settings.drain_s)
         config = configured(make(nullcontext(app)), limits_for(settings.trusted_proxies))
         with _noted(settings.data_dir, Address(str(host), port)):
-            await Server(config, on_ready=ready, on_stop=stop).serve([listener])
+            await Server(config, on_ready=ready, on_stop=stop, drain=drain).serve([listener])
         tasks.cancel_scope.cancel()
 
 

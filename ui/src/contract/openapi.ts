@@ -482,6 +482,8 @@ export type PreferencesPatch = { instructions?: string | null; language?: string
 
 export type PreferencesShown = { instructions: string; language: string; model: string | null; time_zone: string | null; tone: string };
 
+export type Probed = { message?: string | null; status: "ok" | "unready" };
+
 export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
 
 export type ProfileSentence = { memories: readonly string[]; text: string };
