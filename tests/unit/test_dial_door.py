@@ -129,6 +129,9 @@ async def test_a_call_that_asks_waits_for_the_users_own_reply() -> None:
         asking = await way.say("erase all")
         assert "Waiting for your decision" in asking["content"]
         assert "`delete_all_memories`" in asking["content"]
+        asked = stage(asking, "delete_all_memories")
+        assert asked["name"] == "delete_all_memories (waiting for your decision)"
+        assert asked["status"] == "completed", "what waits has not failed"
         assert await way.memory() is not None
         # Neither another user, nor another conversation, nor a model's words decide.
         told = (await way.say("/approve", key=OTHER_KEY))["content"]

@@ -144,8 +144,12 @@ class AnswerRenderer:
         """Close what is open: the answer ends, whether well or not."""
         from aidial_sdk.chat_completion import Status
 
-        for stage in self._stages.values():
-            stage.close(Status.FAILED)
+        waiting = {call.call for call in self.waiting}
+        for call, stage in self._stages.items():
+            if call in waiting:
+                # Nothing has failed: what comes of it is a stage of the answer to the decision.
+                stage.append_name(" (waiting for your decision)")
+            stage.close(Status.COMPLETED if call in waiting else Status.FAILED)
         self._stages.clear()
 
     async def _render(self, event: Event) -> None:
