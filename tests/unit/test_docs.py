@@ -86,6 +86,33 @@ def test_each_decision_of_the_sources_is_answered_with_a_record() -> None:
     assert all("(00" in answered[name] or "this one" in answered[name] for name in named)
 
 
+@pytest.mark.requirement("R197")
+def test_the_testing_guide_names_twenty_cases_and_each_test_that_it_names_is_there() -> None:
+    text = (ROOT / "docs/testing.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| (\d+) \|", text, re.MULTILINE) == [str(number) for number in range(1, 21)]
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert len(named) == 19
+    assert [
+        f"{file}::{name}" for file, name in named if f"def {name}(" not in (ROOT / file).read_text("utf-8")
+    ] == []
+    patterns = set(re.findall(r"`(tests/[\w/*]+(?:\.py)?)`", text))
+    assert [pattern for pattern in patterns if not list(ROOT.glob(pattern))] == []
+
+
+@pytest.mark.requirement("R216")
+def test_every_kind_of_document_is_there_and_linked_from_the_index() -> None:
+    wanted = {
+        "tutorial.md",
+        "reference/http.md",
+        "testing.md",
+        "roadmap.md",
+        "adr/README.md",
+        "../deploy/README.md",
+    }
+    assert wanted <= set(links("docs/README.md"))
+    assert "docs/README.md" in links("README.md")
+
+
 def test_the_index_of_decisions_has_each_with_its_title() -> None:
     folder = ROOT / "docs" / "adr"
     index = (folder / "README.md").read_text(encoding="utf-8")
