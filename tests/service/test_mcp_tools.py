@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bethink.agent.tool_selection import SEARCH_TOOLS, Cues, ToolRoom, WantedTools, found
 from bethink.agent.tool_selection import select_tools as offered_in
@@ -19,6 +20,7 @@ from bethink.errors import BadInput
 from bethink.events import ToolFinished, ToolProgress
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.masking import masked
+from bethink.mcp_client import RemoteTool
 from bethink.mcp_client.schemas import plain
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from bethink.settings import McpServer, load_settings
@@ -333,6 +335,40 @@ async def test_the_web_door_shows_accepts_and_connects_anew() -> None:
         assert (await door.http.post("/mcp-servers/hostile/reconnect")).json()["state"] == "ready"
         assert (await door.http.post("/mcp-servers/none/reconnect")).status_code == 404
         assert (await door.http.get("/mcp-servers/callback?state=x&code=y")).status_code == 400
+
+
+async def test_a_server_that_claims_to_reach_nothing_is_suggested_and_not_believed() -> None:
+    async with open_door(mcp_servers=shape("closed"), tools_enabled=True) as door:
+        await known(door.house)
+        (server,) = (await door.http.get("/mcp-servers")).json()["servers"]
+        assert server["suggested"] == {}, "nobody has read what its tools say"
+        digest = {"digest": server["digest"]}
+        accepted = (await door.http.post("/mcp-servers/hostile/accept", json=digest)).json()
+        # One of its tools does not say that it only reads, so that its effect is not suggested.
+        assert accepted["suggested"] == {"trust": "owner"}
+        add = door.house.app.toolbox.get("hostile__add")
+        assert add is not None
+        assert (add.trust, add.effect) == ("untrusted", "egress")
+    async with open_door(mcp_servers=shape(), tools_enabled=True) as door:
+        await known(door.house)
+        assert (await door.http.post("/mcp-servers/hostile/accept")).json()["suggested"] == {}
+
+
+def test_a_claim_that_changes_nothing_needs_no_new_review() -> None:
+    tool = RemoteTool(name="now", read_only=True)
+    assert replace(tool, open_world=False).digest == tool.digest
+    assert replace(tool, read_only=False).digest != tool.digest
+
+
+@pytest.mark.parametrize(("trust", "is_outside"), [("untrusted", True), ("owner", False)])
+async def test_what_a_trusted_server_answers_is_not_from_outside(trust: str, is_outside: bool) -> None:  # noqa: FBT001 - a case
+    llm = ScriptedLlm([[ScriptedCall("hostile__add", {"a": 1})], "Two."])
+    async with open_house(llm, mcp_servers=shape("closed", effect="read", trust=trust)) as house:
+        await known(house)
+        await house.app.mcp_servers.accept("hostile")
+        events = await house.say("Add one.")
+    (finished,) = [event for event in events if isinstance(event, ToolFinished)]
+    assert finished.untrusted is is_outside
 
 
 async def test_a_dead_server_is_named_in_health_with_the_reason() -> None:

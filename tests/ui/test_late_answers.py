@@ -34,6 +34,7 @@ def _server(name: str, state: str) -> dict[str, object]:
         "tools": [],
         "transport": "stdio",
         "unreviewed": [],
+        "suggested": {},
         "waiting": [],
     }
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from bethink.cli.session import Session
-    from bethink.cli.terminal import Screen
     from bethink.mcp_client import ServerStatus
 COMMANDS = Commands()
 _SERVER = arg("name SERVER", "its name in the configuration")
@@ -43,7 +42,7 @@ def _list(session: Session, _: Namespace) -> Exit:
 
     statuses = session.call(connect)
     for status in statuses:
-        _show(session.screen, status)
+        _show(session, status)
     if not statuses:
         session.screen.note("No MCP server is configured: add one under [mcpServers.NAME] in bethink.toml.")
     return Exit.OK if all(status.state in {"ready", "off"} for status in statuses) else Exit.FAILED
@@ -52,7 +51,7 @@ def _list(session: Session, _: Namespace) -> Exit:
 @COMMANDS.add("reconnect", _SERVER, json=_JSON)
 def _reconnect(session: Session, options: Namespace) -> Exit:
     """Connect to a server anew."""
-    return _show(session.screen, session.call(session.app.mcp_servers.reconnect, options.name))
+    return _show(session, session.call(session.app.mcp_servers.reconnect, options.name))
 
 
 @COMMANDS.add("accept", _SERVER, YES, json=_JSON)
@@ -72,7 +71,7 @@ def _accept(session: Session, options: Namespace) -> Exit:
             raise BadInput("These tools need a review: --yes accepts them without asking.")
         if not screen.agrees("Accept them? Their text is read by the model. [y]es, [n]o: "):
             return Exit.FAILED
-    _show(screen, session.call(servers.accept, options.name, status.digest))
+    _show(session, session.call(servers.accept, options.name, status.digest))
     return Exit.OK
 
 
@@ -92,11 +91,12 @@ def _sign_in(session: Session, options: Namespace) -> Exit:
             raise BadInput("That is not the address that the sign-in page gave.")
         session.call(servers.connected, options.name)
         status = servers.status(options.name)
-    return _show(screen, status)
+    return _show(session, status)
 
 
-def _show(screen: Screen, status: ServerStatus) -> Exit:
+def _show(session: Session, status: ServerStatus) -> Exit:
     """Print how a server is; whether it is ready."""
+    rules = session.app.shared.mcp.rules.get(status.name)
     told = f"{len(status.tools)} tools" if status.tools else ""
     about = ", ".join(filter(None, (told, status.server, status.protocol, status.reason)))
     lines = [f"{status.state:<11} {one_line(status.name, 40):<16} {one_line(about, _ABOUT)}"]
@@ -106,5 +106,8 @@ def _show(screen: Screen, status: ServerStatus) -> Exit:
         lines.append(f"            not offered: {names}: {accept}")
     elif status.unreviewed:
         lines.append(f"            not reviewed yet: {accept}")
-    screen.result(status, *lines)
+    elif status.suggested and rules is not None and rules.trust != "owner":
+        keys = ", ".join(f'{key} = "{value}"' for key, value in status.suggested.items())
+        lines.append(f"            says that it reaches nothing outside. If you believe that, set {keys}")
+    session.screen.result(status, *lines)
     return Exit.OK if status.state == "ready" else Exit.FAILED

@@ -91,11 +91,13 @@ class RemoteTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     output_schema: dict[str, Any] | None = None
     read_only: bool | None = None
     destructive: bool | None = None
+    open_world: bool | None = None
 
     @property
     def digest(self) -> str:
-        """A digest of everything that a model or the policy is told by it."""
-        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
+        """A digest of everything that a model or the policy is told by it; `open_world` is for people."""
+        told = msgspec.structs.replace(self, open_world=None)
+        return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +247,7 @@ class ServerStatus:
 
     The tools that are `waiting` are not offered until they are accepted. Those `unreviewed` are, since they
     are the server's first ones; what they say of themselves counts as words from outside until then.
+    `suggested` are settings that the server's own claims speak for; a person decides.
     """
 
     name: str
@@ -259,6 +262,7 @@ class ServerStatus:
     tools: tuple[str, ...] = ()
     waiting: tuple[Waiting, ...] = ()
     unreviewed: tuple[Waiting, ...] = ()
+    suggested: Mapping[str, str] = field(default_factory=dict[str, str])
     digest: str | None = None
     sign_in: str | None = None
     attempts: int = 0

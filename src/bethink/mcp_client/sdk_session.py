@@ -288,6 +288,7 @@ def _remote(tool: Tool) -> RemoteTool:
         output_schema=tool.output_schema,
         read_only=hints.read_only_hint if hints else None,
         destructive=hints.destructive_hint if hints else None,
+        open_world=hints.open_world_hint if hints else None,
     )
 
 

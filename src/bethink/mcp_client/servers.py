@@ -69,6 +69,15 @@ class _Server:
         """What is offered without that a person has accepted it."""
         return () if self.is_reviewed else self.accepted
 
+    @property
+    def suggested(self) -> dict[str, str]:
+        """Settings for a server whose tools all claim to reach nothing outside, once a person read them."""
+        tools = self.accepted
+        if not tools or self.waiting or self.unreviewed or any(one.open_world is not False for one in tools):
+            return {}
+        reads = all(one.read_only and not one.destructive for one in tools)
+        return {"trust": "owner", **({"effect": "read"} if reads else {})}
+
     def sorted_out(self) -> tuple[tuple[RemoteTool, ...], tuple[RemoteTool, ...]]:
         """What may be offered to a model, and what waits to be accepted.
 
@@ -348,6 +357,7 @@ def _status(server: _Server) -> ServerStatus:
         tools=tuple(tool.name for tool in server.accepted),
         waiting=tuple(map(waiting_tool, waiting)),
         unreviewed=tuple(map(waiting_tool, unreviewed)),
+        suggested=server.suggested,
         digest=_digest((*waiting, *unreviewed)) if waiting or unreviewed else None,
     )
 

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import raw from "../../answer/raw.module.css";
 import { api } from "../../api/client";
-import type { ConfiguredServer } from "../../api/settings";
+import type { ConfiguredServer, ConfiguredServers } from "../../api/settings";
 import type { McpServerShown } from "../../api/types";
 import { t, told } from "../../i18n";
 import { Button } from "../../kit/Button";
@@ -10,6 +10,7 @@ import { shortDate } from "../../services/words";
 import { toneIcons } from "./Parts";
 import { RemoveServer } from "./RemoveServer";
 import styles from "./Servers.module.css";
+import { Suggested } from "./Suggested";
 import { sentence, stateOf, wayOf } from "./serverWords";
 import { WaitingTools } from "./WaitingTools";
 
@@ -19,6 +20,7 @@ type CardProps = {
   /** Null where something stronger than the page has the last word. */
   onEdit: (() => void) | null;
   onRemoved: () => void;
+  onTaken: (servers: ConfiguredServers) => void;
 };
 
 /** One call to the server at a time; what it answers is the server's new state. */
@@ -52,7 +54,7 @@ async function openSignIn(known: string | null, ask: () => Promise<McpServerShow
   } else page?.close();
 }
 
-export function ServerCard({ server, onChange, onEdit, onRemoved }: CardProps) {
+export function ServerCard({ server, onChange, onEdit, onRemoved, onTaken }: CardProps) {
   const { busy, ask } = useAsking({ onChange });
   const { name, state, reason, tools, waiting } = server;
   const { word, tone } = stateOf(state);
@@ -93,6 +95,7 @@ export function ServerCard({ server, onChange, onEdit, onRemoved }: CardProps) {
           busy={busy}
           onAccept={() => void ask(api.acceptServer(name, server.digest))}
         />
+        <Suggested server={server} onTaken={onEdit && onTaken} />
         <div className={styles.actions}>
           {state === "sign_in" && (
             <Button

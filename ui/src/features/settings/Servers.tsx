@@ -65,6 +65,7 @@ export function Servers({ found }: { found: string | null }) {
               onChange={put}
               onEdit={mayAdd && server.editable ? () => setEditing(server) : null}
               onRemoved={() => void read()}
+              onTaken={(now) => change(() => now)}
             />
           ))}
         </ul>
