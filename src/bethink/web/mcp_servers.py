@@ -50,7 +50,7 @@ class McpServerShown(ResponseModel):
         description="Tools that are offered and not accepted yet: their text counts as content from outside."
     )
     suggested: dict[str, str] = Field(
-        description="Settings that fit if its tools reach nothing outside, as all claim; a claim changes nothing."
+        description="Settings that fit if its tools reach nothing outside, as all of them claim."
     )
     digest: str | None = Field(description="Names exactly what is to be accepted; `accept` takes it.")
     sign_in: str | None = Field(description="The page to sign in at.")
