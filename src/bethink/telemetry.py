@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from bisect import bisect_left
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -108,6 +109,30 @@ def configure(level: str) -> None:
         logger.handlers[:] = [handler]
         logger.setLevel(least)
     logging.getLogger("bethink").propagate = False
+
+
+TIMES_S: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+"""Bounds between the counts of a `Histogram`: from a search of a few facts to a long answer."""
+
+
+@dataclass(slots=True)
+class Histogram:
+    """How often something took how long, in seconds; counts only grow."""
+
+    total_s: float = 0
+    counts: list[int] = field(default_factory=lambda: [0] * (len(TIMES_S) + 1))
+
+    def take(self, seconds: float) -> None:
+        """Count one."""
+        self.total_s += seconds
+        self.counts[bisect_left(TIMES_S, seconds)] += 1
+
+    @contextmanager
+    def measuring(self) -> Generator[None]:
+        """Count what is done inside, unless it fails."""
+        started = time.perf_counter()
+        yield
+        self.take(time.perf_counter() - started)
 
 
 PAUSES_S = (1.0, 2.0, 5.0, 15.0, 60.0)

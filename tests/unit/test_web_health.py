@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import re
 import resource
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import contextmanager
@@ -22,7 +24,7 @@ from bethink.events import TextDelta
 from bethink.llm import Delta, Finish, LlmRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.web.ui import NOT_BUILT, Interface
-from tests.door import Door, called, open_door
+from tests.door import Door, called, open_door, open_server
 from tests.house import open_house, ports_of
 
 pytestmark = pytest.mark.anyio
@@ -164,6 +166,66 @@ async def test_metrics_count_runs_calls_and_tokens() -> None:
         f'bethink_tokens_total{{model="scripted:\\"x\\"",job="chat",direction="in"}} {tokens}',
     ):
         assert f"{line}\n" in shown.text
+
+
+async def test_metrics_time_answers_searches_and_requests_and_count_what_is_searched() -> None:
+    script = [[ScriptedCall("store_memory", {"content": "Lives in Paris"})], "Noted."]
+    async with open_door(ScriptedLlm(script)) as door:
+        await door.chat(await door.new(), "I live in Paris")
+        await door.http.get("/recall?query=Paris")
+        await door.http.request("INVENTED", "/nowhere")
+        shown = samples((await door.http.get("/metrics")).text)
+    assert shown["first_text_seconds_count"] == shown["turn_seconds_count"] == 1
+    assert shown['turn_seconds_bucket{le="+Inf"}'] == 1
+    assert shown["recall_seconds_count"] >= 1
+    assert shown['requests_total{method="POST",status="200"}'] >= 1
+    assert any(name.startswith('requests_total{method="other"') for name in shown)
+    assert shown["request_seconds_count"] >= 3
+    assert shown['indexed{kind="facts"}'] == 1
+    assert shown['indexed{kind="messages"}'] >= 2
+    assert (shown["forgettings_total"], shown["streams_live"], shown["backups"]) == (0, 0, 0)
+    counts = [value for name, value in shown.items() if name.startswith("turn_seconds_bucket")]
+    assert counts == sorted(counts)
+
+
+async def test_metrics_know_an_open_stream_and_what_was_forgotten() -> None:
+    llm = HeldLlm()
+    async with open_server(llm) as door:
+        await door.http.post("/memories", json={"content": "Lives in Paris"})
+        async with door.stream(await door.new(), "Hi") as coming:
+            await anext(coming)
+            during = samples((await door.http.get("/metrics")).text)
+            llm.may_answer.set()
+            async for _ in coming:
+                pass
+        (fact,) = (await door.http.get("/memories")).json()["items"]
+        await door.house.app.forgetting.forget(door.house.me, [fact["id"]])
+        after = samples((await door.http.get("/metrics")).text)
+    assert (during["streams_live"], after["streams_live"]) == (1, 0)
+    assert after["forgettings_total"] == 1
+
+
+def samples(shown: str) -> dict[str, float]:
+    """The values of Prometheus' text format, by their names without the prefix."""
+    lines = [line.rpartition(" ") for line in shown.splitlines() if not line.startswith("#")]
+    return {name.removeprefix("bethink_"): float(value) for name, _, value in lines}
+
+
+def test_the_dashboard_shows_only_what_is_measured() -> None:
+    dashboard = (Path(__file__).parents[2] / "deploy/grafana/bethink.json").read_text()
+    source = (Path(__file__).parents[2] / "src/bethink/web/metrics.py").read_text()
+    panels = [panel for panel in json.loads(dashboard)["panels"] if panel["type"] != "row"]
+    measured: set[str] = set()
+    for make, name in re.findall(r"_(metric|times)\(\s*\"(\w+)\"", source):
+        endings = ("_bucket", "_sum", "_count") if make == "times" else ("",)
+        measured |= {f"bethink_{name}{ending}" for ending in endings}
+    shown = {
+        name
+        for panel in panels
+        for target in panel["targets"]
+        for name in re.findall(r"bethink_\w+", target["expr"])
+    }
+    assert shown <= measured
 
 
 async def test_who_supervises_is_told_without_a_key_whether_it_lives_and_is_ready() -> None:

@@ -209,7 +209,7 @@ class PostTurnQueue:
                 yield self
             finally:
                 self._tasks = None
-                if left := sum(map(len, self._waiting.values())):
+                if left := self.waiting:
                     _log.info("%d finished turns wait for the next start", left)
                 tasks.cancel_scope.cancel()
 
@@ -229,6 +229,11 @@ class PostTurnQueue:
             self._waiting.setdefault(owner, deque(maxlen=_MOST_WAITING)).append(turn)
         self._start(owner)
         self._tell()
+
+    @property
+    def waiting(self) -> int:
+        """Turns that wait, or are worked on."""
+        return sum(map(len, self._waiting.values()))
 
     @property
     def is_busy(self) -> bool:

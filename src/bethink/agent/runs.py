@@ -30,9 +30,9 @@ from bethink.agent.start import RunOpening, RunStarter
 from bethink.agent.stored_runs import Approvals, StoredRuns
 from bethink.conversations import ConversationEdit, checked_content
 from bethink.errors import BethinkError, Busy
-from bethink.events import Place, RunDone, RunFailed, ToolFinished, Usage
+from bethink.events import Place, RunDone, RunFailed, TextDelta, ToolFinished, Usage
 from bethink.messages import ToolMessage, UserMessage
-from bethink.telemetry import log, recorded
+from bethink.telemetry import Histogram, log, recorded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -63,13 +63,17 @@ class RunMetrics:
     """Counts that only grow.
 
     `ended` is by reason, `tool_calls` by tool and outcome (an error's code, or
-    `ok`), `tokens` by model, job and direction (`in`, `out`).
+    `ok`), `tokens` by model, job and direction (`in`, `out`), `cost_usd` by model and job, as far as
+    prices are known. `first_text` is until the first words of an answer, `turns` until its end.
     """
 
     started: int = 0
     ended: Counter[str] = field(default_factory=Counter[str])
     tool_calls: Counter[tuple[str, str]] = field(default_factory=Counter["tuple[str, str]"])
     tokens: Counter[tuple[str, str, str]] = field(default_factory=Counter["tuple[str, str, str]"])
+    cost_usd: dict[tuple[str, str], float] = field(default_factory=dict["tuple[str, str]", float])
+    first_text: Histogram = field(default_factory=Histogram)
+    turns: Histogram = field(default_factory=Histogram)
 
     def take(self, event: ToolFinished | Usage) -> None:
         """Count a tool call or a request to a model."""
@@ -81,6 +85,9 @@ class RunMetrics:
             case Usage():
                 self.tokens[event.model, event.job, "in"] += event.input_tokens
                 self.tokens[event.model, event.job, "out"] += event.output_tokens
+                if event.cost_usd is not None:
+                    spent = self.cost_usd.get((event.model, event.job), 0)
+                    self.cost_usd[event.model, event.job] = spent + event.cost_usd
 
 
 _RUNS_A_PURGE = 20
@@ -99,6 +106,8 @@ class _Live:
     request: RunRequest
     scope: anyio.CancelScope
     reason: StopReason = "max_seconds"
+    started_at: float = field(default_factory=anyio.current_time)
+    has_spoken: bool = False
 
     def end(self, reason: StopReason) -> None:
         """End it before its own end, and before its time is over."""
@@ -416,7 +425,7 @@ class Runs:
         try:
             with live.scope, self.watched(recorder.principal, lambda: live.end("cancelled")):
                 live.scope.deadline = anyio.current_time() + self.settings.max_run_s
-                done = await self._consume(recorder, events)
+                done = await self._consume(live, events)
             if live.scope.cancelled_caught:
                 done = RunDone(reason=live.reason)
         except Exception as error:  # noqa: BLE001 - a background task: recorded, and told to the reader
@@ -433,7 +442,8 @@ class Runs:
                 recorder.is_to_be_read = self.post_turn.lasts and self.loops.memory
                 await self._end(recorder, done)
 
-    async def _consume(self, recorder: Recorder, events: AsyncGenerator[Event, None]) -> RunDone:
+    async def _consume(self, live: _Live, events: AsyncGenerator[Event, None]) -> RunDone:
+        recorder = live.recorder
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, RunDone):
@@ -441,6 +451,9 @@ class Runs:
                 recorder.take(event)
                 if isinstance(event, ToolFinished | Usage):
                     self.metrics.take(event)
+                elif not live.has_spoken and isinstance(event, TextDelta):
+                    live.has_spoken = True
+                    self.metrics.first_text.take(anyio.current_time() - live.started_at)
                 self._journals.mark_dirty(recorder)
         return RunDone(reason="failed")
 
@@ -450,7 +463,8 @@ class Runs:
             await self._keep_end(recorder, done)
         finally:
             self._journals.drop(run)
-            self._live.pop(run, None)
+            if (live := self._live.pop(run, None)) is not None:
+                self.metrics.turns.take(anyio.current_time() - live.started_at)
             if not self._live:
                 self._idle.set()
             self.metrics.ended[done.reason] += 1

@@ -114,7 +114,7 @@ class FactLines(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Forgetting:
     """Removes facts of all owners for good; every call acts for one principal.
 
@@ -132,6 +132,8 @@ class Forgetting:
     clock: Clock
     new_id: Ids
     features: Features = field(repr=False)
+    completed: int = 0
+    """Since the start, by this process."""
 
     async def meant(self, principal: Principal, query_or_id: str) -> ForgetRequest:
         """What a person or a model names in one word or more: a fact's id, everything, else a question.
@@ -379,6 +381,7 @@ class Forgetting:
         await self.features.clean(owner)
         remains = (*await self.store.scrub(owner), *await self.features.remains(owner))
         await self.store.commit(owner, [Delete(INTENTS, intent.id)])
+        self.completed += 1
         return replace(receipt, outside=(*receipt.outside, *remains), remains=remains)
 
     async def _clear(self, owner: str, intent: ForgetIntent) -> None:

@@ -94,6 +94,11 @@ class Background:
     _deleted: anyio.Event = field(default_factory=anyio.Event)
     _traces: set[str] = field(default_factory=set[str])
 
+    @property
+    def waiting(self) -> dict[str, int]:
+        """Owners for whom something is still to be done, by what."""
+        return {"vectors": len(self._owners), "traces": len(self._traces)}
+
     def ask_vectors(self, owner: str) -> None:
         """Have the owner's items given their vectors soon, if there is a model that makes them."""
         if self.vectors.embeddings.unavailable:

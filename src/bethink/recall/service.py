@@ -30,6 +30,7 @@ from bethink.recall.ranking import (
     weighed,
     without_cues,
 )
+from bethink.telemetry import Histogram
 from bethink.visibility.search import VisibleSearch
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ class Recall:
     named: Callable[[Principal, str], Awaitable[str]] | None = None
     on_missing: Callable[[str], None] = lambda _owner: None
     sees_all: Callable[[Principal], Awaitable[bool]] = sees_all
+    times: Histogram = field(default_factory=Histogram, repr=False)
     visible_search: VisibleSearch = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -216,6 +218,10 @@ class Recall:
         Raises:
             BadInput: `k` is not 1..200, `budget` not above 0, a kind is unknown or a time has no zone.
         """
+        with self.times.measuring():
+            return await self._ask(principal, question)
+
+    async def _ask(self, principal: Principal, question: RecallQuestion) -> RecallResult:
         if principal.project is not None:
             question = replace(question, project=principal.project)
         if self.named is not None:

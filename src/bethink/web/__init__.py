@@ -27,6 +27,7 @@ from bethink.web import setup as first_steps
 from bethink.web.endpoints import Endpoint, dial_routes, mcp_route, open_dial, open_mcp
 from bethink.web.health import ModelProbe
 from bethink.web.problems import Problem, documented, install
+from bethink.web.security.answers import ANSWERS, AnswerCounts
 from bethink.web.security.guard import Guard
 from bethink.web.ui import Compressed, Interface
 from bethink.web.v1 import chat, images, models, responses
@@ -127,12 +128,12 @@ def create_web(opened: AbstractAsyncContextManager[App], rooms: ASGIApp | None =
             ImportJobs(app.importing).opened() as jobs,
             anyio.create_task_group() as tasks,
         ):
-            probe = ModelProbe(app.models)
+            probe, answers = ModelProbe(app.models), AnswerCounts()
             supervise = app.ports.supervisor.supervise
             tasks.start_soon(supervise, "the model's probe", probe.answer)
             tasks.start_soon(supervise, "the door for MCP", partial(mcp.serve, app))
             tasks.start_soon(supervise, "the door for DIAL", partial(dial.serve, app))
-            yield {"app": app, "probe": probe, "jobs": jobs, "mcp": mcp, "dial": dial}
+            yield {"app": app, "probe": probe, "jobs": jobs, "mcp": mcp, "dial": dial, ANSWERS: answers}
             tasks.cancel_scope.cancel()
 
     life = Router(lifespan=lifespan)

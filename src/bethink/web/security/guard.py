@@ -24,6 +24,7 @@ from bethink.errors import BadInput, BethinkError, NotAllowed, TooLarge
 from bethink.json_bounds import JsonBounds
 from bethink.web.problems import of_error
 from bethink.web.request_scope import RequestScope
+from bethink.web.security.answers import ANSWERS
 from bethink.web.security.credentials import FOREIGN, credential_of, keep_own_cookies, takes_basic
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from bethink.app import App
+    from bethink.web.security.answers import AnswerCounts
 
 
 MAX_BODY_BYTES: Final = 12 * 1024 * 1024
@@ -117,6 +119,14 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
+        counted: AnswerCounts | None = scope.get("state", {}).get(ANSWERS)
+        if counted is None:
+            await self._serve(scope, receive, send)
+        else:
+            with counted.counting(scope["method"], send) as counting:
+                await self._serve(scope, receive, counting)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = dict(_HEADERS)
 
         async def send_safely(message: Message) -> None:
