@@ -88,6 +88,23 @@ async def test_a_client_that_cannot_ask_gets_a_token_for_what_was_shown_and_for_
         assert done.structured_content == {"deleted": ada.id}
 
 
+async def test_a_tool_is_called_by_every_name_that_it_has_and_listed_by_one() -> None:
+    async with open_house() as house, joined(house, "people") as client:
+        made = await client.call_tool("add_user", ADA)
+        id = made.structured_content["id"]
+        for name in ("get_user", "get_user_by_id"):
+            assert (await client.call_tool(name, {"id": id})).structured_content["surname"] == "Lovelace"
+        listed = {one.name for one in (await client.list_tools()).tools}
+        assert "get_user" in listed
+        assert not listed & {"add_user", "get_user_by_id", "search_user"}
+        waits = await client.call_tool("delete_users", {"id": id})
+        # What confirms it is named by the name that is listed.
+        done = await client.call_tool("delete_user", {"id": id, "confirm": token_in(waits)})
+        assert done.structured_content == {"deleted": id}
+    async with open_house() as house, joined(house, "memory") as client:
+        assert "There is no tool" in text_of(await client.call_tool("add_user", ADA))
+
+
 async def test_a_confirmation_is_for_one_call() -> None:
     async with open_house() as house, joined(house) as client:
         await house.app.memory.add(house.me, NewFact("User's dog is called Rex"))

@@ -398,6 +398,11 @@ def offers(app: App, only: Sequence[str] = ()) -> dict[str, Offer]:
     return found
 
 
+def offer_of(found: dict[str, Offer], name: str) -> Offer | None:
+    """The one of a name, or of another name that the source documents have for it."""
+    return found.get(name) or next((one for one in found.values() if name in one.tool.aliases), None)
+
+
 def families_of(text: str | None) -> tuple[str, ...]:
     """The families that a comma-separated list names, none for all.
 

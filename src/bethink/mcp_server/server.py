@@ -35,7 +35,7 @@ from bethink.clock import Ids
 from bethink.errors import BadInput, BethinkError
 from bethink.events import ToolFinished, ToolProgress
 from bethink.mcp_server import prompts, resources
-from bethink.mcp_server.families import instructions, offers
+from bethink.mcp_server.families import instructions, offer_of, offers
 from bethink.messages import ToolCall, ToolMessage
 from bethink.principal import PRINCIPAL
 from bethink.telemetry import log
@@ -305,7 +305,7 @@ class Door:
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         found = offers(self.app, self.only)
-        if (offer := found.get(params.name)) is None:
+        if (offer := offer_of(found, params.name)) is None:
             return _failed(f"There is no tool {params.name[:80]!r}: there are {', '.join(found)}.")
         principal = await self._principal(context)
         token, answer = "", (params.input_responses or {}).get(CONFIRM)
