@@ -125,7 +125,7 @@ async def test_a_table_is_shown_as_text_and_as_html(session: Session) -> None:
     ]
 
 
-@pytest.mark.requirement("R83", "C13")
+@pytest.mark.requirement("R83", "C13", "R179")
 async def test_what_takes_too_long_is_interrupted_and_the_state_is_kept(session: Session) -> None:
     await session.execute("x = 41", 10)
     answer = await session.execute("while True: pass", 0.5)

@@ -258,7 +258,7 @@ async def test_a_servers_tools_are_tools_of_the_house() -> None:
             add.parse('{"a": "x"}')
 
 
-@pytest.mark.requirement("R75", "R74")
+@pytest.mark.requirement("R75")
 async def test_two_servers_are_one_list_and_each_call_reaches_its_own() -> None:
     calls = [ScriptedCall("hostile__pid", {}), ScriptedCall("other__pid", {})]
     llm = ScriptedLlm([calls, "Two programs."])
@@ -284,6 +284,7 @@ async def test_tools_leave_the_machine_unless_the_configuration_says_otherwise()
         assert (steps.effect, steps.trust) == ("egress", "untrusted")
 
 
+@pytest.mark.requirement("R74")
 async def test_files_of_a_call_are_kept_and_its_progress_shown() -> None:
     llm = ScriptedLlm([[ScriptedCall("hostile__parts", {}), ScriptedCall("hostile__steps", {})], "Done."])
     async with open_house(llm, mcp_servers=shape()) as house:
@@ -294,6 +295,7 @@ async def test_files_of_a_call_are_kept_and_its_progress_shown() -> None:
     kinds = [file.media_type for file in parts.attachments]
     assert kinds == ["image/png", "audio/wav", "application/octet-stream"]
     assert [file.name for file in parts.attachments][2] == "data.bin"
+    assert parts.text.startswith("first\n")
     assert "[resource file:///tmp/a.txt: a.txt]" in parts.text
     assert '{"answer": 42}' in parts.text
     assert [event.text for event in events if isinstance(event, ToolProgress)][-1] == "working"

@@ -155,7 +155,7 @@ def _call(name: str) -> Rule:
     return Rule(when=name, after_tool=False, tool_calls=(ScriptedCall(name, {"input": "abc"}, "c1"),))
 
 
-@pytest.mark.requirement("R33", "R11", "R12", "R13", "R14", "P3b")
+@pytest.mark.requirement("R33", "R12", "R13", "R14", "P3b")
 async def test_an_agent_of_spec_002_answers_with_its_own_tools_and_stages(dial: Dial) -> None:
     rules = [*map(_call, ("my_tool", "hidden_tool", "quiet_tool")), Rule(after_tool=True, text="Done.")]
     agent = GeneralPurposeAgent(

@@ -44,7 +44,7 @@ async def test_an_answer_comes_from_the_model_behind_core() -> None:
         assert ("POST", "/openai/deployments/gpt-4o/chat/completions") in way.dial.own.seen
 
 
-@pytest.mark.requirement("R37", "R40", "R41", "R180", "C15", "R11")
+@pytest.mark.requirement("R37", "R40", "R41", "R180", "C15")
 async def test_a_tool_call_is_a_stage_and_what_it_stores_is_in_the_users_bucket() -> None:
     async with open_dial_house(STORE, STORED) as way:
         message = await way.say("My name is Alice")
@@ -79,6 +79,7 @@ async def test_a_streamed_answer_has_the_same_parts_in_chunks() -> None:
         assert chunks[-1]["usage"]["total_tokens"] > 0
 
 
+@pytest.mark.requirement("R12", "R53")
 async def test_two_conversations_of_one_user_share_their_memory_and_two_users_share_nothing() -> None:
     async with open_dial_house(STORE, SEARCH, Rule(after_tool=True, text="Done.")) as way:
         await way.say("My name is Alice", conversation="first")
@@ -294,7 +295,6 @@ async def test_without_memory_nothing_is_loaded_offered_or_kept() -> None:
         assert "store_memory" not in names
 
 
-@pytest.mark.requirement("R11", "R12")
 async def test_the_application_tells_its_configuration_and_takes_ratings() -> None:
     async with open_dial_house(HELLO, dial={"models": ["gpt-4o", "claude-sonnet-3-7"]}) as way:
         told = await way.http.get("/v1/deployments/bethink/configuration", headers={"Api-Key": KEY})

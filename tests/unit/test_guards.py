@@ -13,7 +13,6 @@ import bethink
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.requirement("R199")
 async def test_a_host_beyond_this_machine_is_refused() -> None:
     with pytest.raises(Exception, match=r"example\.org"):
         await anyio.connect_tcp("example.org", 443)

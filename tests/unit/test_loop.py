@@ -59,6 +59,8 @@ async def test_a_turn_stores_what_matters_and_a_new_conversation_knows_it() -> N
     ]
     (recalled,) = [event for event in second if isinstance(event, MemoryRecalled)]
     assert {item.text for item in recalled.items} == {"User's name is Alice", "Lives in Paris"}
+    assert all(request.system.startswith("You are Bethink") for request in llm.requests)
+    assert isinstance(llm.requests[0].messages[0], UserMessage)
     last = llm.requests[-1].messages[-1]
     assert isinstance(last, UserMessage)
     assert last.content.startswith("<recalled_memories>")

@@ -20,7 +20,7 @@ from tests.house import open_house
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.requirement("R43", "R53")
+@pytest.mark.requirement("R43")
 async def test_a_fact_is_kept_with_what_was_said_of_it() -> None:
     async with open_house() as house:
         said = Source(kind="conversation", id="talk", message="first")
@@ -203,7 +203,7 @@ async def test_a_category_is_free_and_general_where_none_is_given() -> None:
     assert [change.fact.category for change in kept] == ["general", "work_stuff", "general", "x" * 64]
 
 
-@pytest.mark.requirement("R3", "R53")
+@pytest.mark.requirement("R3")
 async def test_nothing_of_one_owner_is_another_s() -> None:
     bob = Principal("bob")
     async with open_house() as house:

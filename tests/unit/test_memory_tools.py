@@ -231,6 +231,17 @@ async def test_a_search_of_nothing_says_what_was_sought() -> None:
         )
 
 
+@pytest.mark.requirement("R53")
+async def test_what_one_tool_stores_or_deletes_the_others_see_at_once() -> None:
+    async with open_house() as house:
+        await reply(house, "store_memory", content="Likes plums")
+        assert "Content: Likes plums" in await reply(house, "search_memory", query="plums")
+        await reply(house, "delete_all_memories")
+        assert "No memories found" in await reply(house, "search_memory", query="plums")
+        await reply(house, "store_memory", content="Likes pears")
+        assert "Content: Likes pears" in await reply(house, "search_memory", query="pears")
+
+
 @pytest.mark.requirement("C1")
 async def test_the_name_and_the_parameter_of_the_other_document_work_too() -> None:
     async with open_house() as house:

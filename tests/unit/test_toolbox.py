@@ -105,7 +105,7 @@ async def test_one_owner_s_limit_holds_across_runs_and_not_for_another_owner() -
     assert most == {"alice": 3, "bob": 3}
 
 
-@pytest.mark.requirement("R160")
+@pytest.mark.requirement("R160", "R179")
 @pytest.mark.parametrize("own", [True, False])
 async def test_a_time_out_cancels_the_call_and_is_told(own: bool) -> None:  # noqa: FBT001 - a parameter
     cancelled = anyio.Event()
@@ -167,7 +167,6 @@ async def test_waiting_for_a_place_does_not_count_as_the_call_s_time() -> None:
     assert begun == 20
 
 
-@pytest.mark.requirement("R179")
 async def test_a_tool_s_own_time_out_is_not_taken_for_ours() -> None:
     async def refuse(context: ToolContext) -> str:
         raise TimeoutError("the door did not open")

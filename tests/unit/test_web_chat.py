@@ -89,6 +89,7 @@ async def test_a_whole_answer_is_the_stream_collected_and_both_are_stored() -> N
     )
     assert tool["arguments"] == '{"content":"Lives in Paris","importance":0.9}'
     assert answer["latency_ms"] >= tool["duration_ms"] > 0
+    assert min(answer["usage"]["input_tokens"], answer["usage"]["output_tokens"]) > 0
     assert [change["change"] for change in answer["changed"]] == ["merged"]
     assert [item["kind"] for item in answer["recalled"]] == ["fact"]
 
