@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -174,3 +175,9 @@ def test_the_settings_page_names_each_variable_by_which_it_is_read(monkeypatch: 
     monkeypatch.setenv("BETHINK_RECALL_LIMIT", "7")
     assert load_settings().recall_limit == 7
     assert all(f"`BETHINK_{name.upper()}`" in page for name in Settings.model_fields)
+
+
+def test_the_page_about_installing_names_every_extra() -> None:
+    page = (ROOT / "docs/how-to/install.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(re.findall(r"(?m)^\| `(\w+)` \|", page)) == project["optional-dependencies"].keys()
