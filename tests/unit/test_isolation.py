@@ -130,6 +130,7 @@ class Walk:
                 "/schedules/delivery",
                 "/today",
                 "/calendar/feeds",
+                "/memories/aliases",
                 "/calendar/accounts",
                 "/calendar/conflicts",
             )
@@ -158,6 +159,9 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     waits = await made(f"{at}/chat", json=said("Forget it all", stream=False))
     response = await made("/v1/responses", json={"input": HERS})
     written = await made("/memories", json={"content": HERS})
+    facts = [written["memory"]["id"]]
+    await made("/memories/batch", json={"ids": facts, "about": "Quinn", "also": SECRET})
+    (alias,) = (await bare.ask(hers.text, "GET", "/memories/aliases")).json()["items"]
     person = await made(
         "/people", json={"name": SECRET, "surname": "X", "email": "z@example.org", "about_me": HERS}
     )
@@ -218,6 +222,7 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
         "call": waits["waiting"][0]["call"],
         "response": response["id"],
         "memory": written["memory"]["id"],
+        "alias": alias["id"],
         "undo": written["undo"],
         "person": person["id"],
         "key": hers.key.id,
