@@ -48,6 +48,7 @@ WHOLE_KINDS = [
     "calendar_accounts",
     "reflections",
     "questions",
+    "aliases",
 ]
 
 

@@ -33,6 +33,7 @@ KEPT = {
     "meta": "counts, and what MCP servers of the whole Bethink were let do",
     "shared": "what is in Redis: goes with what is removed there",
     "outgoing": "what is to be removed there",
+    "migration": "how far a move from another database is, of no owner",
     "bus": "which processes are on one database, of no owner",
 }
 LOOK = ScriptedCall("search_memory", {"query": "tea"})
