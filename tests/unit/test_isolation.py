@@ -26,6 +26,7 @@ from bethink.calendar_sync.records import ACCOUNTS, CONFLICTS, CalendarAccount, 
 from bethink.documents.service import Documents
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.families import offers
+from bethink.memory.aliases import ALIASES, Alias
 from bethink.messages import ToolCall
 from bethink.principal import Principal
 from bethink.store import Change, Put
@@ -159,9 +160,6 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     waits = await made(f"{at}/chat", json=said("Forget it all", stream=False))
     response = await made("/v1/responses", json={"input": HERS})
     written = await made("/memories", json={"content": HERS})
-    facts = [written["memory"]["id"]]
-    await made("/memories/batch", json={"ids": facts, "about": "Quinn", "also": SECRET})
-    (alias,) = (await bare.ask(hers.text, "GET", "/memories/aliases")).json()["items"]
     person = await made(
         "/people", json={"name": SECRET, "surname": "X", "email": "z@example.org", "about_me": HERS}
     )
@@ -183,7 +181,7 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     notice = await made("/schedules/delivery/try")
     task = await made("/tasks", json={"title": HERS})
     feed = await made("/calendar/feeds", json={"name": SECRET})
-    await house.app.ports.store.commit(ann.id, calendar_records())
+    await house.app.ports.store.commit(ann.id, records())
     part = await made("/documents/uploads", json={"name": f"{SECRET}.md", "size": 9})
     prompt = await made("/prompts", json={"name": SECRET, "text": HERS})
     share = await made(f"/conversations/{conversation}/shares", json={})
@@ -222,7 +220,7 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
         "call": waits["waiting"][0]["call"],
         "response": response["id"],
         "memory": written["memory"]["id"],
-        "alias": alias["id"],
+        "alias": "hers",
         "undo": written["undo"],
         "person": person["id"],
         "key": hers.key.id,
@@ -234,8 +232,8 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     return replace(bare, ids=ids)
 
 
-def calendar_records() -> list[Change]:
-    """An account of a calendar server and a conflict with it."""
+def records() -> list[Change]:
+    """An account of a calendar server, a conflict with it, and another name of somebody."""
     account = CalendarAccount(
         id="hers", name=SECRET, url="http://127.0.0.1:9", user="x", password=b"", created_at=1, paused=True
     )
@@ -252,7 +250,8 @@ def calendar_records() -> list[Change]:
         there=HERS,
         there_etag="1",
     )
-    return [Put(ACCOUNTS, account), Put(CONFLICTS, conflict)]
+    alias = Alias(id="hers", name=SECRET, about="Quinn", at=1)
+    return [Put(ACCOUNTS, account), Put(CONFLICTS, conflict), Put(ALIASES, alias)]
 
 
 def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
