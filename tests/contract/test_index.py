@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from bethink.embeddings import EmbeddingModel
 from bethink.errors import BadInput
 from bethink.index import Candidate, Candidates, Index, IndexItem, IndexQuery
-from bethink.store import Delete, DeleteAll, Put, SetVector
+from bethink.store import Collection, Delete, DeleteAll, Put, SetVector
 from tests.contract.conftest import Database
-from tests.contract.records import NOTES, Note
+from tests.contract.records import NOTES, Note, Setting
 
 pytestmark = pytest.mark.anyio
 
@@ -98,6 +98,14 @@ async def test_many_queries_at_once_find_what_each_finds_alone(database: Databas
         assert {one.id for one in alone[0].items} == {"a", "b", "d"}
     assert await database.index.search_all([]) == []
     assert await database.index.search_all([IndexQuery("nobody", "Paris")] * 2) == [Candidates()] * 2
+
+
+async def test_what_is_not_searchable_leaves_the_item_of_its_id(database: Database) -> None:
+    aside = Collection("meta", Setting, searchable=False)
+    await keep(database, a=item("Alice lives in Paris"))
+    for change in (Put(aside, Setting(id="a")), Put(aside, Setting(id="a"), 1), Delete(aside, "a")):
+        await database.store.commit("ann", [change])
+        assert await words(database.index, "Paris") == {"a"}
 
 
 async def test_a_leg_without_input_stays_empty(database: Database) -> None:

@@ -359,6 +359,8 @@ class _Batch:
         version = self._check(put.collection, row.id, put.if_version)
         self._table(put.collection)[row.id] = _Kept(row, version + 1)
         item = put.index
+        if not put.collection.searchable:
+            return
         if item is None:
             self._index_steps.append(lambda: self._index.delete(self._owner, row.id))
         else:
@@ -368,7 +370,7 @@ class _Batch:
     def _delete(self, collection: Collection[Any], ids: Sequence[str]) -> None:
         table = self._table(collection)
         for id in ids:
-            if table.pop(id, None) is not None:
+            if table.pop(id, None) is not None and collection.searchable:
                 self._index_steps.append(lambda id=id: self._index.delete(self._owner, id))
 
 
