@@ -106,6 +106,7 @@ def _forget(context: BrowserContext, servers: set[str]) -> None:
     for server in servers:
         asking.send("Storage.clearDataForOrigin", {"origin": server, "storageTypes": "all"})
     asking.detach()
+    context.set_offline(False)
     context.clear_cookies()
     context.clear_permissions()
     context.unroute_all()
