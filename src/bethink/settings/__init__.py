@@ -1,7 +1,8 @@
 """Every setting of Bethink, and where its value comes from.
 
-`fields` declares them, `shapes` those with parts, `groups` the places where they are shown; `sources` reads
-flags, environment and files, `kept` what is kept in the data directory, `catalogue` lists them one by one.
+`fields` and `models` declare them, `shapes` those with parts, `groups` the places where they are shown;
+`sources` reads flags, environment and files, `kept` what is kept in the data directory, `catalogue` lists
+them one by one.
 """
 
 from __future__ import annotations

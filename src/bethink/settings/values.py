@@ -35,6 +35,9 @@ def as_list(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
+Texts = Annotated[list[str], BeforeValidator(as_list)]
+
+
 def as_extraction(value: object) -> object:
     """The mode, also by the name that it had in earlier versions."""
     return "auto" if value == "store" else value
