@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
 from mcp import Client, MCPError
+from mcp.types import (
+    AudioContent,
+    BlobResourceContents,
+    EmbeddedResource,
+    ImageContent,
+    TextContent,
+    TextResourceContents,
+)
 
 from bethink.errors import BadInput
 from bethink.events import ToolProgress
@@ -15,7 +24,7 @@ from bethink.mcp_server.families import families_of, offers
 from bethink.mcp_server.server import Door
 from bethink.memory import NewFact
 from bethink.people import PersonQuery
-from bethink.tool import ToolContext, tool
+from bethink.tool import NewFile, ToolContext, ToolOutput, tool
 from tests.house import House, open_house
 from tests.mcp_clients import MODES, Mode, Person, text_of, token_in, told
 
@@ -247,3 +256,46 @@ async def test_a_card_that_a_client_gives_comes_back_masked() -> None:
         assert not result.is_error
         assert "4111111111111111" not in repr(result)
         assert not re.search(r"(?<![\w.])987(?!\w)", text_of(result))
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_files_that_a_call_makes_are_in_its_answer(mode: Mode) -> None:
+    made = (
+        NewFile("chart.png", "image/png", b"\x89PNG"),
+        NewFile("talk.wav", "audio/wav", b"RIFF"),
+        NewFile("table.csv", "text/csv", b"a,b\n1,2\n"),
+        NewFile("table.csv", "text/csv", b"\x00\xff"),
+    )
+
+    @tool(effect="read", label="Make", family="memory")
+    async def make_files(context: ToolContext) -> ToolOutput:
+        """Make files."""
+        return ToolOutput("Made.", attachments=tuple([await context.keep(file) for file in made]))
+
+    async with open_house(tools=[make_files]) as house, joined(house, mode=mode) as client:
+        result = await client.call_tool("make_files", {})
+        said, image, audio, text, blob = result.content
+        assert said == TextContent(type="text", text="Made.")
+        assert isinstance(image, ImageContent)
+        assert (image.mime_type, b64decode(image.data)) == ("image/png", b"\x89PNG")
+        assert isinstance(audio, AudioContent)
+        assert (audio.mime_type, b64decode(audio.data)) == ("audio/wav", b"RIFF")
+        assert isinstance(text, EmbeddedResource)
+        assert isinstance(text.resource, TextResourceContents)
+        assert text.resource.text == "a,b\n1,2\n"
+        assert isinstance(blob, EmbeddedResource)
+        assert isinstance(blob.resource, BlobResourceContents)
+        assert b64decode(blob.resource.blob) == b"\x00\xff"
+        assert len({text.resource.uri, blob.resource.uri}) == 2
+
+
+async def test_a_file_that_is_too_large_for_an_answer_is_refused_with_a_sentence() -> None:
+    @tool(effect="read", label="Make", family="memory")
+    async def make_much(context: ToolContext) -> ToolOutput:
+        """Make a large file."""
+        return ToolOutput("", attachments=(await context.keep(NewFile("x.bin", "a/b", b"0" * 8_000_001)),))
+
+    async with open_house(tools=[make_much]) as house, joined(house) as client:
+        result = await client.call_tool("make_much", {})
+        assert result.is_error
+        assert "x.bin is too large" in text_of(result)

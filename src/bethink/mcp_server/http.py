@@ -33,15 +33,23 @@ _IDLE_S = 900
 
 @asynccontextmanager
 async def open_mcp(app: App, only: Sequence[str]) -> AsyncGenerator[ASGIApp]:
+    """What answers MCP clients; `only` names the families that it offers, none for all."""
+    async with serving(Door(app, "http", only)) as answer:
+        yield answer
+
+
+@asynccontextmanager
+async def serving(door: Door) -> AsyncGenerator[ASGIApp]:
     """The SDK's own server for one path, with its checks of Host and Origin beside those of `web`.
 
-    `only` names the families that it offers, none for all. Opened again, its sessions are new ones.
+    Opened again, its sessions are new ones.
     """
+    settings = door.app.settings
     # Where others may come in, the web door alone knows the names and pages that are its own.
-    is_local = is_loopback(app.settings.host) and not app.settings.public_urls
+    is_local = is_loopback(settings.host) and not settings.public_urls
     names = ("127.0.0.1", "localhost", "[::1]")
     manager = StreamableHTTPSessionManager(
-        app=Door(app, "http", only).server(),
+        app=door.server(),
         session_idle_timeout=_IDLE_S,
         security_settings=TransportSecuritySettings(
             enable_dns_rebinding_protection=is_local,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp import types
@@ -11,8 +13,6 @@ from bethink.errors import BadInput, UnknownId
 from bethink.mcp_server.resources import check_reads
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bethink.app import App
     from bethink.principal import Principal
 
@@ -40,38 +40,47 @@ what is missing, and then begin."""
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt; `argument` is the one thing that it asks for, with its description.
-
-    In its `text` stand `{argument}`, and `{known}` for what is remembered of it.
-    """
+    """A prompt: `arguments` are what it asks for, with their descriptions; `make` gives its messages."""
 
     title: str
     description: str
-    text: str
-    argument: tuple[str, str] | None = None
+    make: Callable[[App, Principal, Mapping[str, str]], Awaitable[Sequence[types.PromptMessage]]]
+    arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-PROMPTS = {
+async def _written(
+    template: str, app: App, principal: Principal, arguments: Mapping[str, str]
+) -> Sequence[types.PromptMessage]:
+    """A text: `{argument}` stands in it for what was given, `{known}` for what is remembered of that."""
+    given = next(iter(arguments.values()), "")
+    known = await _known(app, principal, given) if "{known}" in template else ""
+    said = types.TextContent(type="text", text=template.format(argument=given, known=known))
+    return [types.PromptMessage(role="user", content=said)]
+
+
+PROMPTS: Mapping[str, Prompt] = {
     "what_do_you_know": Prompt(
         "What do you know about …?",
         "Everything remembered about somebody or something",
-        _WHAT_DO_YOU_KNOW,
-        ("subject", "The person or subject"),
+        partial(_written, _WHAT_DO_YOU_KNOW),
+        {"subject": "The person or subject"},
     ),
     "remember_this_conversation": Prompt(
-        "Remember this conversation", "Keep what of this conversation is worth knowing later", _REMEMBER
+        "Remember this conversation",
+        "Keep what of this conversation is worth knowing later",
+        partial(_written, _REMEMBER),
     ),
     "prepare_for": Prompt(
         "Prepare for …",
         "Start a task with all memories about it",
-        _PREPARE,
-        ("task", "What you are about to do"),
+        partial(_written, _PREPARE),
+        {"task": "What you are about to do"},
     ),
 }
 
 
-def listed() -> types.ListPromptsResult:
-    """All prompts."""
+def listed(prompts: Mapping[str, Prompt]) -> types.ListPromptsResult:
+    """All of them."""
     return types.ListPromptsResult(
         prompts=[
             types.Prompt(
@@ -79,39 +88,41 @@ def listed() -> types.ListPromptsResult:
                 title=prompt.title,
                 description=prompt.description,
                 arguments=[
-                    types.PromptArgument(
-                        name=prompt.argument[0], description=prompt.argument[1], required=True
-                    )
-                ]
-                if prompt.argument
-                else [],
+                    types.PromptArgument(name=argument, description=description, required=True)
+                    for argument, description in prompt.arguments.items()
+                ],
             )
-            for name, prompt in PROMPTS.items()
+            for name, prompt in prompts.items()
         ]
     )
 
 
 async def got(
-    app: App, principal: Principal, name: str, arguments: Mapping[str, str]
+    app: App, principal: Principal, prompt: Prompt, arguments: Mapping[str, str]
 ) -> types.GetPromptResult:
-    """A prompt with its argument filled in.
+    """A prompt with its arguments filled in.
 
     Raises:
-        UnknownId: there is no such prompt.
-        BadInput: its argument is missing.
+        BadInput: an argument is missing.
         NotAllowed: it tells of memories, and the key may not read.
     """
-    if (prompt := PROMPTS.get(name)) is None:
-        raise UnknownId(f"There is no prompt {name[:80]!r}: there are {', '.join(PROMPTS)}.")
-    given = ""
-    if prompt.argument is not None:
-        given = arguments.get(prompt.argument[0], "").strip()[:_MAX_CHARS]
-        if not given:
-            raise BadInput(f"{prompt.argument[0]}: is required: {prompt.argument[1].lower()}.")
-    known = await _known(app, principal, given) if "{known}" in prompt.text else ""
-    said = types.TextContent(type="text", text=prompt.text.format(argument=given, known=known))
-    message = types.PromptMessage(role="user", content=said)
-    return types.GetPromptResult(description=prompt.description, messages=[message])
+    given = {name: arguments.get(name, "").strip()[:_MAX_CHARS] for name in prompt.arguments}
+    for name, description in prompt.arguments.items():
+        if not given[name]:
+            raise BadInput(f"{name}: is required: {description.lower()}.")
+    messages = await prompt.make(app, principal, given)
+    return types.GetPromptResult(description=prompt.description, messages=[*messages])
+
+
+def named(prompts: Mapping[str, Prompt], name: str) -> Prompt:
+    """The prompt of a name.
+
+    Raises:
+        UnknownId: there is none.
+    """
+    if (prompt := prompts.get(name)) is None:
+        raise UnknownId(f"There is no prompt {name[:80]!r}: there are {', '.join(prompts)}.")
+    return prompt
 
 
 async def _known(app: App, principal: Principal, subject: str) -> str:

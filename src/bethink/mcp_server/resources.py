@@ -1,8 +1,9 @@
-"""What MCP clients may attach: facts and conversations, each kind a row of `SHELVES`."""
+"""What MCP clients may attach: the profile, facts and conversations, each kind a row of `SHELVES`."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import base64
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,19 +21,23 @@ if TYPE_CHECKING:
 _PAGE = 50
 _TITLE_CHARS = 80
 _MESSAGES = 100
+_ID = "{id}"
 _PROFILE = 50
 JSON, TEXT = "application/json", "text/plain"
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One kind of resource: `uri` is its beginning, behind it stands the id."""
+    """One kind of resource. In its `uri` stands `{id}`; where it does not, there is one of the kind.
+
+    What `read` gives as bytes is sent as they are: only text is looked through for its reader.
+    """
 
     uri: str
     name: str
     description: str
     mime_type: str
-    read: Callable[[App, Principal, str], Awaitable[str]]
+    read: Callable[[App, Principal, str], Awaitable[str | bytes]]
 
 
 async def _fact(app: App, principal: Principal, id: str) -> str:
@@ -53,23 +58,23 @@ async def _conversation(app: App, principal: Principal, id: str) -> str:
     return (await talk_of(app, context, id, limit=_MESSAGES)).model_dump_json()
 
 
-SHELVES = (
-    Shelf("memory://facts/", "fact", "One fact known about the user, by its id", JSON, _fact),
+SHELVES: Sequence[Shelf] = (
+    Shelf("memory://profile", "profile", "What matters about the user in every conversation", TEXT, _profile),
+    Shelf("memory://facts/{id}", "fact", "One fact known about the user, by its id", JSON, _fact),
     Shelf(
-        "memory://conversations/",
+        "memory://conversations/{id}",
         "conversation",
         "The newest messages of a conversation",
         JSON,
         _conversation,
     ),
 )
-PROFILE = Shelf(
-    "memory://profile", "profile", "What matters about the user in every conversation", TEXT, _profile
-)
 
 
-async def listed(app: App, principal: Principal, cursor: str | None) -> types.ListResourcesResult:
-    """The profile, then facts in use, newest first, page by page.
+async def listed(
+    app: App, principal: Principal, shelves: Sequence[Shelf], cursor: str | None
+) -> types.ListResourcesResult:
+    """What there is one of, then facts in use, newest first, page by page.
 
     Raises:
         NotAllowed: the key may not read.
@@ -86,29 +91,35 @@ async def listed(app: App, principal: Principal, cursor: str | None) -> types.Li
         )
         for fact in facts
     ]
-    profile = types.Resource(
-        uri=PROFILE.uri, name=PROFILE.name, description=PROFILE.description, mime_type=PROFILE.mime_type
-    )
-    first = [profile] if cursor is None else []
-    return types.ListResourcesResult(resources=[*first, *found], next_cursor=page.cursor)
+    single = [
+        types.Resource(
+            uri=shelf.uri, name=shelf.name, description=shelf.description, mime_type=shelf.mime_type
+        )
+        for shelf in shelves
+        if cursor is None and _ID not in shelf.uri
+    ]
+    return types.ListResourcesResult(resources=[*single, *found], next_cursor=page.cursor)
 
 
-def templates() -> types.ListResourceTemplatesResult:
+def templates(shelves: Sequence[Shelf]) -> types.ListResourceTemplatesResult:
     """How the address of each kind is made."""
     return types.ListResourceTemplatesResult(
         resource_templates=[
             types.ResourceTemplate(
-                uri_template=f"{shelf.uri}{{id}}",
+                uri_template=shelf.uri,
                 name=shelf.name,
                 description=shelf.description,
                 mime_type=shelf.mime_type,
             )
-            for shelf in SHELVES
+            for shelf in shelves
+            if _ID in shelf.uri
         ]
     )
 
 
-async def read(app: App, principal: Principal, uri: str) -> types.ReadResourceResult:
+async def read(
+    app: App, principal: Principal, shelves: Sequence[Shelf], uri: str
+) -> types.ReadResourceResult:
     """What stands at an address.
 
     Raises:
@@ -116,16 +127,30 @@ async def read(app: App, principal: Principal, uri: str) -> types.ReadResourceRe
         NotAllowed: the key may not read.
     """
     check_reads(principal)
-    for shelf in (PROFILE, *SHELVES):
-        id = uri.removeprefix(shelf.uri)
-        if uri.startswith(shelf.uri) and (bool(id) != (shelf is PROFILE)):
-            text: str | None = await shelf.read(app, principal, id)
+    for shelf in shelves:
+        if (id := _id_in(uri, shelf)) is not None:
+            content = await shelf.read(app, principal, id)
+            if isinstance(content, bytes):
+                blob = base64.b64encode(content).decode()
+                found = types.BlobResourceContents(uri=uri, mime_type=shelf.mime_type, blob=blob)
+                return types.ReadResourceResult(contents=[found])
+            text: str | None = content
             if (reader_filter := await app.visibility.reader_filters.of(principal)) is not None:
-                text = reader_filter.document(text)
+                text = reader_filter.document(content)
             if text is not None:
                 said = types.TextResourceContents(uri=uri, mime_type=shelf.mime_type, text=text)
                 return types.ReadResourceResult(contents=[said])
     raise UnknownId(f"There is nothing at {uri[:_TITLE_CHARS]}.")
+
+
+def _id_in(uri: str, shelf: Shelf) -> str | None:
+    """The id that an address names, "" of what there is one of; None if it is of another kind."""
+    begin, has_id, end = shelf.uri.partition(_ID)
+    if not has_id:
+        return "" if uri == begin else None
+    if not (uri.startswith(begin) and uri.endswith(end)):
+        return None
+    return uri[len(begin) : len(uri) - len(end)] or None
 
 
 def check_reads(principal: Principal) -> None:

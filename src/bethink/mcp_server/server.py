@@ -11,16 +11,18 @@ Source: the specification at modelcontextprotocol.io, versions as above.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from mcp import types
 from mcp.server.lowlevel import Server
@@ -32,14 +34,16 @@ from bethink.agent.records import ToolUse
 from bethink.agent.tool_selection import reads
 from bethink.agent.toolbox import CallResult, Postponed, Prepared, discreet
 from bethink.clock import Ids
-from bethink.errors import BadInput, BethinkError
+from bethink.errors import BadInput, BethinkError, TooLarge
 from bethink.events import ToolFinished, ToolProgress
 from bethink.mcp_server import prompts, resources
 from bethink.mcp_server.families import instructions, offer_of, offers
-from bethink.messages import ToolCall, ToolMessage
+from bethink.mcp_server.prompts import PROMPTS, Prompt
+from bethink.mcp_server.resources import SHELVES, Shelf
+from bethink.messages import Attachment, ToolCall, ToolMessage
 from bethink.principal import PRINCIPAL
 from bethink.telemetry import log
-from bethink.tool import ToolContext, ToolOutput
+from bethink.tool import NewFile, ToolContext, ToolOutput
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -225,6 +229,8 @@ def _at(token: str) -> int:
 
 
 _PAGE = 50
+_MAX_FILES_BYTES = 8_000_000
+"""Of all files of one answer. As base64 they are a third longer."""
 _STATELESS = "2026-07-28"
 """From this version on a server asks by answering that it needs more."""
 _CONFIRM_SCHEMA: types.ElicitRequestedSchema = {
@@ -254,6 +260,8 @@ class Door:
     app: App
     way: str
     only: Sequence[str] = ()
+    prompts: Mapping[str, Prompt] = field(default_factory=lambda: PROMPTS)
+    shelves: Sequence[Shelf] = SHELVES
     calls: Calls = field(init=False)
 
     def __post_init__(self) -> None:
@@ -350,9 +358,10 @@ class Door:
                 return _failed(text)
             case Prepared():
                 token = token or str(arguments.get(CONFIRM) or "")
-                call = ToolContext(principal, f"mcp:{principal.audience}", ready.call.id, "")
+                files = Files(ready.call.id)
+                call = ToolContext(principal, f"mcp:{principal.audience}", ready.call.id, "", keep=files.keep)
                 made = await self.calls.make(ready, call, progress, token=token)
-                return made if isinstance(made, Asked) else _result(made, offer)
+                return made if isinstance(made, Asked) else _result(made, offer, files)
 
     async def _ask(
         self, context: Context, tool: Tool, asked: Asked
@@ -374,32 +383,31 @@ class Door:
     ) -> types.ListResourcesResult:
         with _errors():
             return await resources.listed(
-                self.app, await self._principal(context), params.cursor if params else None
+                self.app, await self._principal(context), self.shelves, params.cursor if params else None
             )
 
     async def _list_templates(
         self, _context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        return resources.templates()
+        return resources.templates(self.shelves)
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         with _errors():
-            return await resources.read(self.app, await self._principal(context), params.uri)
+            return await resources.read(self.app, await self._principal(context), self.shelves, params.uri)
 
     async def _list_prompts(
         self, _context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        return prompts.listed()
+        return prompts.listed(self.prompts)
 
     async def _get_prompt(
         self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         with _errors():
-            return await prompts.got(
-                self.app, await self._principal(context), params.name, params.arguments or {}
-            )
+            prompt = prompts.named(self.prompts, params.name)
+            return await prompts.got(self.app, await self._principal(context), prompt, params.arguments or {})
 
     async def _principal(self, context: Context) -> Principal:
         """Who asks: the door and the client's own name are the audience of what it reads."""
@@ -452,18 +460,68 @@ def _agreed(answer: types.ElicitResult) -> bool:
     return answer.action == "accept" and (answer.content or {}).get("agree") is True
 
 
-def _result(output: ToolOutput, offer: Offer) -> types.CallToolResult:
-    if output.error is not None:
-        return _failed(output.text)
-    structured = output.structured if offer.output is not None else None
+@dataclass(slots=True)
+class Files:
+    """What a call makes: no conversation would keep it, so that its answer carries it."""
+
+    call: str
+    _made: dict[str, NewFile] = field(default_factory=dict[str, NewFile])
+
+    async def keep(self, file: NewFile) -> Attachment:
+        """Carry a file; of several of one name, the later ones are numbered.
+
+        Raises:
+            TooLarge: the answer would be larger than clients take.
+        """
+        if sum(len(made.content) for made in (*self._made.values(), file)) > _MAX_FILES_BYTES:
+            raise TooLarge(f"{file.name} is too large to be given to the client with the answer.")
+        name = file.name if self._uri(file.name) not in self._made else f"{len(self._made) + 1}-{file.name}"
+        self._made[self._uri(name)] = file
+        return Attachment(name=name, media_type=file.media_type, url=self._uri(name))
+
+    def content(self, attachment: Attachment) -> types.ContentBlock:
+        """A file as the protocol has it; what lies elsewhere is a link."""
+        if (file := self._made.get(attachment.url)) is None:
+            return types.ResourceLink(
+                type="resource_link",
+                uri=attachment.url,
+                name=attachment.name,
+                mime_type=attachment.media_type,
+            )
+        media_type, data = file.media_type, base64.b64encode(file.content).decode()
+        match media_type.partition("/")[0]:
+            case "image":
+                return types.ImageContent(type="image", data=data, mime_type=media_type)
+            case "audio":
+                return types.AudioContent(type="audio", data=data, mime_type=media_type)
+            case _:
+                resource = _text_of(attachment, file) or types.BlobResourceContents(
+                    uri=attachment.url, mime_type=media_type, blob=data
+                )
+                return types.EmbeddedResource(type="resource", resource=resource)
+
+    def _uri(self, name: str) -> str:
+        return f"bethink://calls/{self.call}/{quote(name)}"
+
+
+def _text_of(attachment: Attachment, file: NewFile) -> types.TextResourceContents | None:
+    if b"\0" in file.content:
+        return None
+    try:
+        text = file.content.decode()
+    except UnicodeDecodeError:
+        return None
+    return types.TextResourceContents(uri=attachment.url, mime_type=file.media_type, text=text)
+
+
+def _result(output: ToolOutput, offer: Offer, files: Files) -> types.CallToolResult:
+    structured = output.structured if offer.output is not None and output.error is None else None
     text = output.text if structured is None else json.dumps(structured, ensure_ascii=False)
-    links = [
-        types.ResourceLink(type="resource_link", uri=file.url, name=file.name, mime_type=file.media_type)
-        for file in output.attachments
-    ]
+    made = [files.content(attachment) for attachment in output.attachments]
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text), *links],
+        content=[types.TextContent(type="text", text=text), *made],
         structured_content=None if structured is None else dict(structured),
+        is_error=output.error is not None,
     )
 
 
