@@ -6,7 +6,7 @@ Tools, the web door, the command line and calendars of other programs call `Cale
 from __future__ import annotations
 
 from bethink.calendar.free_time import FreeTime, Hours
-from bethink.calendar.records import EVENTS, Attendee, Event, Instance, Link, Override
+from bethink.calendar.records import EVENTS, Attendee, Event, Instance, Override
 from bethink.calendar.service import Calendar, EventChange, EventConflict, EventRange, EventTarget, said_time
 from bethink.calendar.upkeep import FEATURE
 
@@ -23,7 +23,6 @@ __all__ = [
     "FreeTime",
     "Hours",
     "Instance",
-    "Link",
     "Override",
     "said_time",
 ]

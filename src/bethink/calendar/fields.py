@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, Final, cast, get_args
 from zoneinfo import ZoneInfoNotFoundError
 
 import msgspec
 
-from bethink.calendar.records import Attendee, Event, Link, Override, Status, is_words, local, written
+from bethink.calendar.records import Attendee, Event, Override, Status, is_words, local, written
 from bethink.calendar.series import SINGLE, zone_of
-from bethink.clock import checked_id
 from bethink.errors import BadInput
+from bethink.field_checks import (
+    NEEDED,
+    Checks,
+    InvalidField,
+    checked_field,
+    id_of,
+    line_of,
+    links_to,
+    list_of,
+    reminders_before,
+    text_of,
+)
 from bethink.recurrence import kept_rule
 
 TYPES: Final = ("meeting", "appointment", "reminder", "deadline", "birthday", "holiday", "personal", "other")
@@ -25,9 +35,6 @@ MAX_DESCRIPTION: Final = 20_000
 MAX_TYPE: Final = 32
 MAX_EXTRA: Final = 100_000
 MAX_ATTENDEES: Final = 200
-MAX_REMINDERS: Final = 10
-MAX_REMINDER_MINUTES: Final = 366 * 24 * 60
-MAX_LINKS: Final = 50
 MAX_CATEGORIES: Final = 30
 MAX_DATES: Final = 5_000
 LINK_KINDS: Final = ("conversation", "message", "fact", "page", "document", "task")
@@ -36,13 +43,8 @@ _YEARS: Final = range(1800, 9001)
 _LONGEST: Final = timedelta(days=3660)
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}|[a-zA-Z]{3,20}")
 _TIMES: Final = frozenset({"start", "end", "all_day", "zone", "duration_minutes"})
-
-
-class InvalidField(ValueError):
-    """Why a field's value is not taken."""
 
 
 def checked(given: Mapping[str, Any], now: datetime, before: Event | None = None) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def checked(given: Mapping[str, Any], now: datetime, before: Event | None = None
         if name in _TIMES or name == "recurrence":
             continue
         try:
-            values[name] = _value(name, value)
+            values[name] = checked_field(_CHECKS, name, value)
         except InvalidField as error:
             reasons.append(f"{name}: {error}")
     try:
@@ -93,50 +95,6 @@ def _in_times(given: Mapping[str, Any], now: datetime, before: Event | None) -> 
     return resolved(given, now.astimezone(zone), start)
 
 
-def _value(name: str, value: object) -> Any:  # noqa: ANN401 - a type each
-    if name not in _CHECKS:
-        raise InvalidField("there is no such field")
-    check, empty = _CHECKS[name]
-    if value is None:
-        if empty is _NEEDED:
-            raise InvalidField("is required")
-        return empty
-    return check(value)
-
-
-def _text(most: int) -> Callable[[object], str]:
-    def check(value: object) -> str:
-        if not isinstance(value, str):
-            raise InvalidField("give a text")
-        text = unicodedata.normalize("NFC", _CONTROL.sub("", value)).strip()
-        if len(text) > most:
-            raise InvalidField(f"is {len(text):,} characters long, at most {most:,} are kept")
-        return text
-
-    return check
-
-
-def _line(most: int, *, needed: bool = False) -> Callable[[object], str]:
-    check = _text(most)
-
-    def line(value: object) -> str:
-        text = " ".join(check(value).split())
-        if needed and not text:
-            raise InvalidField("is empty")
-        return text
-
-    return line
-
-
-def _list(value: object, most: int) -> list[Any]:
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise InvalidField("give a list")
-    found = list(cast("Sequence[Any]", value))
-    if len(found) > most:
-        raise InvalidField(f"has {len(found):,} items, at most {most:,} are kept")
-    return found
-
-
 def _status(value: object) -> str:
     if value not in get_args(Status):
         raise InvalidField(f"must be one of {', '.join(get_args(Status))}")
@@ -156,7 +114,7 @@ def _color(value: object) -> str:
 
 
 def _attendees(value: object) -> tuple[Attendee, ...]:
-    return tuple(dict.fromkeys(_attendee(one) for one in _list(value, MAX_ATTENDEES)))
+    return tuple(dict.fromkeys(_attendee(one) for one in list_of(value, MAX_ATTENDEES)))
 
 
 def _attendee(value: object) -> Attendee:
@@ -167,7 +125,7 @@ def _attendee(value: object) -> Attendee:
     if not isinstance(value, Mapping):
         raise InvalidField("give names, e-mail addresses, or objects of these")
     given = cast("Mapping[str, object]", value)
-    line = _line(MAX_LINE)
+    line = line_of(MAX_LINE, needed=False)
     found = Attendee(
         name=line(given.get("name") or ""),
         email=line(given.get("email") or ""),
@@ -180,55 +138,26 @@ def _attendee(value: object) -> Attendee:
     return found
 
 
-def _reminders(value: object) -> tuple[int, ...]:
-    minutes = _list(value, MAX_REMINDERS)
-    if not all(type(one) is int and 0 <= one <= MAX_REMINDER_MINUTES for one in minutes):
-        raise InvalidField("give whole minutes before the start, at most a year")
-    return tuple(sorted({int(one) for one in minutes}))
-
-
 def _categories(value: object) -> tuple[str, ...]:
-    line = _line(MAX_LINE, needed=True)
-    return tuple(dict.fromkeys(line(one) for one in _list(value, MAX_CATEGORIES)))
+    line = line_of(MAX_LINE)
+    return tuple(dict.fromkeys(line(one) for one in list_of(value, MAX_CATEGORIES)))
 
 
-def _links(value: object) -> tuple[Link, ...]:
-    return tuple(dict.fromkeys(_link(one) for one in _list(value, MAX_LINKS)))
-
-
-def _link(value: object) -> Link:
-    if isinstance(value, Link):
-        return value
-    given = cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
-    if given.get("kind") not in LINK_KINDS or not isinstance(given.get("id"), str):
-        raise InvalidField(f"a link has a kind ({', '.join(LINK_KINDS)}) and an id")
-    return Link(kind=str(given["kind"]), id=_line(MAX_LINE, needed=True)(given["id"]))
-
-
-def _id(value: object) -> str:
-    try:
-        checked_id(value)
-    except BadInput as error:
-        raise InvalidField(error.message.rstrip(".")) from error
-    return str(value)
-
-
-_NEEDED: Final = object()
-_CHECKS: dict[str, tuple[Callable[[object], Any], object]] = {
-    "title": (_line(MAX_TITLE, needed=True), _NEEDED),
-    "description": (_text(MAX_DESCRIPTION), ""),
-    "location": (_line(MAX_LINE), ""),
-    "event_type": (_line(MAX_TYPE, needed=True), "other"),
+_CHECKS: Checks = {
+    "title": (line_of(MAX_TITLE), NEEDED),
+    "description": (text_of(MAX_DESCRIPTION), ""),
+    "location": (line_of(MAX_LINE, needed=False), ""),
+    "event_type": (line_of(MAX_TYPE), "other"),
     "status": (_status, "confirmed"),
     "busy": (_flag, True),
     "attendees": (_attendees, ()),
-    "reminders": (_reminders, ()),
+    "reminders": (reminders_before("the start"), ()),
     "categories": (_categories, ()),
-    "links": (_links, ()),
+    "links": (links_to(LINK_KINDS), ()),
     "color": (_color, ""),
-    "uid": (_line(MAX_LINE, needed=True), _NEEDED),
-    "conversation": (_id, None),
-    "extra": (_text(MAX_EXTRA), ""),
+    "uid": (line_of(MAX_LINE), NEEDED),
+    "conversation": (id_of, None),
+    "extra": (text_of(MAX_EXTRA), ""),
 }
 """What checks a field, and what stands for none."""
 
@@ -250,14 +179,14 @@ def checked_event(event: Event, now: datetime) -> Event:
     try:
         for name in ("rdates", "exdates"):
             values[name] = _dates(getattr(event, name))
-        values["overrides"] = tuple(_override(one) for one in _list(event.overrides, MAX_DATES))
+        values["overrides"] = tuple(_override(one) for one in list_of(event.overrides, MAX_DATES))
     except InvalidField as error:
         raise BadInput(f"The event is not valid. {error}.") from error
     return msgspec.structs.replace(event, **values)
 
 
 def _dates(given: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted({_as_kept("a date of the series", one) for one in _list(given, MAX_DATES)}))
+    return tuple(sorted({_as_kept("a date of the series", one) for one in list_of(given, MAX_DATES)}))
 
 
 def _as_kept(field: str, text: str) -> str:
@@ -270,13 +199,15 @@ def _as_kept(field: str, text: str) -> str:
 def _override(one: Override) -> Override:
     """What is different about an instance, with each field checked."""
     said = {name: getattr(one, name) for name in SINGLE}
-    values = {name: _value(name, value) for name, value in said.items() if value is not None}
+    values = {name: checked_field(_CHECKS, name, value) for name, value in said.items() if value is not None}
     for name in ("start", "end"):
         if (text := getattr(one, name)) is not None:
             values[name] = _as_kept(name, text)
     if values.get("start") and values.get("end") and local(values["end"]) < local(values["start"]):
         raise InvalidField(f"end: the instance of {one.at} ends before it starts")
-    return msgspec.structs.replace(one, at=_as_kept("at", one.at), extra=_value("extra", one.extra), **values)
+    return msgspec.structs.replace(
+        one, at=_as_kept("at", one.at), extra=checked_field(_CHECKS, "extra", one.extra), **values
+    )
 
 
 # --- times -------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from bethink.clock import to_us
+from bethink.field_checks import Link
 from bethink.index import IndexItem
 from bethink.recurrence import last_start, rule_of
 from bethink.store import Collection, Record
@@ -33,13 +34,6 @@ class Attendee(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     email: str = ""
     status: str = "needs-action"
-
-
-class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """What else it is about: a conversation, message, fact, page, document or task."""
-
-    kind: str
-    id: str
 
 
 class Override(msgspec.Struct, frozen=True, kw_only=True):

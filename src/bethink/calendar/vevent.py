@@ -20,7 +20,6 @@ from bethink.calendar.fields import (
     MAX_CATEGORIES,
     MAX_DESCRIPTION,
     MAX_LINE,
-    MAX_REMINDERS,
     MAX_TITLE,
     MAX_TYPE,
     TYPES,
@@ -33,6 +32,7 @@ from bethink.clock import to_us
 from bethink.components import PAGE, cut, etag_at, etag_of, put_in_pages
 from bethink.errors import BadInput, Conflict
 from bethink.feature import ComponentForm, ComponentOutcome, ComponentState, ComponentText
+from bethink.field_checks import MAX_REMINDERS
 from bethink.ical.alarms import alarm, minutes_before
 from bethink.ical.lines import Component, Line
 from bethink.ical.remainder import kept_alarms, remainder, same_remainder, with_remainder

@@ -3,42 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from bethink.clock import checked_id
 from bethink.errors import BadInput
+from bethink.field_checks import (
+    NEEDED,
+    Checks,
+    InvalidField,
+    checked_field,
+    id_of,
+    line_of,
+    links_to,
+    list_of,
+    reminders_before,
+    text_of,
+)
 from bethink.recurrence import rule_of
 from bethink.tasks.records import (
     LINK_KINDS,
     MAX_DESCRIPTION,
     MAX_EXTRA,
     MAX_HOURS,
-    MAX_LINKS,
     MAX_NEEDED,
     MAX_PROJECT,
-    MAX_REMINDER_MINUTES,
-    MAX_REMINDERS,
     MAX_TAG,
     MAX_TAGS,
     MAX_TITLE,
     PRIORITIES,
     STATUSES,
-    Link,
-    tidied,
 )
 
-_MAX_LINK_ID: Final = 500
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_MAX_UID: Final = 500
 _MAX_RULE: Final = 1_000
 _FIRST_YEAR: Final = 1970
 _LAST_YEAR: Final = 9000
 """Beyond these no zone has rules, and calendars of other programs end."""
-
-
-class InvalidField(ValueError):
-    """Why a field's value is not taken."""
 
 
 def checked(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
@@ -53,7 +57,7 @@ def checked(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
         if name in _DUE:
             continue
         try:
-            values[name] = _value(name, value)
+            values[name] = checked_field(_CHECKS, name, value)
         except InvalidField as error:
             reasons.append(f"{name}: {error}")
     try:
@@ -63,41 +67,6 @@ def checked(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     if reasons:
         raise BadInput(f"The task is not valid. {'; '.join(reasons)}.")
     return values
-
-
-def _value(name: str, value: object) -> Any:  # noqa: ANN401 - a type each
-    if name not in _CHECKS:
-        raise InvalidField("there is no such field")
-    check, empty = _CHECKS[name]
-    if value is None:
-        if empty is _NEEDED:
-            raise InvalidField("is required")
-        return empty
-    return check(value)
-
-
-def _text(most: int, what: str) -> Callable[[object], str]:
-    def check(value: object) -> str:
-        if not isinstance(value, str):
-            raise InvalidField("give a text")
-        text = tidied(value)
-        if len(text) > most:
-            raise InvalidField(f"is {len(text):,} characters long, at most {most:,} are kept{what}")
-        return text
-
-    return check
-
-
-def _line(most: int, what: str = "") -> Callable[[object], str]:
-    check = _text(most, what)
-
-    def line(value: object) -> str:
-        text = " ".join(check(value).split())
-        if not text:
-            raise InvalidField("is empty")
-        return text
-
-    return line
 
 
 def _one_of(choices: Sequence[str]) -> Callable[[object], str]:
@@ -110,18 +79,9 @@ def _one_of(choices: Sequence[str]) -> Callable[[object], str]:
     return check
 
 
-def _list(value: object, most: int) -> list[Any]:
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise InvalidField("give a list")
-    found = list(cast("Sequence[Any]", value))
-    if len(found) > most:
-        raise InvalidField(f"has {len(found):,} items, at most {most} are kept")
-    return found
-
-
 def _tags(value: object) -> tuple[str, ...]:
-    line = _line(MAX_TAG, " of a tag")
-    tags = [line(tag).removeprefix("#").strip() for tag in _list(value, MAX_TAGS)]
+    line = line_of(MAX_TAG, " of a tag")
+    tags = [line(tag).removeprefix("#").strip() for tag in list_of(value, MAX_TAGS)]
     if not all(tags):
         raise InvalidField("a tag is empty")
     return tuple({tag.casefold(): tag for tag in tags}.values())
@@ -135,40 +95,12 @@ def _hours(value: object) -> float:
     return float(value)
 
 
-def _id(value: object) -> str:
-    try:
-        checked_id(value)
-    except BadInput as error:
-        raise InvalidField(error.message.rstrip(".")) from error
-    return str(value)
-
-
 def _ids(value: object) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_id(one) for one in _list(value, MAX_NEEDED)))
-
-
-def _links(value: object) -> tuple[Link, ...]:
-    return tuple(dict.fromkeys(_link(one) for one in _list(value, MAX_LINKS)))
-
-
-def _link(value: object) -> Link:
-    if isinstance(value, Link):
-        return value
-    given = cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
-    if given.get("kind") not in LINK_KINDS or not isinstance(given.get("id"), str):
-        raise InvalidField(f"a link has a kind ({', '.join(LINK_KINDS)}) and an id")
-    return Link(kind=given["kind"], id=_line(_MAX_LINK_ID)(given["id"]))  # pyright: ignore[reportArgumentType] - one of the kinds
-
-
-def _reminders(value: object) -> tuple[int, ...]:
-    minutes = _list(value, MAX_REMINDERS)
-    if not all(isinstance(one, int) and 0 <= one <= MAX_REMINDER_MINUTES for one in minutes):
-        raise InvalidField("give whole minutes before it is due, at most a year")
-    return tuple(sorted({int(one) for one in minutes}))
+    return tuple(dict.fromkeys(id_of(one) for one in list_of(value, MAX_NEEDED)))
 
 
 def _rule(value: object) -> str:
-    text = _line(_MAX_RULE)(value)
+    text = line_of(_MAX_RULE)(value)
     try:
         rule_of(text)
     except BadInput as error:
@@ -176,23 +108,22 @@ def _rule(value: object) -> str:
     return text.upper().removeprefix("RRULE:")
 
 
-_NEEDED: Final = object()
-_CHECKS: dict[str, tuple[Callable[[object], Any], object]] = {
-    "title": (_line(MAX_TITLE, ": put the rest into the description"), _NEEDED),
-    "description": (_text(MAX_DESCRIPTION, ""), ""),
+_CHECKS: Checks = {
+    "title": (line_of(MAX_TITLE, ": put the rest into the description"), NEEDED),
+    "description": (text_of(MAX_DESCRIPTION), ""),
     "status": (_one_of(STATUSES), "todo"),
     "priority": (_one_of(PRIORITIES), "medium"),
     "tags": (_tags, ()),
     "estimated_hours": (_hours, None),
-    "project": (_line(MAX_PROJECT), None),
-    "parent": (_id, None),
+    "project": (line_of(MAX_PROJECT), None),
+    "parent": (id_of, None),
     "depends_on": (_ids, ()),
-    "links": (_links, ()),
+    "links": (links_to(LINK_KINDS), ()),
     "recurrence": (_rule, None),
     "recurs_from": (_one_of(("due", "done")), "due"),
-    "reminders": (_reminders, ()),
-    "uid": (_line(_MAX_LINK_ID), _NEEDED),
-    "extra": (_text(MAX_EXTRA, ""), ""),
+    "reminders": (reminders_before("it is due"), ()),
+    "uid": (line_of(_MAX_UID), NEEDED),
+    "extra": (text_of(MAX_EXTRA), ""),
 }
 """What checks a field, and what stands for none."""
 

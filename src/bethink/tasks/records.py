@@ -7,8 +7,6 @@ that this is, and moves with the rules of the zone, never by itself.
 from __future__ import annotations
 
 import hashlib
-import re
-import unicodedata
 from datetime import UTC, date, datetime
 from typing import Final, Literal, get_args
 from zoneinfo import ZoneInfo
@@ -16,19 +14,19 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from bethink.clock import to_us
+from bethink.field_checks import Link
 from bethink.index import IndexItem
 from bethink.store import Collection, Record
 
 Status = Literal["backlog", "todo", "in_progress", "blocked", "done", "archived"]
 Priority = Literal["low", "medium", "high", "urgent"]
-LinkKind = Literal["conversation", "message", "fact", "page", "document", "event"]
 
 STATUSES: Final = get_args(Status)
 OPEN: Final = ("backlog", "todo", "in_progress", "blocked")
 """What is still to be done."""
 CLOSED: Final = ("done", "archived")
 PRIORITIES: Final = get_args(Priority)
-LINK_KINDS: Final = get_args(LinkKind)
+LINK_KINDS: Final = ("conversation", "message", "fact", "page", "document", "event")
 
 KIND: Final = "task"
 MAX_TITLE: Final = 160
@@ -37,21 +35,9 @@ MAX_TAG: Final = 32
 """Limits of titles and tags (U11)."""
 MAX_DESCRIPTION: Final = 20_000
 MAX_PROJECT: Final = 200
-MAX_LINKS: Final = 50
 MAX_NEEDED: Final = 50
-MAX_REMINDERS: Final = 10
-MAX_REMINDER_MINUTES: Final = 366 * 24 * 60
 MAX_HOURS: Final = 10_000.0
 MAX_EXTRA: Final = 100_000
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-
-
-class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that a task is about, by what it is and its id (a page: its path)."""
-
-    kind: LinkKind
-    id: str
 
 
 class Task(Record, frozen=True, kw_only=True):
@@ -167,8 +153,3 @@ def index_item(task: Task) -> IndexItem:
     tags = " ".join(task.tags)
     text = "\n".join(part for part in (task.title, task.description, task.project, tags) if part)
     return IndexItem(KIND, text, task.created_at, conversation=task.conversation, project=task.project)
-
-
-def tidied(text: str) -> str:
-    """The text without control characters and outer white space."""
-    return unicodedata.normalize("NFC", _CONTROL.sub("", text)).strip()

@@ -20,6 +20,7 @@ from bethink.feature import (
     RecordCuts,
     RetentionRule,
 )
+from bethink.field_checks import MAX_REMINDER_MINUTES
 from bethink.forgettable import FORGOTTEN, Removal
 from bethink.record_texts import RecordTexts
 from bethink.settings.live import follows
@@ -28,7 +29,6 @@ from bethink.tasks.due import due_day, due_words, is_overdue, reminder_moments
 from bethink.tasks.fields import checked
 from bethink.tasks.records import (
     KIND,
-    MAX_REMINDER_MINUTES,
     PRIORITIES,
     STATUSES,
     TASKS,

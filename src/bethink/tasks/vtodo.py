@@ -19,6 +19,7 @@ from bethink.clock import to_us
 from bethink.components import PAGE, cut, etag_at, etag_of, put_in_pages
 from bethink.errors import BadInput, Conflict
 from bethink.feature import ComponentForm, ComponentOutcome, ComponentState, ComponentText
+from bethink.field_checks import MAX_REMINDERS
 from bethink.ical.alarms import alarm, minutes_before
 from bethink.ical.lines import Component, Line
 from bethink.ical.remainder import kept_alarms, remainder, same_remainder, with_remainder
@@ -41,7 +42,6 @@ from bethink.tasks.fields import checked
 from bethink.tasks.records import (
     MAX_DESCRIPTION,
     MAX_PROJECT,
-    MAX_REMINDERS,
     MAX_TAG,
     MAX_TAGS,
     MAX_TITLE,

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from bethink.app import App
+    from bethink.field_checks import Link
     from bethink.principal import Principal
     from bethink.tasks import TaskChange, TaskView
-    from bethink.tasks.records import Link
 
 router = APIRouter(prefix="/tasks", tags=["tasks"])
 
