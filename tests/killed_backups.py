@@ -1,6 +1,7 @@
 """A backup, a restore and a migration in a process that is killed at one step after the other.
 
-`python -m tests.killed_backups DIRECTORY EVERY`. A step is one change of the disk: a file flushed, put in its
+`python -m tests.killed_backups DIRECTORY EVERY [URL]`, with an address of an empty PostgreSQL database for a
+backup of that, too. A step is one change of the disk: a file flushed, put in its
 place or removed, a directory made, a commit. A child does the same each time and is killed (SIGKILL) before a
 step, at each that EVERY divides; another child looks what is left. Prints a line for each fault, and last how
 many were killed.
@@ -38,10 +39,11 @@ _LINES = 300
 _US_PER_MINUTE = 60_000_000
 
 
-def service_in(home: Path, minute: int) -> BackupService:
+def service_in(home: Path, minute: int, url: str | None = None) -> BackupService:
     plan = {"every_hours": 1, "keep": 1}
-    settings = Settings(data_dir=home, backups=plan)  # pyright: ignore[reportArgumentType] - as files have it
-    return BackupService(settings, FakeClock(1_770_000_000_000_000 + minute * _US_PER_MINUTE))
+    given = {"data_dir": home, "database_url": url, "backups": plan}
+    clock = FakeClock(1_770_000_000_000_000 + minute * _US_PER_MINUTE)
+    return BackupService(Settings.model_validate(given), clock, (LINES,))
 
 
 async def make(home: Path) -> None:
@@ -58,9 +60,17 @@ async def make(home: Path) -> None:
     (home / "vault" / "b.md").write_text("three")
 
 
-async def back_up(home: Path) -> None:
+async def fill(url: str) -> None:
+    """Have a server's database hold something."""
+    async with open_side(url) as side:
+        for number in range(_LINES):
+            line = Line(id=f"line{number}", conversation="c", position=number, text=f"text {number}" * 40)
+            await side.store.commit("ann", [Put(LINES, line)])
+
+
+async def back_up(home: Path, url: str | None = None) -> None:
     """Make the second backup, which takes the place of the first."""
-    await service_in(home, 1).create("scheduled")
+    await service_in(home, 1, url).create("scheduled")
 
 
 async def restore(home: Path) -> None:
@@ -100,9 +110,9 @@ def _lines(home: Path) -> int:
             return 0
 
 
-async def look(home: Path) -> list[str]:
+async def look(home: Path, url: str | None = None) -> list[str]:
     """What is wrong with the backups; then make another one, which clears up."""
-    service, faults = service_in(home, 2), list[str]()
+    service, faults = service_in(home, 2, url), list[str]()
     for one in await service.list():
         if (found := await service.verify(one.id)).fault:
             faults.append(f"{one.id}: {found.fault}")
@@ -137,6 +147,9 @@ async def look_at_new(home: Path) -> list[str]:
     return faults
 
 
+_Tried = tuple[str, Callable[[Path], Awaitable[None]], Callable[[Path], Awaitable[list[str]]]]
+
+
 def count_steps(last: int) -> list[int]:
     """Have each change of the disk be a step, and the process end before the last one that it may take."""
     taken = [0]
@@ -156,16 +169,20 @@ def _counted(call: Callable[..., object], taken: list[int], last: int) -> Callab
     return stepping
 
 
-def main(directory: Path, every: int) -> None:
+def main(directory: Path, every: int, url: str | None = None) -> None:
     """Kill a child at each of so many steps, and look."""
     template = directory / "template"
     _in_child(lambda: anyio.run(make, template))
     total = 0
-    for name, act, see in (
+    tried: list[_Tried] = [
         ("backup", back_up, look),
         ("restore", restore, look_at_new),
         ("move", move, look_at_moved),
-    ):
+    ]
+    if url is not None:
+        _in_child(lambda: anyio.run(fill, url))
+        tried.append(("server", partial(back_up, url=url), partial(look, url=url)))
+    for name, act, see in tried:
         last = 0
         while True:
             place = directory / f"{name}{last}"
@@ -208,4 +225,4 @@ def _in_child(do: Callable[[], object]) -> int:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

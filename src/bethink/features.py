@@ -27,6 +27,7 @@ from bethink.accounts.register import KEY_USES, KEYS, SIGN_INS, STATES, USERS
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, LEARNING_DAYS, RUNS, THREADS, TOOL_USES, UNREAD
 from bethink.backups.service import FEATURE as BACKUPS
+from bethink.backups.service import opened as backups_of
 from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
 from bethink.conversations import Conversations
 from bethink.documents.service import FEATURE as DOCUMENTS
@@ -82,6 +83,10 @@ def _open_projects(at: Surroundings) -> OpenFeature:
         ]
 
     return projects.opened(at, at.features.of(Conversations).leave_project, usable)
+
+
+def _open_backups(at: Surroundings) -> OpenFeature:
+    return backups_of(at, COLLECTIONS)
 
 
 def _open_artifacts(at: Surroundings) -> OpenFeature:
@@ -149,7 +154,7 @@ FEATURES: Final = (
     replace(artifacts.FEATURE, open=_open_artifacts),
     preferences.FEATURE,
     CALENDAR_SYNC,
-    BACKUPS,
+    replace(BACKUPS, open=_open_backups),
     Feature(
         name="web",
         mcp_summary=(

@@ -1,5 +1,7 @@
 """Everything of one database into another one, over the ports: the command line calls `migrate`.
 
+`backups` calls `bring` for a copy of a server's database, and `migrate` to restore one.
+
 What is read stays as it is. The target is empty, or holds what an earlier attempt brought: that is compared
 and only what differs is written, so an attempt that was cut short is gone on with by doing it again. Behind
 them each owner's records of a collection are counted and hashed on both sides, with what is searched of them.
@@ -122,8 +124,23 @@ async def migrate(
     """
     kinds = moved(collections)
     await _begin(source, target, kinds)
+    result = await bring(source, target, kinds, tell=tell)
+    if also is not None:
+        await also()
+    await target.store.commit(_OWNER, [Delete(MIGRATIONS, _ID)])
+    return result
+
+
+async def bring(
+    source: Side, target: Side, collections: Iterable[Collection[Any]], *, tell: Callable[[str, int], None]
+) -> Moved:
+    """Have the target hold what the source has, and nothing else, and prove it; what is alike stays.
+
+    Raises:
+        StorageError: the source changed meanwhile, or a side cannot be read or written.
+    """
     result, digest = Moved(), hashlib.sha256()
-    for collection in kinds:
+    for collection in moved(collections):
         pair, count = _Pair(source, target, collection), 0
         async for owner in owners_of(target.store, collection):
             await pair.drop_others(owner)
@@ -135,9 +152,6 @@ async def migrate(
             result.owners.add(owner)
         result.records[collection.name] = count
         tell(collection.name, count)
-    if also is not None:
-        await also()
-    await target.store.commit(_OWNER, [Delete(MIGRATIONS, _ID)])
     result.digest = digest.hexdigest()
     return result
 

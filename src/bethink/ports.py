@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from bethink.agent.context import Prompts, read_prompts
-from bethink.backups.service import before_upgrade
+from bethink.backups.service import before_upgrade, roll_back
 from bethink.blobs.directory import DirectoryBlobs
 from bethink.clock import Clock, SystemClock
 from bethink.embeddings.factory import embeddings_of
 from bethink.engines.postgres.bus import open_bus as open_postgres_bus
+from bethink.engines.postgres.store import open_database as open_postgres
 from bethink.engines.redis.bus import open_bus as open_redis_bus
 from bethink.engines.sqlite.bus import bus_elsewhere, open_bus
 from bethink.engines.sqlite.store import open_database as open_sqlite
 from bethink.errors import StorageError
+from bethink.features import COLLECTIONS
 from bethink.images.factory import connect_images
 from bethink.internet.connect import connect_internet
 from bethink.llm.capabilities import FILE, Learnt
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from bethink.blobs import Blobs
     from bethink.bus import Bus
     from bethink.embeddings import Embeddings
-    from bethink.engines.sqlite.store import SqliteDatabase
     from bethink.images import Images
     from bethink.index import Index
     from bethink.internet import Internet
@@ -106,39 +107,27 @@ class Database:
 
 
 @asynccontextmanager
-async def _upgraded(settings: Settings) -> AsyncGenerator[SqliteDatabase]:
-    """The file, after a backup if an older Bethink wrote it.
-
-    Raises:
-        StorageError: it cannot be opened, or upgraded, and is as it was.
-    """
-    backup = await before_upgrade(settings, SystemClock())
-    async with AsyncExitStack() as stack:
-        try:
-            database = await stack.enter_async_context(open_sqlite(settings.data_dir))
-        except StorageError as error:
-            if backup is None:
-                raise
-            raise type(error)(f"{error.message} There is a backup of before: {backup}.") from error
-        yield database
-
-
-@asynccontextmanager
 async def open_database(settings: Settings) -> AsyncGenerator[Database]:
     """The PostgreSQL that the settings name, or the file of the data directory; closed with the block.
+
+    If an older Bethink wrote it, a backup is made first; a failed upgrade leaves what was there before.
 
     Raises:
         NotInstalled: what speaks to PostgreSQL is missing.
         StorageError: the database cannot be used.
     """
-    if settings.database_url is None:
-        async with _upgraded(settings) as file:
-            yield Database(file.store, file.index)
-        return
-    from bethink.engines.postgres.store import open_database as open_postgres
-
-    async with open_postgres(settings.database_url.get_secret_value()) as server:
-        yield Database(server.store, server.index)
+    backup = await before_upgrade(settings, SystemClock(), COLLECTIONS)
+    url = settings.database_url
+    async with AsyncExitStack() as stack:
+        opened = open_sqlite(settings.data_dir) if url is None else open_postgres(url.get_secret_value())
+        try:
+            database = await stack.enter_async_context(opened)
+        except StorageError as error:
+            if backup is None:
+                raise
+            how = await roll_back(settings, SystemClock(), backup)
+            raise type(error)(f"{error.message} {how}") from error
+        yield Database(database.store, database.index)
 
 
 @asynccontextmanager

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.postgres_server import postgres_server
+
 
 @pytest.mark.timeout(180)
 def test_whatever_is_killed_leaves_both_sides_whole(tmp_path: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "tests.killed_backups", str(tmp_path), "4"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    with postgres_server() as server:
+        ended = subprocess.run(
+            [sys.executable, "-m", "tests.killed_backups", str(tmp_path), "4", server.new_database()],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     *faults, kills = ended.stdout.splitlines()
     assert faults == []
     assert int(kills.split()[0]) > 10

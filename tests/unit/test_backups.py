@@ -13,9 +13,9 @@ import anyio
 import anyio.to_thread
 import msgspec
 import pytest
-from pydantic import SecretStr
 
 from bethink.accounts import ADMIN
+from bethink.backups.contents import FAILED_NAME
 from bethink.backups.repository import Archive, Backup, Contents, FileEntry
 from bethink.backups.service import BackupService, before_upgrade
 from bethink.blobs.directory import DirectoryBlobs
@@ -250,15 +250,6 @@ async def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
             await service.restore("20200101T000000Z", tmp_path / "other")
 
 
-async def test_records_in_postgresql_are_not_said_to_be_in_a_backup(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, database_url=SecretStr("postgresql://bethink@db/bethink"))
-    service = BackupService(settings, FakeClock())
-    with pytest.raises(BadInput, match="pg_dump"):
-        await service.create()
-    assert "pg_dump" in (service.fault or "")
-    assert await service.list() == []
-
-
 async def test_one_backup_is_made_at_a_time(tmp_path: Path) -> None:
     async with home_in(tmp_path), anyio.create_task_group() as tasks:
         service = BackupService(settings_in(tmp_path), FakeClock())
@@ -419,6 +410,31 @@ async def test_a_failed_upgrade_leaves_the_database_as_it_was_and_names_the_back
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (20,)
         assert connection.execute("SELECT count(*) FROM messages").fetchone() == (1,)
+
+
+async def test_an_upgrade_that_failed_half_way_is_rolled_back_to_the_backup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with home_in(tmp_path):
+        pass
+    _made_older(tmp_path)
+
+    def broken(connection: sqlite3.Connection) -> None:
+        connection.execute("DELETE FROM messages")
+        connection.execute("COMMIT")
+        raise RuntimeError("the new version has a fault")
+
+    with monkeypatch.context() as patched:
+        patched.setitem(schema.MIGRATIONS, max(schema.MIGRATIONS) + 1, broken)
+        with pytest.raises(StorageError, match="is again as it was, from the backup 2"):
+            async with open_ports(settings_in(tmp_path)):
+                pass
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (20,)
+    assert (tmp_path / FAILED_NAME).exists()
+    async with open_ports(settings_in(tmp_path)):
+        pass
+    assert await texts_in(tmp_path) == {SECRET}
 
 
 async def test_an_upgrade_waits_until_a_backup_can_be_made(

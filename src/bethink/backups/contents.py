@@ -1,4 +1,4 @@
-"""What is in a backup, taken from a data directory at work and written to a new one. All functions block.
+"""What is in a backup, taken from a home at work and written to a new one. All functions block.
 
 The order makes it one state. Contents of files are taken before the database, so that none is deleted that it
 still names, and again after it; pages after it, since a page's file is its truth and the database follows.
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _FILES: Final = "files"
 _VAULT: Final = "vault"
 WORK: Final = "unpacking"
+FAILED_NAME: Final = f"{FILE_NAME}.failed"
+"""Where a database goes whose upgrade failed, if it was not as before."""
 _LEFT_OUT: Final = frozenset(
     {
         WORK,
@@ -46,7 +48,7 @@ _LEFT_OUT: Final = frozenset(
         "reserve",
         "served-at.json",
         "vault-search",
-        *(f"{FILE_NAME}{end}" for end in ("", "-wal", "-shm", "-journal")),
+        *(f"{name}{end}" for name in (FILE_NAME, FAILED_NAME) for end in ("", "-wal", "-shm", "-journal")),
     }
 )
 """What a running Bethink makes again, and the database, of which a copy is taken instead."""
@@ -54,6 +56,7 @@ _HALF: Final = re.compile(rf"{_FILES}/.*\.part|[^/]*\.lock")
 """Contents that are being written, and locks."""
 _PART_BYTES: Final = 256 << 10
 """A multiple of a page of the database: what did not change in it is the same part again."""
+Deliver: TypeAlias = "Callable[[Path, Callable[[], None]], None]"
 _Found: TypeAlias = "tuple[str, Path, os.stat_result]"
 _SETTLED_NS: Final = 2_000_000_000
 """A file that changed so shortly before a backup may have changed again within the clock's grain."""
@@ -61,10 +64,14 @@ _SETTLED_NS: Final = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """What is backed up: a data directory, and the folder of pages if that lies outside of it."""
+    """What is backed up: a data directory, and the folder of pages if that lies outside of it.
+
+    If records are in a server's database, `database` has the file in a folder hold what that holds now.
+    """
 
     data_dir: Path
     vault: Path | None = None
+    database: Callable[[Path], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +139,7 @@ class _Taking:
     home: Home
     repository: Repository
     keys: Keys | None
+    earlier: Archive | None
     before: Mapping[str, FileEntry]
     settled_ns: int
     walk: _Walk = field(init=False)
@@ -165,11 +173,25 @@ class _Taking:
         """
         with translating(self.home.data_dir), work_folder(self.home.data_dir / WORK) as scratch:
             copy = scratch / FILE_NAME
-            if not copy_database(self.home.data_dir / FILE_NAME, copy, _check):
+            if self.home.database is not None:
+                self._begin_as_before(copy)
+                self.home.database(scratch)
+            elif not copy_database(self.home.data_dir / FILE_NAME, copy, _check):
                 raise StorageError(f"There is no database in {self.home.data_dir}: nothing to back up.")
             found = state_of(copy)
             self._take(FILE_NAME, copy, copy.stat())
         return found
+
+    def _begin_as_before(self, copy: Path) -> None:
+        """Have the file be that of the backup before, so that what did not change is the same part again."""
+        file = self.before.get(FILE_NAME)
+        if self.earlier is None or file is None:
+            return
+        try:
+            _write_file(self.earlier, file, copy.parent)
+            state_of(copy)
+        except StorageError:
+            copy.unlink(missing_ok=True)
 
     def _take(self, path: str, place: Path, state: os.stat_result) -> None:
         _check()
@@ -223,7 +245,7 @@ def take(
     """
     known = {file.path: file for file in before.contents.files} if before else {}
     settled_ns = before.header.at * 1000 - _SETTLED_NS if before else 0
-    taking = _Taking(home, repository, keys, known, settled_ns)
+    taking = _Taking(home, repository, keys, before, known, settled_ns)
     taking.take_blobs()
     state = taking.take_database()
     taking.take_all()
@@ -305,8 +327,11 @@ def _inside(archive: Archive, folder: Path, path: str) -> Path:
     return folder.joinpath(*steps)
 
 
-def restore(archive: Archive, data_dir: Path) -> None:
+def restore(archive: Archive, data_dir: Path, deliver: Deliver | None = None) -> None:
     """Write everything to a new data directory, which is there as a whole or not at all.
+
+    With `deliver` the database does not go there: that is called with the folder that has its file, and calls
+    in turn what puts the directory in its place, last.
 
     Raises:
         BadInput: there is something in it already.
@@ -320,20 +345,57 @@ def restore(archive: Archive, data_dir: Path) -> None:
         # Beside it: one step makes the one the other.
         below = target.with_name(f".{target.name}.restoring")
         clear_left_over(below)
-        with work_folder(below) as staging:
-            _write_all(archive, staging)
-            staging.rename(target)
-            _sync(target.parent)
+        with work_folder(below) as staging, work_folder(below) as apart:
+            database = staging if deliver is None else apart
+            _write_all(archive, staging, database)
+
+            def put() -> None:
+                staging.rename(target)
+                _sync(target.parent)
+
+            if deliver is None:
+                put()
+            else:
+                deliver(database, put)
         with suppress(OSError):
             below.rmdir()
 
 
-def _write_all(archive: Archive, staging: Path) -> None:
+def put_back(archive: Archive, data_dir: Path) -> bool:
+    """Have a directory's database be that of an archive, if it is another one; whether it was.
+
+    The other one stays beside it as `FAILED_NAME`. Nobody may use the directory.
+
+    Raises:
+        StorageError: the archive is damaged, or the directory cannot be written.
+    """
+    path = data_dir / FILE_NAME
+    with suppress(StorageError):
+        found = state_of(path)
+        if (found.schema, found.records) == (archive.header.schema, archive.contents.records):
+            return False
+    (file,) = (one for one in archive.contents.files if one.path == FILE_NAME)
+    with translating(data_dir), work_folder(data_dir / WORK) as scratch:
+        _write_file(archive, file, scratch)
+        _count(archive, scratch)
+        for end in ("-shm", "-wal"):
+            with suppress(FileNotFoundError):
+                path.with_name(f"{FILE_NAME}{end}").replace(path.with_name(f"{FAILED_NAME}{end}"))
+        failed = path.with_name(FAILED_NAME)
+        failed.unlink(missing_ok=True)
+        # There is a file of this name at every moment: without one, a start would make an empty database.
+        failed.hardlink_to(path)
+        (scratch / FILE_NAME).replace(path)
+        _sync(data_dir)
+    return True
+
+
+def _write_all(archive: Archive, staging: Path, database: Path) -> None:
     for path in archive.contents.folders:
         _inside(archive, staging, path).mkdir(mode=0o700, parents=True, exist_ok=True)
     for file in archive.contents.files:
-        _write_file(archive, file, staging)
-    _count(archive, staging)
+        _write_file(archive, file, database if file.path == FILE_NAME else staging)
+    _count(archive, database)
     # The names of all files are on the disk before it gets its own; what is in them is there already.
     for place, _, _ in os.walk(staging):
         _sync(Path(place))

@@ -9,28 +9,34 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 
-from bethink.backups.contents import WORK, Home, restore, take, verify
+from bethink.backups.contents import FAILED_NAME, WORK, Home, put_back, restore, take, verify
 from bethink.backups.repository import Archive, Backup, Repository, Verification, translating
+from bethink.backups.server import copy_server, fill_server
 from bethink.clock import to_datetime
 from bethink.documents.work_folders import work_folder
+from bethink.engines.postgres.connection import place_of
+from bethink.engines.postgres.store import awaits_upgrade as server_awaits_upgrade
+from bethink.engines.sqlite.bus import is_in_use
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.snapshot import awaits_upgrade
-from bethink.errors import BadInput, BethinkError, Busy, StorageError, UnknownId
+from bethink.errors import BethinkError, Busy, StorageError, UnknownId
 from bethink.feature import BackgroundTask, Feature, OpenFeature
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bethink.backups.repository import Contents, Reason
     from bethink.clock import Clock
     from bethink.feature import Surroundings
     from bethink.settings import Settings
+    from bethink.store import Collection
 
 _HOUR_US: Final = 3_600_000_000
 _UPGRADE_US: Final = 30 * 24 * _HOUR_US
@@ -56,18 +62,14 @@ class Restored:
     contents: Contents
 
 
-_NOT_HERE = (
-    "The records are in PostgreSQL (BETHINK_DATABASE_URL): back up the database with pg_dump,"
-    " and the data directory beside it."
-)
-
-
 @dataclass(slots=True)
 class BackupService:
     """The backups of one home. `fault` is why the last one of this process failed, None if it did not."""
 
     settings: Settings
     clock: Clock
+    collections: Sequence[Collection[Any]] = ()
+    """All that is stored: what is read of a server's database."""
     fault: str | None = None
     _asked: anyio.Event = field(default_factory=anyio.Event, repr=False)
 
@@ -105,13 +107,10 @@ class BackupService:
         """Make one, verify it, and remove those that are too old.
 
         Raises:
-            BadInput: the records are in PostgreSQL, which a backup does not hold.
             Busy: another one is being made.
             StorageError: it could not be made, or is not whole.
         """
         try:
-            if self.settings.database_url is not None:
-                raise BadInput(_NOT_HERE)
             made = await anyio.to_thread.run_sync(partial(self._create, reason))
         except Busy:
             raise
@@ -128,7 +127,7 @@ class BackupService:
         vault = self.settings.vault.path if self.settings.vault.enabled else None
         if vault is not None and vault.resolve().is_relative_to(self.settings.data_dir.resolve()):
             vault = None
-        home = Home(self.settings.data_dir, vault)
+        home = Home(self.settings.data_dir, vault, self._from_server())
         with repository.locked():
             keys = repository.keys_for(passphrase)
             before = _newest(repository, passphrase, is_sealed=keys is not None)
@@ -137,6 +136,12 @@ class BackupService:
             repository.remove(one.id for one in self.over(repository.backups()))
             repository.sweep()
         return made
+
+    def _from_server(self) -> Callable[[Path], None] | None:
+        if self.settings.database_url is None:
+            return None
+        url = self.settings.database_url.get_secret_value()
+        return lambda folder: anyio.from_thread.run(copy_server, url, folder, self.collections)
 
     async def verify(self, id: str = LATEST, passphrase: str | None = None) -> Backup:
         """See that a backup could be restored, and keep what is found.
@@ -186,14 +191,17 @@ class BackupService:
 
         await anyio.to_thread.run_sync(work)
 
-    async def restore(self, named: str, data_dir: Path, passphrase: str | None = None) -> Restored:
-        """Bring a backup back as a new data directory.
+    async def restore(
+        self, named: str, data_dir: Path, passphrase: str | None = None, *, database_url: str | None = None
+    ) -> Restored:
+        """Bring a backup back as a new data directory, its records to a server's database if one is given.
 
-        It is named by its id, `latest`, or the path of its archive or of a folder of backups.
+        It is named by its id, `latest`, or the path of its archive or of a folder of backups. What was cut
+        short is gone on with by doing it again.
 
         Raises:
             UnknownId: there is no such backup.
-            BadInput: it needs another passphrase, or the directory is not empty.
+            BadInput: it needs another passphrase, or the directory or the server's database is not empty.
             StorageError: it is damaged, or cannot be read or written.
         """
 
@@ -201,8 +209,28 @@ class BackupService:
             repository, id = _found(self.repository, named)
             with repository.locked(shared=True):
                 archive = repository.open(_named(repository, id), passphrase or self._passphrase)
-                restore(archive, data_dir)
+                name = f"the backup {archive.header.id}"
+                deliver = partial(self._to_server, database_url, name=name) if database_url else None
+                restore(archive, data_dir, deliver)
             return Restored(archive.header.id, archive.contents)
+
+        return await anyio.to_thread.run_sync(work)
+
+    def _to_server(self, url: str, folder: Path, last: Callable[[], None], *, name: str) -> None:
+        fill = partial(fill_server, name=name, last=partial(anyio.to_thread.run_sync, last))
+        anyio.from_thread.run(fill, url, folder, self.collections)
+
+    async def put_back(self, id: str) -> bool:
+        """Have the database's file be that of a backup, unless it has the same schema and as many records.
+
+        Raises:
+            StorageError: the backup is damaged, or the file cannot be written.
+        """
+
+        def work() -> bool:
+            repository = self.repository
+            with repository.locked(shared=True):
+                return put_back(repository.open(id, self._passphrase), self.settings.data_dir)
 
         return await anyio.to_thread.run_sync(work)
 
@@ -338,7 +366,9 @@ def _unknown(id: str) -> UnknownId:
     return UnknownId(f"There is no backup {id!r}: `bethink backup list` shows them.")
 
 
-async def before_upgrade(settings: Settings, clock: Clock) -> str | None:
+async def before_upgrade(
+    settings: Settings, clock: Clock, collections: Sequence[Collection[Any]] = ()
+) -> str | None:
     """The id of a backup that is made if the database is older than this Bethink; None if there is no need.
 
     Of several processes that start at once, one makes it and the others wait.
@@ -346,19 +376,19 @@ async def before_upgrade(settings: Settings, clock: Clock) -> str | None:
     Raises:
         StorageError: it is needed, and could not be made: the database is as it was.
     """
-    path = settings.data_dir / FILE_NAME
-    while (schema := await anyio.to_thread.run_sync(awaits_upgrade, path)) is not None:
+    service = BackupService(settings, clock, collections)
+    while (schema := await _awaiting_upgrade(settings)) is not None:
         if not settings.backups.before_upgrade:
             return None
         try:
-            made = await BackupService(settings, clock).create("upgrade")
+            made = await service.create("upgrade")
         except Busy:
             await anyio.sleep(_WAIT_S)
         except BethinkError as error:
             raise StorageError(
-                f"{path} is of an older version (schema {schema}), and no backup could be made before its"
-                f" upgrade: {error.message} Nothing was changed. To upgrade without a backup, start it once"
-                f" with {_WITHOUT}."
+                f"{_place(settings)} is of an older version (schema {schema}), and no backup could be made"
+                f" before its upgrade: {error.message} Nothing was changed. To upgrade without a backup,"
+                f" start it once with {_WITHOUT}."
             ) from error
         else:
             _log.info("the backup %s was made before the upgrade from schema %d", made.id, schema)
@@ -366,8 +396,38 @@ async def before_upgrade(settings: Settings, clock: Clock) -> str | None:
     return None
 
 
-def _open(at: Surroundings) -> OpenFeature:
-    service = BackupService(at.settings, at.clock)
+async def roll_back(settings: Settings, clock: Clock, id: str) -> str:
+    """Have the database be as the backup `id` of before a failed upgrade has it; a sentence on that.
+
+    An upgrade is one transaction: what failed has left nothing behind. A file that is not as it was all the
+    same gives way to the backup's, and stays beside it.
+    """
+    there = f"There is a backup of before: {id}."
+    if settings.database_url is not None or await anyio.to_thread.run_sync(is_in_use, settings.data_dir):
+        return there
+    service = BackupService(settings, clock)
+    try:
+        if await service.put_back(id):
+            return f"The database is again as it was, from the backup {id}; the failed one is {FAILED_NAME}."
+    except BethinkError as error:
+        _log.error("the backup %s could not be put back: %s", id, error)
+    return there
+
+
+async def _awaiting_upgrade(settings: Settings) -> int | None:
+    if settings.database_url is not None:
+        return await server_awaits_upgrade(settings.database_url.get_secret_value())
+    return await anyio.to_thread.run_sync(awaits_upgrade, settings.data_dir / FILE_NAME)
+
+
+def _place(settings: Settings) -> str:
+    url = settings.database_url
+    return place_of(url.get_secret_value()) if url else str(settings.data_dir / FILE_NAME)
+
+
+def opened(at: Surroundings, collections: Sequence[Collection[Any]]) -> OpenFeature:
+    """The backups of a home in use."""
+    service = BackupService(at.settings, at.clock, collections)
     return OpenFeature(
         service=service,
         remains=service.remains,
@@ -375,6 +435,5 @@ def _open(at: Surroundings) -> OpenFeature:
     )
 
 
-FEATURE: Final = Feature(
-    name="backups", open=_open, routes=("bethink.web.backups",), commands="bethink.cli.backup"
-)
+FEATURE: Final = Feature(name="backups", routes=("bethink.web.backups",), commands="bethink.cli.backup")
+"""`features` opens it: it knows all that is stored."""

@@ -83,6 +83,7 @@ def service_of(options: Namespace) -> tuple[BackupService, Screen]:
     from bethink.cli.session import log_if_asked, settings_of
     from bethink.cli.terminal import Screen
     from bethink.clock import SystemClock
+    from bethink.features import COLLECTIONS
 
     log_if_asked(options)
     settings = settings_of(options)
@@ -90,7 +91,7 @@ def service_of(options: Namespace) -> tuple[BackupService, Screen]:
         plan = settings.backups.model_copy(update={"passphrase": given})
         settings = settings.model_copy(update={"backups": plan})
     screen = Screen.of_process(is_data=getattr(options, "json", False))
-    return BackupService(settings, SystemClock()), screen
+    return BackupService(settings, SystemClock(), COLLECTIONS), screen
 
 
 def passphrase_of(file: str | None) -> Any:  # noqa: ANN401 - a secret of the settings' kind

@@ -6,7 +6,8 @@
 - `Connections.write(owner, work)`: writers of one owner come one after another, over all processes, and
   the commit is on the server's disk when the call returns;
 - `Connections.change(work)`: for statements that make or change tables, alone among all processes;
-- `Connections.alone(work)`: outside of any transaction and without time limits, for what must be there.
+- `Connections.alone(work)`: outside of any transaction and without time limits, for what must be there;
+- `Connections.snapshot()`: all reads within the block see the database as it was at its beginning.
 
 Within `read` and `write` the setting `bethink.owner` has the owner, by which the policies of the tables
 (`wall_of`) hide all other rows, whatever a statement asks for; the owner `None` sees everybody's. A lost
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -140,6 +141,8 @@ class Connections:
         self._pool = pool
         self.place = place
         """The server and the database as a person knows them, without a password."""
+        self.is_snapshot = False
+        """Whether tables are read as they are, and none is made."""
         # Since when nothing was heard of it: who comes later waits for the rest of the patience only.
         self._lost_at: float | None = None
         self.turn = _LOCK
@@ -226,6 +229,22 @@ class Connections:
         except Exception as error:  # noqa: BLE001 - told of
             raise_told(error, self.place)
 
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncGenerator[Connections]:
+        """Connections whose reads, one after the other, see the database as it is now, however others write.
+
+        Raises:
+            StorageError: the server does not answer.
+        """
+        async with AsyncExitStack() as stack:
+            try:
+                session = await stack.enter_async_context(self._session(_BEGIN_READ))
+                # Whoever reads writes elsewhere what was read, which may take its time.
+                await session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            except Exception as error:  # noqa: BLE001 - told of
+                raise_told(error, self.place)
+            yield _Snapshot(session, self.place)
+
     async def arrive(self) -> None:
         """Return once the server answers: one that starts is waited for.
 
@@ -307,6 +326,23 @@ class Connections:
         if not is_lost(error) or now > deadline:
             raise_told(error, self.place)
         await asyncio.sleep(_PAUSE_S)
+
+
+class _Snapshot(Connections):
+    """One transaction that all reads are parts of; nothing is repeated if its connection is lost."""
+
+    def __init__(self, session: Session, place: str) -> None:
+        super().__init__(None, place)
+        self.is_snapshot = True
+        self._transaction = session
+
+    async def read(self, owner: str | None, work: Callable[[Session], Awaitable[T]]) -> T:
+        """What `work` gives within the snapshot, of this owner's rows."""
+        try:
+            await _enter(self._transaction, owner)
+            return await work(self._transaction)
+        except Exception as error:  # noqa: BLE001 - told of
+            raise_told(error, self.place)
 
 
 async def _enter(session: Session, owner: str | None, entrance: str = _ENTER) -> None:

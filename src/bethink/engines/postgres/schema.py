@@ -87,15 +87,7 @@ async def prepare(connections: Connections) -> Seal:
     """
 
     async def look(session: Session) -> tuple[int, bytes | None]:
-        if not await session.fetchval("SELECT to_regclass('bethink_schema') IS NOT NULL"):
-            return 0, None
-        number = await session.fetchval("SELECT number FROM bethink_schema")
-        if number > NUMBER:
-            raise NewerSchema(
-                f"{connections.place} has schema {number}; this Bethink knows up to {NUMBER}. "
-                "Start the newer version that wrote it."
-            )
-        return number, await session.fetchval("SELECT secret FROM bethink_seal")
+        return await known(session, connections.place)
 
     async def migrate(session: Session) -> tuple[int, bytes | None]:
         applied, _ = await look(session)
@@ -110,6 +102,23 @@ async def prepare(connections: Connections) -> Seal:
         number, secret = await connections.change(migrate)
     connections.lock = f"SELECT number = {NUMBER} FROM bethink_schema, {connections.turn}"
     return Seal(secret or b"")
+
+
+async def known(session: Session, place: str) -> tuple[int, bytes | None]:
+    """The number of a database's schema and the secret of its digests; 0 and None if it has none yet.
+
+    Raises:
+        NewerSchema: a newer Bethink wrote it.
+    """
+    if not await session.fetchval("SELECT to_regclass('bethink_schema') IS NOT NULL"):
+        return 0, None
+    number = await session.fetchval("SELECT number FROM bethink_schema")
+    if number > NUMBER:
+        raise NewerSchema(
+            f"{place} has schema {number}; this Bethink knows up to {NUMBER}. "
+            "Start the newer version that wrote it."
+        )
+    return number, await session.fetchval("SELECT secret FROM bethink_seal")
 
 
 def quoted(name: str) -> str:

@@ -18,9 +18,10 @@ import anyio.to_thread
 
 from bethink.engines.postgres.connection import open_connections
 from bethink.engines.postgres.index import EmbeddedText, IndexRows, PostgresIndex
-from bethink.engines.postgres.schema import columns_of, make, prepare
+from bethink.engines.postgres.schema import NUMBER, columns_of, known, make, prepare
 from bethink.engines.postgres.scrub import scrub
 from bethink.engines.postgres.tables import Table
+from bethink.errors import StorageError
 from bethink.search.analysis import Analyzer, entry_of, model_key, vector_bytes
 from bethink.store import (
     Change,
@@ -30,6 +31,7 @@ from bethink.store import (
     Page,
     Put,
     R,
+    Seal,
     SetVector,
     check_scan,
     check_text,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
     from bethink.engines.postgres.connection import Connections, Session
     from bethink.search.analysis import Entry
-    from bethink.store import Collection, Key, Row, Scan, Seal, Versioned
+    from bethink.store import Collection, Key, Row, Scan, Versioned
 
     Step = Callable[[Session, IndexRows], Awaitable[None]]
 
@@ -156,7 +158,10 @@ class PostgresStore:
                 return [one for one, columns in found.items() if columns]
 
             there = await self._connections.read(None, look)
-            await self._make(there)
+            if self._connections.is_snapshot:
+                self._made.update(there)
+            else:
+                await self._make(there)
         return {one for one in collections if one in self._made}
 
     async def _make(self, collections: Sequence[Collection[Any]]) -> None:
@@ -345,3 +350,32 @@ async def open_database(url: str) -> AsyncGenerator[PostgresDatabase]:
         finally:
             with anyio.CancelScope(shield=True):
                 await index.close()
+
+
+@asynccontextmanager
+async def open_snapshot(url: str) -> AsyncGenerator[PostgresDatabase]:
+    """The database of an address as it is now, to be read while others write; of an older Bethink, too.
+
+    Raises:
+        NewerSchema: a newer Bethink wrote it.
+        NotInstalled: the driver is missing.
+        StorageError: it cannot be reached, or there are no records in it.
+    """
+    async with open_connections(url) as connections, connections.snapshot() as snapshot:
+        _, secret = await snapshot.read(None, lambda session: known(session, connections.place))
+        if secret is None:
+            raise StorageError(f"There is nothing of Bethink in {connections.place}: nothing to back up.")
+        yield PostgresDatabase(PostgresStore(snapshot, Seal(secret)), PostgresIndex(snapshot), snapshot)
+
+
+async def awaits_upgrade(url: str) -> int | None:
+    """The schema of a database that an older Bethink wrote; None if there is nothing to upgrade.
+
+    Raises:
+        NewerSchema: a newer Bethink wrote it.
+        NotInstalled: the driver is missing.
+        StorageError: it cannot be reached.
+    """
+    async with open_connections(url) as connections:
+        number, _ = await connections.read(None, lambda session: known(session, connections.place))
+    return number if 0 < number < NUMBER else None

@@ -1,0 +1,56 @@
+"""The records of a database server as the file of a data directory, and back. `service` calls it.
+
+So an archive is the same whichever engine its home is on, and can be restored to the other one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bethink.engines.postgres.store import open_snapshot
+from bethink.engines.sqlite.store import open_database
+from bethink.migration import Side, bring, migrate, open_side
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
+
+    from bethink.store import Collection
+
+
+async def copy_server(url: str, folder: Path, collections: Sequence[Collection[Any]]) -> None:
+    """Have the database file in a folder hold what the server's holds at this moment, while others write.
+
+    What the file holds already and is alike stays in its place; the rest is overwritten.
+
+    Raises:
+        StorageError: a side cannot be read or written.
+    """
+    async with open_snapshot(url) as server, open_database(folder) as file:
+        source, target = Side(server.store, server.index, "the server"), Side(file.store, file.index, "file")
+        await bring(source, target, collections, tell=_silent)
+
+
+async def fill_server(
+    url: str,
+    folder: Path,
+    collections: Sequence[Collection[Any]],
+    *,
+    name: str,
+    last: Callable[[], Awaitable[object]],
+) -> None:
+    """Bring all records of the file in a folder to the server's database, and prove it; `last` comes last.
+
+    The database is empty, or holds what an attempt of the same `name` brought.
+
+    Raises:
+        BadInput: it holds something else.
+        StorageError: a side cannot be read or written: do it again.
+    """
+    async with open_database(folder) as file, open_side(url) as target:
+        source = Side(file.store, file.index, name)
+        await migrate(source, target, collections, tell=_silent, also=last)
+
+
+def _silent(name: str, count: int) -> None:
+    del name, count
