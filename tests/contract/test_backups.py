@@ -77,8 +77,9 @@ async def test_a_server_is_backed_up_under_load_and_restored_to_either_engine(
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(write)
-            made = await service.create()
+            await service.create()
             is_done.set()
+        (made,) = await service.list()
         before = await said(Side(database.store, database.index, "there"))
     assert made.is_good
     assert written
