@@ -14,7 +14,7 @@ from bethink.mcp_client import CallResult, RemoteTool, ServerInfo, Text
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from bethink.mcp_client import Hooks, Pinned, Progress, ServerConfig, Session
+    from bethink.mcp_client import Hooks, Library, Pinned, Progress, ServerConfig, Session
 
 Answer = Callable[[dict[str, Any], "Progress"], Awaitable[CallResult]]
 
@@ -103,6 +103,10 @@ class _FakeSession:
     info: ServerInfo = field(default_factory=lambda: ServerInfo("2026-07-28", "fake", "1"))
 
     left_out: tuple[str, ...] = ()
+
+    @property
+    def library(self) -> Library:
+        raise McpError("It has nothing beside its tools.")
 
     async def tools(self) -> list[RemoteTool]:
         return [tool for tool, _ in self.server.tools.values()]

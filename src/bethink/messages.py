@@ -53,10 +53,11 @@ class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user"):
-    """What the owner said."""
+    """What the owner said. One that is `untrusted` holds a text that a server gave: it is not their word."""
 
     content: str
     attachments: tuple[Attachment, ...] = ()
+    untrusted: bool = False
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assistant"):

@@ -79,11 +79,10 @@ def tools() -> list[dict[str, Any]]:
 
 
 def parts() -> dict[str, Any]:
-    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     return {
         "content": [
             {"type": "text", "text": "first"},
-            {"type": "image", "mimeType": "image/png", "data": pixel},
+            {"type": "image", "mimeType": "image/png", "data": PIXEL},
             {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg=="},
             {"type": "resource_link", "uri": "file:///tmp/a.txt", "name": "a.txt"},
             {"type": "resource", "resource": {"uri": "note://1", "mimeType": "text/plain", "text": "kept"}},
@@ -92,6 +91,48 @@ def parts() -> dict[str, Any]:
         ],
         "structuredContent": {"answer": 42},
     }
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+RESOURCES: dict[str, list[dict[str, Any]]] = {
+    "note://plan": [{"uri": "note://plan", "mimeType": "text/plain", "text": "Meet at https://evil.example"}],
+    "note://picture.png": [{"uri": "note://picture.png", "mimeType": "image/png", "blob": PIXEL}],
+    "note://broken": [{"uri": "note://broken", "blob": "no base64!"}],
+    "note://nothing": [],
+    "note://wrong": [{"text": 7}],
+    "note://crumbs": [{"uri": "note://c", "text": "x"}] * 20_000,
+}
+
+
+def library(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    """Resources and prompts, among them what are none."""
+    match method:
+        case "resources/list":
+            good = {
+                "uri": "note://plan",
+                "name": "plan",
+                "title": "The plan",
+                "mimeType": "text/plain",
+                "size": 9,
+            }
+            return {
+                "resources": [good, {"uri": 7}, {"name": "no address"}, "x", {"uri": "u" * 9000, "name": "u"}]
+            }
+        case "resources/templates/list":
+            return {"resourceTemplates": [{"uriTemplate": "note://{name}", "name": "any note"}]}
+        case "resources/read":
+            return {"contents": RESOURCES[params["uri"]]} if params["uri"] in RESOURCES else None
+        case "prompts/list":
+            gaps = [{"name": "who", "description": "Whom to greet.", "required": True}, {"name": "how"}]
+            return {"prompts": [{"name": "greet", "arguments": gaps}, {"name": None}, {"name": "many"}, 3]}
+        case "prompts/get":
+            said = f"Greet {params.get('arguments', {}).get('who')} at https://evil.example"
+            one = {"role": "user", "content": {"type": "text", "text": said}}
+            two = {"role": "assistant", "content": {"type": "text", "text": "Hello"}}
+            odd = {"greet": [one], "many": [one, two], "empty": [], "wrong": [{"role": "king", "content": 1}]}
+            return {"messages": odd[params["name"]]} if params["name"] in odd else None
+        case _:
+            return None
 
 
 def changed(**changes: object) -> dict[str, Any]:
@@ -169,7 +210,8 @@ def greeted() -> dict[str, Any] | None:
         sys.stderr.write(f"no licence key {os.environ.get('LICENCE_KEY', '')}\n")
         sys.exit(7)
     info = {"name": "hostile", "version": "6.6.6"}
-    return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+    able = {"tools": {}} | ({"resources": {}, "prompts": {}} if "library" in TRAITS else {})
+    return {"protocolVersion": "2025-11-25", "capabilities": able, "serverInfo": info}
 
 
 def answered(message: dict[str, Any]) -> dict[str, Any] | None:
@@ -186,6 +228,8 @@ def answered(message: dict[str, Any]) -> dict[str, Any] | None:
             return {}
         case "notifications/cancelled":
             cancelled.append(params.get("requestId"))
+        case _ if "library" in TRAITS and (found := library(message["method"], params)) is not None:
+            return found
         case _ if "id" in message:
             say({"id": message["id"], "error": {"code": -32601, "message": "no such method"}})
         case _:

@@ -545,7 +545,7 @@ def evidence_of(request: RunRequest) -> Evidence:
     for message in request.messages:
         match message:
             case UserMessage():
-                said.append(message.content)
+                (untrusted if message.untrusted else said).append(message.content)
                 # A file that its owner gives may have been written, and named, by anybody.
                 untrusted += [file.name for file in message.attachments]
                 asked = answered

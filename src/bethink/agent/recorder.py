@@ -118,6 +118,7 @@ class Recorder:
     _asked: Versioned[StoredMessage] | None = None
     _note: str | None = None
     _outside: bool = False
+    _is_quoted: bool = False
     _recalled: tuple[RecalledRef, ...] = ()
     _used: tuple[Mark, ...] = ()
     _unbacked: list[ClaimUnbacked] = field(default_factory=list[ClaimUnbacked])
@@ -138,7 +139,9 @@ class Recorder:
             self._held.append(
                 self._stored(message, self.run.message if is_owners else self.conversations.new_id())
             )
-            self._outside |= bool(message.attachments) if is_owners else message.untrusted
+            self._outside |= message.untrusted or (is_owners and bool(message.attachments))
+            # A text that a server gave is nobody's assertion.
+            self._is_quoted |= is_owners and message.untrusted
         async with self._writing:
             await self._write([Put(RUNS, self.run, if_version=0)], active_run=self.run.id)
         await self._announce()
@@ -285,7 +288,8 @@ class Recorder:
     def _unread(self, run: Run) -> list[Change]:
         """What has the turn learnt from later, whatever becomes of this process."""
         turn = self._turn_of(run)
-        if turn is None or not self.is_to_be_read or not self.options.memory or self.lookup:
+        is_learnt = self.is_to_be_read and self.options.memory and not (self.lookup or self._is_quoted)
+        if turn is None or not is_learnt:
             return []
         return [
             Put(
@@ -340,6 +344,7 @@ class Recorder:
             at=self.conversations.clock.now_us(),
             run=self.run.id,
             message=message,
+            untrusted=isinstance(message, UserMessage) and message.untrusted,
             aside=self.aside,
         )
 

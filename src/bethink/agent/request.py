@@ -48,7 +48,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Bethink's, without `memory` nothing is recalled, kept or found again.
     `client_tools` are made by the caller: a call of one ends the run. `first_call` is the
     tool with which the answer has to begin (`client_tools`). `budget_tokens` bounds the run more narrowly
-    than the settings do. The others are the model's, as in `LlmRequest`.
+    than the settings do. The message is `untrusted` if it holds what a server's prompt gave. The others
+    are the model's, as in `LlmRequest`.
     """
 
     model: str | None = None
@@ -58,6 +59,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     client_tools: tuple[ToolSchema, ...] = ()
     first_call: str | None = None
     budget_tokens: int | None = None
+    untrusted: bool = False
     response_format: dict[str, Any] | None = None
     temperature: float | None = None
     max_output_tokens: int | None = None

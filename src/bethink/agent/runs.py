@@ -224,10 +224,12 @@ class Runs:
                 opening = RunOpening(fork.stored.id, [], options, resources, fork)
             else:
                 attached = await self.files.attachments(principal, conversation, files) if files else ()
-                if fork is not None and fork.way == "edit" and files is None:
-                    replaced = fork.stored.message
-                    attached = replaced.attachments if isinstance(replaced, UserMessage) else ()
-                said = UserMessage(checked_content(content or "", self.settings.max_message_chars), attached)
+                is_untrusted = options.untrusted
+                if fork is not None and fork.way == "edit" and isinstance(fork.stored.message, UserMessage):
+                    is_untrusted |= fork.stored.message.untrusted
+                    attached = fork.stored.message.attachments if files is None else attached
+                text = checked_content(content or "", self.settings.max_message_chars)
+                said = UserMessage(text, attached, is_untrusted)
                 opening = RunOpening(self.conversations.new_id(), [said], options, resources, fork)
             return self._launch(await self._starter.new(principal, conversation, opening))
 

@@ -11,8 +11,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from bethink.cli.commands import YES, Commands, arg
 from bethink.cli.exits import Exit
-from bethink.cli.terminal import one_line
+from bethink.cli.terminal import one_line, printable
 from bethink.errors import BadInput, McpUnreachable
+from bethink.mcp_client import File, Link, Text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -92,6 +93,65 @@ def _sign_in(session: Session, options: Namespace) -> Exit:
         session.call(servers.connected, options.name)
         status = servers.status(options.name)
     return _show(session, status)
+
+
+@COMMANDS.add("resources", _SERVER, json="each resource")
+def _resources(session: Session, options: Namespace) -> None:
+    """List what a server lets read."""
+    found = session.call(session.app.mcp_servers.resources, options.name)
+    for one in found:
+        about = ", ".join(filter(None, (one.name, one.media_type, one.description)))
+        gaps = " (fill the gaps in braces)" if one.template else ""
+        session.screen.result(one, f"{one_line(one.uri, 200)}{gaps}  {one_line(about, 200)}")
+    if not found:
+        session.screen.note(f"{options.name} has no resources.")
+
+
+@COMMANDS.add("read", _SERVER, arg("uri URI", "the resource's address"), json="each part")
+def _read(session: Session, options: Namespace) -> None:
+    """Print a resource of a server; of what is no text, what it is."""
+    for part in session.call(session.app.mcp_servers.read, options.name, options.uri):
+        match part:
+            case Text(text):
+                session.screen.result(part, printable(text))
+            case File(name, media_type, content):
+                about = {"name": name, "media_type": media_type, "size": len(content)}
+                session.screen.result(about, f"[{one_line(name)} {media_type}, {len(content):,} bytes]")
+            case Link(uri, name):
+                session.screen.result(part, f"[{one_line(name)}: {one_line(uri)}]")
+
+
+@COMMANDS.add("prompts", _SERVER, json="each prompt")
+def _prompts(session: Session, options: Namespace) -> None:
+    """List the prompts that a server offers."""
+    found = session.call(session.app.mcp_servers.prompts, options.name)
+    for one in found:
+        gaps = " ".join(f"{each.name}=" if each.required else f"[{each.name}=]" for each in one.arguments)
+        about = one_line(one.description or one.title, 200)
+        session.screen.result(one, f"{one_line(one.name, 80)} {one_line(gaps, 200)}  {about}")
+    if not found:
+        session.screen.note(f"{options.name} has no prompts.")
+
+
+@COMMANDS.add(
+    "prompt",
+    _SERVER,
+    arg("prompt PROMPT", "the prompt's name"),
+    arg("arguments NAME=VALUE*", "what fills its gaps"),
+    json="the text",
+)
+def _prompt(session: Session, options: Namespace) -> None:
+    """Print a prompt of a server with its gaps filled, for example to pipe it into `bethink chat`."""
+    from bethink.tools.mcp_library import prompt_text
+
+    given: dict[str, str] = {}
+    for pair in options.arguments:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise BadInput(f"Give each argument as NAME=VALUE: {one_line(pair)} has no =.")
+        given[name] = value
+    text = prompt_text(session.call(session.app.mcp_servers.prompt, options.name, options.prompt, given))
+    session.screen.result({"text": text}, printable(text))
 
 
 def _show(session: Session, status: ServerStatus) -> Exit:

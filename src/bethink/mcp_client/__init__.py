@@ -130,6 +130,45 @@ Part = Text | File | Link
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteResource:
+    """Something that a server lets read: a file, a page, a record. Of a `template` the address has gaps."""
+
+    uri: str
+    name: str
+    description: str = ""
+    media_type: str = ""
+    size: int | None = None
+    template: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """What a prompt leaves open."""
+
+    name: str
+    description: str = ""
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePrompt:
+    """A text that a server offers to begin with."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """One message of a prompt."""
+
+    role: Literal["user", "assistant"]
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
 class CallResult:
     """What a call gave, in order. `structured` is JSON beside the parts, None where there is none."""
 
@@ -140,11 +179,13 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """Who answered: the protocol's revision, the server's own name and version."""
+    """Who answered: the protocol's revision, the server's own name and version, what it has beside tools."""
 
     protocol: str
     name: str = ""
     version: str = ""
+    resources: bool = False
+    prompts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +214,36 @@ Progress = Callable[[str, float | None], None]
 """Takes a text and a fraction of 0..1, None where it is not known."""
 
 
+class Library(Protocol):
+    """What a server has beside tools: resources to read, and prompts to begin with.
+
+    Each raises `McpError` if the server refuses or answers what cannot be understood.
+    """
+
+    async def resources(self) -> list[RemoteResource]:
+        """What can be read, then the templates of addresses; the first few thousand."""
+        ...
+
+    async def read(self, uri: str) -> tuple[Part, ...]:
+        """The content at an address."""
+        ...
+
+    async def prompts(self) -> list[RemotePrompt]:
+        """The prompts that it offers; the first few thousand."""
+        ...
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> tuple[PromptMessage, ...]:
+        """A prompt with its gaps filled."""
+        ...
+
+
 class Session(Protocol):
     """An open connection to one server. Cancelling a call cancels it on the server."""
+
+    @property
+    def library(self) -> Library:
+        """What it has beside tools."""
+        ...
 
     @property
     def info(self) -> ServerInfo:
@@ -247,7 +316,8 @@ class ServerStatus:
 
     The tools that are `waiting` are not offered until they are accepted. Those `unreviewed` are, since they
     are the server's first ones; what they say of themselves counts as words from outside until then.
-    `suggested` are settings that the server's own claims speak for; a person decides.
+    `suggested` are settings that the server's own claims speak for; a person decides. `resources` and
+    `prompts` say that it has some, or had when it was last connected to.
     """
 
     name: str
@@ -263,6 +333,8 @@ class ServerStatus:
     waiting: tuple[Waiting, ...] = ()
     unreviewed: tuple[Waiting, ...] = ()
     suggested: Mapping[str, str] = field(default_factory=dict[str, str])
+    resources: bool = False
+    prompts: bool = False
     digest: str | None = None
     sign_in: str | None = None
     attempts: int = 0
@@ -271,12 +343,15 @@ class ServerStatus:
 class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     """The definitions of a server's tools that were accepted, and of which server.
 
-    `reviewed` says that a person accepted them, and not only that they came first.
+    `reviewed` says that a person accepted them, and not only that they came first. `resources` and
+    `prompts` say that it had some when it was last connected to.
     """
 
     origin: str
     tools: tuple[RemoteTool, ...] = ()
     reviewed: bool = False
+    resources: bool = False
+    prompts: bool = False
 
 
 class Keeping(Protocol):

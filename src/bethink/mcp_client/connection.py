@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
 from traceback import format_exception
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bethink.errors import BethinkError, McpError, McpLost, McpTimeout, McpUnreachable
 from bethink.mcp_client import Hooks, ServerStatus
@@ -22,19 +22,25 @@ from bethink.mcp_client.sign_in import WAIT_S
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from bethink.clock import Clock
     from bethink.mcp_client import (
         CallResult,
         Connector,
+        Library,
         Progress,
         RemoteTool,
         ServerConfig,
+        ServerInfo,
         Session,
         SignIn,
         State,
     )
+
+    _Request = Callable[[Session, Progress], Coroutine[Any, Any, "T"]]
+
+T = TypeVar("T")
 
 _FIRST_S = 0.5
 _LONGEST_S = 60
@@ -75,7 +81,7 @@ class Connection:
         connector: Connector,
         *,
         clock: Clock,
-        on_tools: Callable[[str, list[RemoteTool]], Awaitable[None]],
+        on_tools: Callable[[str, list[RemoteTool], ServerInfo], Awaitable[None]],
     ) -> None:
         self.config = config
         self.hidden = SecretMask(config)
@@ -140,10 +146,21 @@ class Connection:
             McpLost: the session ended during the call.
             McpError: the server refused.
         """
+        return await self._request(
+            lambda session, progress: session.call(tool, arguments, progress), on_progress
+        )
+
+    async def ask(self, request: Callable[[Library], Coroutine[Any, Any, T]]) -> T:
+        """What the server answers to a request beside tools; bounded as calls are, and raises as they do."""
+        return await self._request(lambda session, _progress: request(session.library))
+
+    async def _request(
+        self, request: _Request[T], on_progress: Progress = lambda _text, _fraction: None
+    ) -> T:
         opened = await self.ready()
         self._calls += 1
         try:
-            return await self._bounded(opened, tool=tool, arguments=arguments, on_progress=on_progress)
+            return await self._bounded(opened, request, on_progress)
         except McpError as error:
             # It may be the session that failed.
             if self._open is opened:
@@ -152,9 +169,7 @@ class Connection:
         finally:
             self._calls -= 1
 
-    async def _bounded(
-        self, opened: _Open, *, tool: str, arguments: dict[str, Any], on_progress: Progress
-    ) -> CallResult:
+    async def _bounded(self, opened: _Open, request: _Request[T], on_progress: Progress) -> T:
         config, loop = self.config, asyncio.get_running_loop()
         end = loop.time() + config.call_timeout_s
         idle = config.idle_timeout_s or config.call_timeout_s
@@ -166,7 +181,7 @@ class Connection:
 
         try:
             async with limit:
-                return await _first(opened.session.call(tool, arguments, progress), opened.gone)
+                return await _first(request(opened.session, progress), opened.gone)
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -249,9 +264,9 @@ class Connection:
             on_words=self._hear,
         )
         async with self._connector.open(self.config, hooks) as session:
-            await self._on_tools(self.config.name, await session.tools())
-            self._open = _Open(session, _future())
             info = session.info
+            await self._on_tools(self.config.name, await session.tools(), info)
+            self._open = _Open(session, _future())
             server = self.hidden(f"{info.name} {info.version}"[:_SHOWN_CHARS].strip()) or None
             self._say(
                 "ready",
@@ -295,7 +310,7 @@ class Connection:
                     await self._wake.wait()
         if self._lost is None:
             self._changed = False
-            await self._on_tools(self.config.name, await session.tools())
+            await self._on_tools(self.config.name, await session.tools(), session.info)
             self._read_at = monotonic()
             self._say(self.status.state, reason=self._left_out(session))
 
@@ -366,8 +381,8 @@ def _future() -> asyncio.Future[Any]:
     return asyncio.get_running_loop().create_future()
 
 
-async def _first(call: Any, gone: asyncio.Future[str]) -> CallResult:  # noqa: ANN401 - a coroutine
-    task: asyncio.Task[CallResult] = asyncio.ensure_future(call)
+async def _first(call: Coroutine[Any, Any, T], gone: asyncio.Future[str]) -> T:
+    task = asyncio.ensure_future(call)
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         if task.done() and not isinstance(task.exception(), McpLost):

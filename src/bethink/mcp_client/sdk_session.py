@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import logging
 import re
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -20,18 +18,14 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.types import (
     CONNECTION_CLOSED,
-    AudioContent,
     CallToolResult,
-    ContentBlock,
-    EmbeddedResource,
-    ImageContent,
     Implementation,
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
-    ResourceLink,
-    TextContent,
-    TextResourceContents,
+    Prompt,
+    Resource,
+    ResourceTemplate,
     Tool,
     ToolListChangedNotification,
 )
@@ -40,8 +34,9 @@ from mcp_types.methods import validate_server_result
 from bethink import __version__
 from bethink.errors import BadInput, McpError, McpLost, McpUnreachable
 from bethink.json_bounds import JsonBounds
-from bethink.mcp_client import MAX_MESSAGE_VALUES, CallResult, File, Link, RemoteTool, ServerInfo, Text
+from bethink.mcp_client import MAX_MESSAGE_VALUES, CallResult, RemoteTool, ServerInfo
 from bethink.mcp_client.schemas import plain
+from bethink.mcp_client.sdk_library import SdkLibrary, part_of
 from bethink.mcp_client.sign_in import signing_in
 from bethink.mcp_client.stdio import stdio_transport
 from bethink.telemetry import log, recorded
@@ -55,8 +50,9 @@ if TYPE_CHECKING:
     from mcp.client.session import IncomingMessage
     from mcp.shared._stream_protocols import ReadStream
     from mcp.shared.message import SessionMessage
+    from pydantic import BaseModel
 
-    from bethink.mcp_client import Part, Progress
+    from bethink.mcp_client import Progress
     from bethink.mcp_client.sdk import SessionSetup
 
 
@@ -175,9 +171,15 @@ class SdkSession:
         self._client = client
         self._setup = setup
         known = client.server_info
+        able = client.server_capabilities
         self.info = ServerInfo(
-            client.protocol_version, known.name if known else "", known.version if known else ""
+            client.protocol_version,
+            known.name if known else "",
+            known.version if known else "",
+            resources=able.resources is not None,
+            prompts=able.prompts is not None,
         )
+        self.library = SdkLibrary(client)
         self._promised: dict[str, dict[str, Any]] = {}
 
     @property
@@ -244,7 +246,7 @@ class SdkSession:
         except (RuntimeError, ValueError) as error:
             # The answer broke the tool's own schema or the protocol.
             raise McpError(f"The answer is not valid: {_brief(error)}") from error
-        parts = await anyio.to_thread.run_sync(lambda: tuple(map(_part, result.content)))
+        parts = await anyio.to_thread.run_sync(lambda: tuple(map(part_of, result.content)))
         return CallResult(parts, structured=result.structured_content, is_error=bool(result.is_error))
 
     async def ping(self) -> None:
@@ -290,28 +292,6 @@ def _remote(tool: Tool) -> RemoteTool:
         destructive=hints.destructive_hint if hints else None,
         open_world=hints.open_world_hint if hints else None,
     )
-
-
-def _part(block: ContentBlock) -> Part:
-    match block:
-        case TextContent():
-            return Text(block.text)
-        case ImageContent() | AudioContent():
-            return _file("", block.mime_type, block.data)
-        case ResourceLink():
-            return Link(block.uri, block.title or block.name, block.mime_type or "", block.description or "")
-        case EmbeddedResource():
-            resource = block.resource
-            if isinstance(resource, TextResourceContents):
-                return Text(f"[{resource.uri}]\n{resource.text}")
-            name = resource.uri.rstrip("/").rpartition("/")[2]
-            return _file(name, resource.mime_type or "application/octet-stream", resource.blob)
-
-
-def _file(name: str, media_type: str, data: str) -> Part:
-    with suppress(binascii.Error, ValueError):
-        return File(name, media_type, base64.b64decode(data, validate=True))
-    return Text(f"[{media_type}, which is not valid base64]")
 
 
 _REFUSED = 400
@@ -449,10 +429,34 @@ class FilteredStream:
             parts = cast("list[Any]", content)
             if (more := len(parts) - MAX_PARTS) > 0:
                 parts[MAX_PARTS:] = [{"type": "text", "text": f"[{more:,} more parts, left out]"}]
+        for key in ("contents", "messages"):
+            if isinstance(found := result.get(key), list):
+                del cast("list[Any]", found)[MAX_PARTS:]
+        for key, model in _LISTED.items():
+            if isinstance(found := result.get(key), list):
+                listed = cast("list[Any]", found)
+                result[key] = await anyio.to_thread.run_sync(_valid, listed, model)
         if isinstance(tools, list):
             good, bad = await anyio.to_thread.run_sync(_judged, cast("list[Any]", tools))
             result["tools"] = good
             self._setup.left_out += bad
+
+
+_LISTED: dict[str, type[BaseModel]] = {
+    "resources": Resource,
+    "resourceTemplates": ResourceTemplate,
+    "prompts": Prompt,
+}
+
+
+def _valid(items: list[Any], model: type[BaseModel]) -> list[Any]:
+    """Those that are what they should be; one that is not shall not cost the others."""
+    good: list[Any] = []
+    for item in items:
+        with suppress(ValueError):
+            model.model_validate(item, by_name=False)
+            good.append(item)
+    return good
 
 
 def _judged(tools: list[Any]) -> tuple[list[Any], list[str]]:

@@ -34,7 +34,11 @@ if TYPE_CHECKING:
         CallResult,
         Connector,
         Keeping,
+        Part,
         Progress,
+        PromptMessage,
+        RemotePrompt,
+        RemoteResource,
         RemoteTool,
         ServerConfig,
         ServerInfo,
@@ -62,6 +66,8 @@ class _Server:
     task: asyncio.Task[None] | None = None
     accepted: tuple[RemoteTool, ...] = ()
     waiting: tuple[RemoteTool, ...] = ()
+    resources: bool = False
+    prompts: bool = False
     settling: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -230,9 +236,37 @@ class Servers:
             )
         return await found.connection.call(tool, arguments, on_progress)
 
-    async def _learn(self, name: str, tools: list[RemoteTool]) -> None:
+    def has_resources(self, name: str) -> bool:
+        """Whether a server has anything to read beside its tools, as far as is known."""
+        return self._servers[name].resources
+
+    async def resources(self, server: str) -> list[RemoteResource]:
+        """What a server lets read; raises as `call` does."""
+        return await self._found(server).connection.ask(lambda library: library.resources())
+
+    async def read(self, server: str, uri: str) -> tuple[Part, ...]:
+        """A resource's content; raises as `call` does."""
+        return await self._found(server).connection.ask(lambda library: library.read(uri))
+
+    async def prompts(self, server: str) -> list[RemotePrompt]:
+        """The prompts that a server offers; raises as `call` does."""
+        return await self._found(server).connection.ask(lambda library: library.prompts())
+
+    async def prompt(self, server: str, name: str, arguments: dict[str, str]) -> tuple[PromptMessage, ...]:
+        """A prompt with its gaps filled; raises as `call` does."""
+        return await self._found(server).connection.ask(lambda library: library.prompt(name, arguments))
+
+    async def _learn(self, name: str, tools: list[RemoteTool], info: ServerInfo) -> None:
         if (server := self._servers.get(name)) is None:
             return
+        is_other = (server.resources, server.prompts) != (info.resources, info.prompts)
+        server.resources, server.prompts = info.resources, info.prompts
+        await self._learn_tools(server, tools)
+        if is_other:
+            await self._keep_pins(server)
+            self.version += 1
+
+    async def _learn_tools(self, server: _Server, tools: list[RemoteTool]) -> None:
         # The first of each name: a second one could only stand in for it.
         first: dict[str, RemoteTool] = {}
         for tool in tools:
@@ -246,7 +280,9 @@ class Servers:
         await self._settle(server)
         if server.waiting:
             _log.warning(
-                "%s: %d tools are new or changed, and wait to be accepted", name, len(server.waiting)
+                "%s: %d tools are new or changed, and wait to be accepted",
+                server.config.name,
+                len(server.waiting),
             )
 
     async def _settle(self, server: _Server, *, anew: bool = False) -> None:
@@ -262,7 +298,16 @@ class Servers:
 
     async def _pin(self, server: _Server, *, reviewed: bool) -> None:
         server.pinned, server.is_known, server.is_reviewed = server.offered or (), True, reviewed
-        pinned = Pinned(origin=server.config.origin, tools=server.pinned, reviewed=reviewed)
+        await self._keep_pins(server)
+
+    async def _keep_pins(self, server: _Server) -> None:
+        pinned = Pinned(
+            origin=server.config.origin,
+            tools=server.pinned,
+            reviewed=server.is_reviewed,
+            resources=server.resources,
+            prompts=server.prompts,
+        )
         try:
             await self._keeping.pin(server.config.name, pinned)
         except BethinkError as error:
@@ -272,6 +317,7 @@ class Servers:
         found = await self._keeping.pinned(server.config.name)
         if found is not None and found.origin == server.config.origin:
             server.pinned, server.is_known, server.is_reviewed = found.tools, True, found.reviewed
+            server.resources, server.prompts = found.resources, found.prompts
             await self._settle(server)
 
     async def look_again(self) -> None:
@@ -358,6 +404,8 @@ def _status(server: _Server) -> ServerStatus:
         waiting=tuple(map(waiting_tool, waiting)),
         unreviewed=tuple(map(waiting_tool, unreviewed)),
         suggested=server.suggested,
+        resources=server.resources,
+        prompts=server.prompts,
         digest=_digest((*waiting, *unreviewed)) if waiting or unreviewed else None,
     )
 

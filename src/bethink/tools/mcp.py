@@ -31,6 +31,7 @@ from bethink.principal import LOCAL_OWNER
 from bethink.settings import McpOAuth, McpServer, variable
 from bethink.store import Collection, Delete, Put, Record
 from bethink.tool import NewFile, ToolContext, ToolOutput, foreign_tool, leaves
+from bethink.tools.mcp_library import READER, reader_tool
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from bethink.settings.live import Switch
     from bethink.store import Store
     from bethink.telemetry import Supervise
-    from bethink.tool import Effect, Handler, Tool
+    from bethink.tool import Effect, Tool
 
 
 MAX_NAME = 64
@@ -59,14 +60,17 @@ _PROGRESS_EVERY_S = 0.1
 _MARGIN_S = 5
 """The server's own time-out comes first: it says more."""
 _MAX_FILES = 20
+_WEB = re.compile(r"https?:|//", re.IGNORECASE)
+"""An address of the web, which other tools open too: a server's word does not make that harmless."""
 _MOST_LISTED = 10_000
 
 
 class _Ready(NamedTuple):
-    """The tools made of what a server offers, and whether a person had accepted that."""
+    """The tools made of what a server offers, whether a person had accepted that, and whether it `reads`."""
 
     remote: tuple[RemoteTool, ...]
     is_reviewed: bool
+    reads: bool
     tools: tuple[Tool, ...]
 
 
@@ -108,8 +112,9 @@ class McpTools:
         made: list[Tool] = []
         taken: set[str] = set()
         for config, remote in self.servers.offers():
-            is_reviewed, ready = self.servers.is_reviewed(config.name), self._ready.get(config.name)
-            if ready is None or ready.remote is not remote or ready.is_reviewed != is_reviewed:
+            now = (self.servers.is_reviewed(config.name), self.servers.has_resources(config.name))
+            ready = self._ready.get(config.name)
+            if ready is None or ready.remote is not remote or (ready.is_reviewed, ready.reads) != now:
                 self._prepare(config, remote)
             for one in self._ready[config.name].tools:
                 # Two servers may be called alike but for what stands in no name.
@@ -120,18 +125,22 @@ class McpTools:
         return self._made
 
     def _prepare(self, config: ServerConfig, remotes: tuple[RemoteTool, ...]) -> None:
-        is_reviewed = self.servers.is_reviewed(config.name)
+        is_reviewed, reads = self.servers.is_reviewed(config.name), self.servers.has_resources(config.name)
         made: list[Tool] = []
-        taken: set[str] = set()
+        names: dict[str, str] = {}
         rules = self.rules.get(config.name)
+        offered = {remote.name: rules.tools.get(remote.name) if rules else None for remote in remotes}
+        for name, rule in offered.items():
+            if rule is None or rule.enabled:
+                names[name] = public_name(config.name, name, set(names.values()))
+        reader = public_name(config.name, READER, set(names.values())) if reads else ""
         for remote in remotes:
-            rule = rules.tools.get(remote.name) if rules else None
-            if rule is not None and not rule.enabled:
+            rule, name = offered[remote.name], names.get(remote.name)
+            if name is None:
                 continue
-            name = public_name(config.name, remote.name, taken)
-            taken.add(name)
+            call = _Call(self.servers, config, remote, tuple(rule.lists) if rule else (), reader)
             tool = foreign_tool(
-                _handler(self.servers, config, remote, rule.lists if rule else ()),
+                call,
                 name=name,
                 description=remote.description.strip()
                 or remote.title
@@ -147,7 +156,10 @@ class McpTools:
             decisive = None if rule is None or rule.decisive is None else tuple(rule.decisive)
             unreviewed = not is_reviewed and tool.trust != "owner"
             made.append(replace(tool, decisive=decisive, unreviewed=unreviewed))
-        self._ready[config.name] = _Ready(remotes, is_reviewed, tuple(made))
+        if reads:
+            show = partial(_shown, reader=reader)
+            made.append(reader_tool(self.servers, config, rules, name=reader, show=show))
+        self._ready[config.name] = _Ready(remotes, is_reviewed, reads, tuple(made))
 
 
 def listed(text: str, fields: Sequence[str], arguments: Mapping[str, Any]) -> tuple[str, ...]:
@@ -200,8 +212,18 @@ def _effect(remote: RemoteTool, given: Effect) -> Effect:
     return given if _STRICTNESS.index(given) >= _STRICTNESS.index(claimed) else claimed
 
 
-def _handler(servers: Servers, config: ServerConfig, remote: RemoteTool, lists: Sequence[str]) -> Handler:
-    async def call(context: ToolContext, /, **arguments: object) -> ToolOutput:
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """The handler of one remote tool; `reader` is the tool that opens the resources that it names."""
+
+    servers: Servers
+    config: ServerConfig
+    remote: RemoteTool
+    lists: Sequence[str]
+    reader: str
+
+    async def __call__(self, context: ToolContext, /, **arguments: object) -> ToolOutput:
+        """Make the call, and tell how far it is."""
         last = 0.0
 
         def report(text: str, fraction: float | None) -> None:
@@ -209,36 +231,47 @@ def _handler(servers: Servers, config: ServerConfig, remote: RemoteTool, lists: 
             now = monotonic()
             if now - last >= _PROGRESS_EVERY_S or fraction == 1:
                 last = now
-                text = text[:300] or remote.name
+                text = text[:300] or self.remote.name
                 context.emit(ToolProgress(call=context.call, text=text, fraction=fraction))
 
-        result = await servers.call(config.name, remote.name, arguments=arguments, on_progress=report)
-        output = await _output(context, result)
-        return replace(output, addresses=listed(output.text, lists, arguments))
+        result = await self.servers.call(
+            self.config.name, self.remote.name, arguments=arguments, on_progress=report
+        )
+        output = await _output(context, result, self.reader)
+        found = listed(output.text, self.lists, arguments)
+        return replace(output, addresses=(*found, *output.addresses))
 
-    return call
+
+async def _output(context: ToolContext, result: CallResult, reader: str) -> ToolOutput:
+    output = await _shown(context, result.parts, reader=reader)
+    text = output.text
+    if result.structured is not None and not _says(result.parts, result.structured):
+        text = "\n".join(filter(None, (text, json.dumps(result.structured, ensure_ascii=False))))
+    text = text or ("The tool failed without a message." if result.is_error else "Done, without a result.")
+    return replace(output, text=text, error="mcp_tool_error" if result.is_error else None)
 
 
-async def _output(context: ToolContext, result: CallResult) -> ToolOutput:
+async def _shown(context: ToolContext, parts: Sequence[Part], *, reader: str) -> ToolOutput:
+    """What the model reads of parts; their files are kept. An address of no web may be read then."""
     lines: list[str] = []
     kept: list[Attachment] = []
-    for part in result.parts:
+    links: list[str] = []
+    for part in parts:
         match part:
             case Text(text):
                 lines.append(text)
             case Link():
                 about = ", ".join(filter(None, (part.name, part.media_type, part.description)))
-                lines.append(f"[resource {part.uri}: {about}]")
+                lines.append(f"[resource {part.uri}: {' '.join(about.split())}]")
+                links.append(part.uri)
             case File() if len(kept) < _MAX_FILES:
                 lines.append(await _kept(context, part, kept))
             case File():
                 lines.append(f"[one more file, left out: {part.media_type}]")
-    if result.structured is not None and not _says(result.parts, result.structured):
-        lines.append(json.dumps(result.structured, ensure_ascii=False))
-    text = "\n".join(lines) or (
-        "The tool failed without a message." if result.is_error else "Done, without a result."
-    )
-    return ToolOutput(text, attachments=tuple(kept), error="mcp_tool_error" if result.is_error else None)
+    if links and reader:
+        lines.append(f"[{reader} reads these resources]")
+    own = tuple(uri for uri in links if not _WEB.match(uri))
+    return ToolOutput("\n".join(lines), attachments=tuple(kept), addresses=own if reader else ())
 
 
 async def _kept(context: ToolContext, part: File, kept: list[Attachment]) -> str:

@@ -319,7 +319,7 @@ class ReaderFilter:
     def _message(self, message: Message) -> Message:
         match message:
             case UserMessage(content=content, attachments=files):
-                return UserMessage(self.text(content), self._files(files))
+                return UserMessage(self.text(content), self._files(files), message.untrusted)
             case AssistantMessage(content=content, tool_calls=calls, reasoning=reasoning):
                 shown = msgspec.structs.replace(
                     message,

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from bethink.agent.request import BranchPoint
+from bethink.agent.request import BranchPoint, RunOptions
 from bethink.agent.toolbox import Prepared
 from bethink.clock import to_datetime
 from bethink.conversations import (
@@ -261,6 +261,10 @@ class Said(BaseModel):
         default=None,
         description="Ids of the conversation's files, as `POST /conversations/{id}/files` gave them."
         " An edit that has none keeps those of the message that it replaces.",
+    )
+    untrusted: bool = Field(
+        default=False,
+        description="The text holds what a server's prompt gave: it does not count as your own words.",
     )
 
 
@@ -573,7 +577,9 @@ async def chat(
     conversation's id, and then `chat.completion.chunk` objects as OpenAI sends them.
     """
     content, files = (body.message.content, body.message.attachments) if body.message else (None, None)
-    run = await app.runs.start(caller, body.place(conversation), content, files=files)
+    options = RunOptions(untrusted=body.message is not None and body.message.untrusted)
+    place = body.place(conversation)
+    run = await app.runs.start(caller, place, content, files=files, options=options)
     batches = app.runs.follow(caller, run)
     if body.stream:
         frames = OpenAiFrames(conversation, run) if as_ums or asks_for_profile(accept) else None

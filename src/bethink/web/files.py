@@ -8,11 +8,12 @@ from urllib.parse import quote
 import anyio.to_thread
 from fastapi import APIRouter, File, Response, UploadFile
 from fastapi.responses import FileResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.tool import NewFile
-from bethink.web.deps import Caller, ResponseModel, Served, Timestamp
+from bethink.tools.mcp_library import attach
+from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -85,6 +86,21 @@ async def get_file(file: str, app: Served, caller: Caller) -> Response:
         media_type=held.media_type if is_picture else "application/octet-stream",
         headers=_SAFE | {"content-disposition": f"{way}; filename*=utf-8''{quote(held.name, safe='')}"},
     )
+
+
+class ResourceBody(Body):
+    """A resource of an MCP server."""
+
+    server: str = Field(max_length=64)
+    uri: str = Field(min_length=1, max_length=2_000)
+
+
+@router.post("/conversations/{conversation}/resources", status_code=201, responses=documented(413, 502))
+async def attach_resource(conversation: str, body: ResourceBody, app: Served, caller: Caller) -> FileList:
+    """Read a resource of an MCP server into files of a conversation; they count as content from outside."""
+    await app.conversations.get(caller, conversation)
+    made = await attach(app.mcp_servers, app.files, caller, conversation, server=body.server, uri=body.uri)
+    return FileList(items=[_shown(file) for file in made])
 
 
 def _shown(file: kept.File) -> ConversationFile:

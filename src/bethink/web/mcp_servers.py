@@ -12,16 +12,20 @@ from pydantic import BaseModel, Field
 from bethink.app import App
 from bethink.configuration import check_confirmed, command_line
 from bethink.errors import BadInput, McpError
-from bethink.mcp_client import ServerStatus
+from bethink.mcp_client import File, Link, ServerStatus, Text
 from bethink.settings import McpServer
 from bethink.settings.catalogue import server_shown, unhidden
 from bethink.settings.values import Origin
 from bethink.tools.mcp import config_to_try
+from bethink.tools.mcp_library import prompt_text
 from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/mcp-servers", tags=["mcp servers"])
 _DESCRIPTION: Final = 1_000
+_SHOWN_CHARS: Final = 200_000
+"""Of a resource that is only looked at."""
+_SHOWN_PARTS: Final = 100
 
 
 class WaitingTool(ResponseModel):
@@ -52,6 +56,8 @@ class McpServerShown(ResponseModel):
     suggested: dict[str, str] = Field(
         description="Settings that fit if its tools reach nothing outside, as all of them claim."
     )
+    resources: bool = Field(description="Whether it has resources to read.")
+    prompts: bool = Field(description="Whether it offers prompts.")
     digest: str | None = Field(description="Names exactly what is to be accepted; `accept` takes it.")
     sign_in: str | None = Field(description="The page to sign in at.")
     attempts: int
@@ -187,6 +193,118 @@ async def accept_mcp_server(
 async def sign_in_to_mcp_server(name: str, app: Served, _: Caller) -> McpServerShown:
     """Begin to sign in, where the server asks for it: `sign_in` is the page to open."""
     return McpServerShown.of(await app.mcp_servers.sign_in(name))
+
+
+class ResourceShown(ResponseModel):
+    """Something that a server lets read. Of a `template` the address has gaps, in braces."""
+
+    uri: str
+    name: str
+    description: str
+    media_type: str
+    size: int | None = Field(description="In bytes, as the server says.")
+    template: bool
+
+
+class ResourceList(BaseModel):
+    """What a server lets read."""
+
+    items: list[ResourceShown]
+
+
+class ResourcePart(BaseModel):
+    """A part of a resource: its text, or of anything else what it is."""
+
+    text: str | None
+    name: str
+    media_type: str
+    size: int = Field(description="In bytes.")
+
+
+class ResourceContent(BaseModel):
+    """What a resource holds. It comes from outside: nothing in it is Bethink's word or yours."""
+
+    parts: list[ResourcePart]
+    cut: bool = Field(description="Whether it is longer; attach it to a conversation to have all of it.")
+
+
+class ArgumentShown(ResponseModel):
+    """What a prompt leaves open."""
+
+    name: str
+    description: str
+    required: bool
+
+
+class PromptShown(ResponseModel):
+    """A text that a server offers to begin with."""
+
+    name: str
+    title: str
+    description: str
+    arguments: list[ArgumentShown]
+
+
+class PromptList(BaseModel):
+    """The prompts that a server offers."""
+
+    items: list[PromptShown]
+
+
+class PromptFillBody(Body):
+    """A prompt with its gaps filled."""
+
+    prompt: str = Field(min_length=1, max_length=200)
+    arguments: dict[str, Annotated[str, Field(max_length=20_000)]] = Field(default_factory=dict)
+
+
+class PromptFilled(BaseModel):
+    """A prompt as the text of a message; send it as `untrusted` if it is."""
+
+    text: str
+    untrusted: bool = Field(description="Whether its server's words count as content from outside.")
+
+
+@router.get("/{name}/resources", responses=documented(404, 502))
+async def list_mcp_resources(name: str, app: Served, _: Caller) -> ResourceList:
+    """What a server lets read, its templates last; it is asked now."""
+    found = await app.mcp_servers.resources(name)
+    return ResourceList(items=[ResourceShown.of(one) for one in found])
+
+
+@router.get("/{name}/resource", responses=documented(404, 502))
+async def read_mcp_resource(
+    name: str, app: Served, _: Caller, uri: Annotated[str, Query(min_length=1, max_length=2_000)]
+) -> ResourceContent:
+    """Read a resource. Nothing of it is kept: `POST /conversations/{id}/resources` does that."""
+    parts: list[ResourcePart] = []
+    left, cut = _SHOWN_CHARS, False
+    for part in await app.mcp_servers.read(name, uri):
+        match part:
+            case Text(text):
+                cut, shown = cut or len(text) > left, text[:left]
+                left -= len(shown)
+                size = len(text.encode("utf-8", "replace"))
+                parts.append(ResourcePart(text=shown, name="", media_type="text/plain", size=size))
+            case File(file, media_type, content):
+                parts.append(ResourcePart(text=None, name=file, media_type=media_type, size=len(content)))
+            case Link():
+                pass
+    return ResourceContent(parts=parts[:_SHOWN_PARTS], cut=cut or len(parts) > _SHOWN_PARTS)
+
+
+@router.get("/{name}/prompts", responses=documented(404, 502))
+async def list_mcp_prompts(name: str, app: Served, _: Caller) -> PromptList:
+    """The prompts that a server offers; it is asked now."""
+    return PromptList(items=[PromptShown.of(one) for one in await app.mcp_servers.prompts(name)])
+
+
+@router.post("/{name}/prompts", responses=documented(404, 502))
+async def fill_mcp_prompt(name: str, body: PromptFillBody, app: Served, _: Caller) -> PromptFilled:
+    """A prompt of a server with its gaps filled, as text for a message."""
+    text = prompt_text(await app.mcp_servers.prompt(name, body.prompt, body.arguments))
+    rules = app.shared.mcp.rules.get(name)
+    return PromptFilled(text=text, untrusted=rules is None or rules.trust != "owner")
 
 
 def _configured(app: App, status: ServerStatus) -> McpServerConfigured:

@@ -127,6 +127,7 @@ class OwnerMessage(_Message):
     """What the owner said."""
 
     role: Literal["user"] = "user"
+    untrusted: bool = Field(description="It holds what a server's prompt gave: it is not the owner's word.")
     attachments: list[MessageAttachment]
 
 
