@@ -22,6 +22,8 @@ export type ApprovalNeeded = { arguments: string; call: string; final?: boolean;
 
 export type ArchiveCounts = { contents: number; documents: number; originals: number; pages: number; passages: number; vectors: number };
 
+export type ArgumentShown = { description: string; name: string; required: boolean };
+
 export type ArtifactEdit = { content?: string | null; restore?: number | null; title?: string | null; trashed?: boolean | null; version?: number | null };
 
 export type ArtifactList = { cursor: string | null; items: readonly ArtifactShown[] };
@@ -324,9 +326,9 @@ export type McpOAuth = { client_id?: string | null; client_secret?: string | nul
 
 export type McpServerBody = { args?: readonly string[]; call_timeout_s?: number; command?: string | null; confirm?: string | null; connect_timeout_s?: number; cwd?: string | null; disabled?: boolean; effect?: "read" | "write" | "destructive" | "egress"; enabled?: boolean; env?: Record<string, string>; headers?: Record<string, string>; idle_timeout_s?: number | null; oauth?: boolean | McpOAuth; pin?: boolean; ping_every_s?: number; start?: "lazy" | "eager"; tools?: Record<string, ToolRule>; trust?: "owner" | "untrusted"; type?: "stdio" | "http" | "streamable-http" | "streamable_http" | "sse" | null; url?: string | null };
 
-export type McpServerConfigured = { attempts: number; command_line: string; config: Record<string, unknown>; digest: string | null; editable: boolean; last_error: string | null; name: string; protocol: string | null; reason: string | null; server: string | null; sign_in: string | null; since: string; source: "environment" | "file" | "flag" | "kept"; source_name: string | null; start: "lazy" | "eager"; state: "off" | "idle" | "connecting" | "ready" | "retrying" | "sign_in"; suggested: Record<string, string>; tools: readonly string[]; transport: "stdio" | "http" | "sse"; unreviewed: readonly WaitingTool[]; waiting: readonly WaitingTool[] };
+export type McpServerConfigured = { attempts: number; command_line: string; config: Record<string, unknown>; digest: string | null; editable: boolean; last_error: string | null; name: string; prompts: boolean; protocol: string | null; reason: string | null; resources: boolean; server: string | null; sign_in: string | null; since: string; source: "environment" | "file" | "flag" | "kept"; source_name: string | null; start: "lazy" | "eager"; state: "off" | "idle" | "connecting" | "ready" | "retrying" | "sign_in"; suggested: Record<string, string>; tools: readonly string[]; transport: "stdio" | "http" | "sse"; unreviewed: readonly WaitingTool[]; waiting: readonly WaitingTool[] };
 
-export type McpServerShown = { attempts: number; digest: string | null; last_error: string | null; name: string; protocol: string | null; reason: string | null; server: string | null; sign_in: string | null; since: string; start: "lazy" | "eager"; state: "off" | "idle" | "connecting" | "ready" | "retrying" | "sign_in"; suggested: Record<string, string>; tools: readonly string[]; transport: "stdio" | "http" | "sse"; unreviewed: readonly WaitingTool[]; waiting: readonly WaitingTool[] };
+export type McpServerShown = { attempts: number; digest: string | null; last_error: string | null; name: string; prompts: boolean; protocol: string | null; reason: string | null; resources: boolean; server: string | null; sign_in: string | null; since: string; start: "lazy" | "eager"; state: "off" | "idle" | "connecting" | "ready" | "retrying" | "sign_in"; suggested: Record<string, string>; tools: readonly string[]; transport: "stdio" | "http" | "sse"; unreviewed: readonly WaitingTool[]; waiting: readonly WaitingTool[] };
 
 export type McpServersShown = { servers: readonly McpServerConfigured[] };
 
@@ -450,7 +452,7 @@ export type OwnNumbers = { months: readonly KnownMonth[]; questions: readonly Un
 
 export type OwnPerson = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string; untrusted: boolean };
 
-export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; position: number; role?: "user"; run: string; siblings: MessageSiblings | null };
+export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; position: number; role?: "user"; run: string; siblings: MessageSiblings | null; untrusted: boolean };
 
 export type PageBody = { if_version?: string | null; note?: string; text: string };
 
@@ -500,11 +502,11 @@ export type ProjectShown = { collections: readonly ProjectCollection[]; created_
 
 export type PromptDraft = { name: string; text: string };
 
-export type PromptList = { items: readonly PromptShown[] };
+export type PromptFillBody = { arguments?: Record<string, string>; prompt: string };
+
+export type PromptFilled = { text: string; untrusted: boolean };
 
 export type PromptPatch = { name?: string | null; text?: string | null };
-
-export type PromptShown = { created_at: string; id: string; name: string; text: string; updated_at: string; variables: readonly PromptVariable[] };
 
 export type PromptVariable = { default: string | null; name: string };
 
@@ -542,6 +544,16 @@ export type ReflectionRefusals = { answers: number; insights: number; merges: nu
 
 export type RepairBody = { id: string; path: string; target?: string; to?: string; way: "lead" | "create" | "unlink" | "merge" | "mend" | "aside" | "split" | "rename" | "convert" };
 
+export type ResourceBody = { server: string; uri: string };
+
+export type ResourceContent = { cut: boolean; parts: readonly ResourcePart[] };
+
+export type ResourceList = { items: readonly ResourceShown[] };
+
+export type ResourcePart = { media_type: string; name: string; size: number; text: string | null };
+
+export type ResourceShown = { description: string; media_type: string; name: string; size: number | null; template: boolean; uri: string };
+
 export type RestoreBody = { version: string };
 
 export type RuleBody = { rule: "auto" | "ask" | "deny" | null };
@@ -554,7 +566,7 @@ export type RunRef = { run: string };
 
 export type RunStarted = { at: number; conversation: string; kind: "run_started"; message: string; model: string | null; run: string; schema?: number };
 
-export type Said = { attachments?: readonly string[] | null; content: string; role?: "user" };
+export type Said = { attachments?: readonly string[] | null; content: string; role?: "user"; untrusted?: boolean };
 
 export type ScheduleHistory = { cursor: string | null; items: readonly ScheduleRunShown[] };
 
@@ -783,5 +795,13 @@ export type Warned = { kind: "warning"; message: string; part: string };
 export type WindowFilled = { history: number; memory: number; summary: number; system: number; tools: number; window: number };
 
 export type bethink__web__calendar___LinkGiven = { id: string; kind: "conversation" | "message" | "fact" | "page" | "document" | "task" };
+
+export type bethink__web__mcp_servers__PromptList = { items: readonly bethink__web__mcp_servers__PromptShown[] };
+
+export type bethink__web__mcp_servers__PromptShown = { arguments: readonly ArgumentShown[]; description: string; name: string; title: string };
+
+export type bethink__web__prompts__PromptList = { items: readonly bethink__web__prompts__PromptShown[] };
+
+export type bethink__web__prompts__PromptShown = { created_at: string; id: string; name: string; text: string; updated_at: string; variables: readonly PromptVariable[] };
 
 export type bethink__web__tasks___LinkGiven = { id: string; kind: "conversation" | "message" | "fact" | "page" | "document" | "event" };
