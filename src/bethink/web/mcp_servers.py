@@ -195,7 +195,7 @@ async def sign_in_to_mcp_server(name: str, app: Served, _: Caller) -> McpServerS
     return McpServerShown.of(await app.mcp_servers.sign_in(name))
 
 
-class ResourceShown(ResponseModel):
+class ServerResource(ResponseModel):
     """Something that a server lets read. Of a `template` the address has gaps, in braces."""
 
     uri: str
@@ -206,13 +206,13 @@ class ResourceShown(ResponseModel):
     template: bool
 
 
-class ResourceList(BaseModel):
+class ServerResourceList(BaseModel):
     """What a server lets read."""
 
-    items: list[ResourceShown]
+    items: list[ServerResource]
 
 
-class ResourcePart(BaseModel):
+class ServerResourcePart(BaseModel):
     """A part of a resource: its text, or of anything else what it is."""
 
     text: str | None
@@ -221,14 +221,14 @@ class ResourcePart(BaseModel):
     size: int = Field(description="In bytes.")
 
 
-class ResourceContent(BaseModel):
+class ServerResourceContent(BaseModel):
     """What a resource holds. It comes from outside: nothing in it is Bethink's word or yours."""
 
-    parts: list[ResourcePart]
+    parts: list[ServerResourcePart]
     cut: bool = Field(description="Whether it is longer; attach it to a conversation to have all of it.")
 
 
-class ArgumentShown(ResponseModel):
+class ServerPromptArgument(ResponseModel):
     """What a prompt leaves open."""
 
     name: str
@@ -236,29 +236,29 @@ class ArgumentShown(ResponseModel):
     required: bool
 
 
-class PromptShown(ResponseModel):
+class ServerPrompt(ResponseModel):
     """A text that a server offers to begin with."""
 
     name: str
     title: str
     description: str
-    arguments: list[ArgumentShown]
+    arguments: list[ServerPromptArgument]
 
 
-class PromptList(BaseModel):
+class ServerPromptList(BaseModel):
     """The prompts that a server offers."""
 
-    items: list[PromptShown]
+    items: list[ServerPrompt]
 
 
-class PromptFillBody(Body):
+class ServerPromptBody(Body):
     """A prompt with its gaps filled."""
 
     prompt: str = Field(min_length=1, max_length=200)
     arguments: dict[str, Annotated[str, Field(max_length=20_000)]] = Field(default_factory=dict)
 
 
-class PromptFilled(BaseModel):
+class ServerPromptText(BaseModel):
     """A prompt as the text of a message; send it as `untrusted` if it is."""
 
     text: str
@@ -266,18 +266,18 @@ class PromptFilled(BaseModel):
 
 
 @router.get("/{name}/resources", responses=documented(404, 502))
-async def list_mcp_resources(name: str, app: Served, _: Caller) -> ResourceList:
+async def list_mcp_resources(name: str, app: Served, _: Caller) -> ServerResourceList:
     """What a server lets read, its templates last; it is asked now."""
     found = await app.mcp_servers.resources(name)
-    return ResourceList(items=[ResourceShown.of(one) for one in found])
+    return ServerResourceList(items=[ServerResource.of(one) for one in found])
 
 
 @router.get("/{name}/resource", responses=documented(404, 502))
 async def read_mcp_resource(
     name: str, app: Served, _: Caller, uri: Annotated[str, Query(min_length=1, max_length=2_000)]
-) -> ResourceContent:
+) -> ServerResourceContent:
     """Read a resource. Nothing of it is kept: `POST /conversations/{id}/resources` does that."""
-    parts: list[ResourcePart] = []
+    parts: list[ServerResourcePart] = []
     left, cut = _SHOWN_CHARS, False
     for part in await app.mcp_servers.read(name, uri):
         match part:
@@ -285,26 +285,28 @@ async def read_mcp_resource(
                 cut, shown = cut or len(text) > left, text[:left]
                 left -= len(shown)
                 size = len(text.encode("utf-8", "replace"))
-                parts.append(ResourcePart(text=shown, name="", media_type="text/plain", size=size))
+                parts.append(ServerResourcePart(text=shown, name="", media_type="text/plain", size=size))
             case File(file, media_type, content):
-                parts.append(ResourcePart(text=None, name=file, media_type=media_type, size=len(content)))
+                parts.append(
+                    ServerResourcePart(text=None, name=file, media_type=media_type, size=len(content))
+                )
             case Link():
                 pass
-    return ResourceContent(parts=parts[:_SHOWN_PARTS], cut=cut or len(parts) > _SHOWN_PARTS)
+    return ServerResourceContent(parts=parts[:_SHOWN_PARTS], cut=cut or len(parts) > _SHOWN_PARTS)
 
 
 @router.get("/{name}/prompts", responses=documented(404, 502))
-async def list_mcp_prompts(name: str, app: Served, _: Caller) -> PromptList:
+async def list_mcp_prompts(name: str, app: Served, _: Caller) -> ServerPromptList:
     """The prompts that a server offers; it is asked now."""
-    return PromptList(items=[PromptShown.of(one) for one in await app.mcp_servers.prompts(name)])
+    return ServerPromptList(items=[ServerPrompt.of(one) for one in await app.mcp_servers.prompts(name)])
 
 
 @router.post("/{name}/prompts", responses=documented(404, 502))
-async def fill_mcp_prompt(name: str, body: PromptFillBody, app: Served, _: Caller) -> PromptFilled:
+async def fill_mcp_prompt(name: str, body: ServerPromptBody, app: Served, _: Caller) -> ServerPromptText:
     """A prompt of a server with its gaps filled, as text for a message."""
     text = prompt_text(await app.mcp_servers.prompt(name, body.prompt, body.arguments))
     rules = app.shared.mcp.rules.get(name)
-    return PromptFilled(text=text, untrusted=rules is None or rules.trust != "owner")
+    return ServerPromptText(text=text, untrusted=rules is None or rules.trust != "owner")
 
 
 def _configured(app: App, status: ServerStatus) -> McpServerConfigured:

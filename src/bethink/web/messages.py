@@ -127,7 +127,9 @@ class OwnerMessage(_Message):
     """What the owner said."""
 
     role: Literal["user"] = "user"
-    untrusted: bool = Field(description="It holds what a server's prompt gave: it is not the owner's word.")
+    untrusted: bool = Field(
+        default=False, description="It holds what a server's prompt gave: it is not the owner's word."
+    )
     attachments: list[MessageAttachment]
 
 
