@@ -22,8 +22,6 @@ export type ApprovalNeeded = { arguments: string; call: string; final?: boolean;
 
 export type ArchiveCounts = { contents: number; documents: number; originals: number; pages: number; passages: number; vectors: number };
 
-export type ArgumentShown = { description: string; name: string; required: boolean };
-
 export type ArtifactEdit = { content?: string | null; restore?: number | null; title?: string | null; trashed?: boolean | null; version?: number | null };
 
 export type ArtifactList = { cursor: string | null; items: readonly ArtifactShown[] };
@@ -452,7 +450,7 @@ export type OwnNumbers = { months: readonly KnownMonth[]; questions: readonly Un
 
 export type OwnPerson = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string; untrusted: boolean };
 
-export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; position: number; role?: "user"; run: string; siblings: MessageSiblings | null; untrusted: boolean };
+export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; position: number; role?: "user"; run: string; siblings: MessageSiblings | null; untrusted?: boolean };
 
 export type PageBody = { if_version?: string | null; note?: string; text: string };
 
@@ -502,11 +500,11 @@ export type ProjectShown = { collections: readonly ProjectCollection[]; created_
 
 export type PromptDraft = { name: string; text: string };
 
-export type PromptFillBody = { arguments?: Record<string, string>; prompt: string };
-
-export type PromptFilled = { text: string; untrusted: boolean };
+export type PromptList = { items: readonly PromptShown[] };
 
 export type PromptPatch = { name?: string | null; text?: string | null };
+
+export type PromptShown = { created_at: string; id: string; name: string; text: string; updated_at: string; variables: readonly PromptVariable[] };
 
 export type PromptVariable = { default: string | null; name: string };
 
@@ -546,14 +544,6 @@ export type RepairBody = { id: string; path: string; target?: string; to?: strin
 
 export type ResourceBody = { server: string; uri: string };
 
-export type ResourceContent = { cut: boolean; parts: readonly ResourcePart[] };
-
-export type ResourceList = { items: readonly ResourceShown[] };
-
-export type ResourcePart = { media_type: string; name: string; size: number; text: string | null };
-
-export type ResourceShown = { description: string; media_type: string; name: string; size: number | null; template: boolean; uri: string };
-
 export type RestoreBody = { version: string };
 
 export type RuleBody = { rule: "auto" | "ask" | "deny" | null };
@@ -579,6 +569,24 @@ export type ScheduleRunShown = { conversation: string; due_at: string; ended_at:
 export type ScheduleShown = { action: "remind" | "run" | "watch"; at: string | null; budget_tokens: number | null; channels: readonly ("page" | "push" | "email" | "webhook")[]; conversation: string; created_at: string; id: string; last: LastRunShown | null; missed: "once" | "skip"; next_at: string | null; next_words: string; paused: boolean; recurrence: string; recurrence_words: string; results: string; snoozed_until: string | null; text: string; title: string; untrusted: boolean; updated_at: string; url: string; version: number; zone: string };
 
 export type SchedulesPart = { message?: string | null; status: "ok" | "off" | "loading" | "degraded"; undelivered?: number };
+
+export type ServerPrompt = { arguments: readonly ServerPromptArgument[]; description: string; name: string; title: string };
+
+export type ServerPromptArgument = { description: string; name: string; required: boolean };
+
+export type ServerPromptBody = { arguments?: Record<string, string>; prompt: string };
+
+export type ServerPromptList = { items: readonly ServerPrompt[] };
+
+export type ServerPromptText = { text: string; untrusted: boolean };
+
+export type ServerResource = { description: string; media_type: string; name: string; size: number | null; template: boolean; uri: string };
+
+export type ServerResourceContent = { cut: boolean; parts: readonly ServerResourcePart[] };
+
+export type ServerResourceList = { items: readonly ServerResource[] };
+
+export type ServerResourcePart = { media_type: string; name: string; size: number; text: string | null };
 
 export type SessionShown = { by_key: boolean; needed: boolean; rights: readonly string[]; user: Person | null };
 
@@ -795,13 +803,5 @@ export type Warned = { kind: "warning"; message: string; part: string };
 export type WindowFilled = { history: number; memory: number; summary: number; system: number; tools: number; window: number };
 
 export type bethink__web__calendar___LinkGiven = { id: string; kind: "conversation" | "message" | "fact" | "page" | "document" | "task" };
-
-export type bethink__web__mcp_servers__PromptList = { items: readonly bethink__web__mcp_servers__PromptShown[] };
-
-export type bethink__web__mcp_servers__PromptShown = { arguments: readonly ArgumentShown[]; description: string; name: string; title: string };
-
-export type bethink__web__prompts__PromptList = { items: readonly bethink__web__prompts__PromptShown[] };
-
-export type bethink__web__prompts__PromptShown = { created_at: string; id: string; name: string; text: string; updated_at: string; variables: readonly PromptVariable[] };
 
 export type bethink__web__tasks___LinkGiven = { id: string; kind: "conversation" | "message" | "fact" | "page" | "document" | "event" };
