@@ -186,6 +186,7 @@ def test_every_page_is_accessible(served: Served, new_page: NewPage) -> None:
     say(page, "Remember that I collect fountain pens")
     expect(answered(page)).to_be_visible()
     page.get_by_role("button", name="Memory updated").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
     assert faults(page) == []
     for key in ("Control+k", "Control+/"):
         page.keyboard.press("Escape")

@@ -343,7 +343,7 @@ def test_all_messages_are_printed(served: Served, new_page: NewPage) -> None:
     page.get_by_role("menuitem", name="Print or save as PDF").click()
     view = page.get_by_role("dialog", name="Print or save as PDF")
     expect(view.get_by_role("article")).to_have_count(450)
-    page.wait_for_function("window.printed === 1")
+    page.wait_for_function("() => window.printed === 1")
     assert faults(page) == []
     page.emulate_media(media="print")
     expect(page.locator("#root")).to_be_hidden()
@@ -533,7 +533,7 @@ def test_what_needs_somebody_is_counted_on_the_rail_in_the_title_and_told_by_the
     chat = rail.get_by_role("link", name="Chat 1 needs you")
     expect(chat).to_be_visible()
     expect(page).to_have_title("(1) Memory · Bethink")
-    page.wait_for_function("shown.length === 1")
+    page.wait_for_function("() => shown.length === 1")
     assert page.evaluate("shown") == ["Clean up: Waiting for your decision."]
     page.evaluate(_HIDDEN, False)
     chat.click()
