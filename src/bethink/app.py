@@ -24,7 +24,7 @@ from bethink.agent.policy import Policy, ToolRules
 from bethink.agent.post_turn import PostTurnQueue, Titles, UnfoundQuestions
 from bethink.agent.records import TOOL_USES, Audit
 from bethink.agent.reflection import ReflectionRuns, reflection_settings_of
-from bethink.agent.removal import ForgettableRuns, TemporaryExpiry
+from bethink.agent.removal import ConversationRetention, ForgettableRuns, TemporaryExpiry
 from bethink.agent.request import bounds_of
 from bethink.agent.runs import RunMetrics, Runs
 from bethink.agent.start import LoopFactory, SlashCommands
@@ -282,7 +282,11 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
         log="temporary conversations are removed",
         drop=TemporaryExpiry(agent.runs, base.shared.secret_box),
     )
-    base.features.add(AGENT, OpenFeature(service=agent.runs, retention=[expiry]))
+    kept = ConversationRetention(agent.runs, settings, base.features.of(PreferenceBook))
+    old = RetentionRule(
+        of=(CONVERSATIONS,), log="conversations are past their time, and deleted", drop=kept.drop
+    )
+    base.features.add(AGENT, OpenFeature(service=agent.runs, retention=[expiry, old]))
     memory, vault, visibility = base.features.of(Memory), base.features.of(Vault), base.visibility
     return App(
         settings=settings,

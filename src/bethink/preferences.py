@@ -30,11 +30,15 @@ ID: Final = "preferences"
 TOPIC: Final = "preferences"
 MAX_INSTRUCTIONS: Final = 4_000
 MAX_WORDS: Final = 200
+MAX_DAYS: Final = 36_500
 _LONGEST: Final = {"instructions": MAX_INSTRUCTIONS, "tone": MAX_WORDS, "language": MAX_WORDS}
 
 
 class Preferences(Record, frozen=True, kw_only=True):
-    """What an owner wishes: empty, or None, if they said nothing."""
+    """What an owner wishes: empty, or None, if they said nothing.
+
+    Conversations in which nothing was said for `conversation_days` are deleted.
+    """
 
     id: str = ID
     schema: int = 1
@@ -43,6 +47,7 @@ class Preferences(Record, frozen=True, kw_only=True):
     language: str = ""
     time_zone: str | None = None
     model: str | None = None
+    conversation_days: int | None = None
 
     @property
     def told(self) -> str:
@@ -70,11 +75,11 @@ class PreferenceBook:
         return held.record if held else Preferences()
 
     @retry_conflicts
-    async def change(self, principal: Principal, values: Mapping[str, str | None]) -> Preferences:
+    async def change(self, principal: Principal, values: Mapping[str, str | int | None]) -> Preferences:
         """Change some of them, by their names; None is to say nothing of it any more.
 
         Raises:
-            BadInput: a text is too long, or there is no such time zone.
+            BadInput: a text is too long, there is no such time zone, or there are too many days.
         """
         (held,) = await self.store.get(PREFERENCES, principal.owner, [ID])
         was = held.record if held else Preferences()
@@ -130,6 +135,8 @@ async def checked(preferences: Preferences) -> Preferences:
         texts[name] = text if name == "instructions" else " ".join(text.split())
     if preferences.time_zone is not None:
         await anyio.to_thread.run_sync(check_time_zone, preferences.time_zone)
+    if preferences.conversation_days is not None and not 1 <= preferences.conversation_days <= MAX_DAYS:
+        raise BadInput(f"Conversations are kept for 1 to {MAX_DAYS:,} days.")
     model = (preferences.model or "").strip()[:MAX_WORDS] or None
     return msgspec.structs.replace(preferences, id=ID, schema=1, model=model, **texts)
 

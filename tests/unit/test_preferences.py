@@ -27,6 +27,7 @@ async def test_the_model_is_told_what_the_owner_wishes() -> None:
             "language": "",
             "time_zone": None,
             "model": None,
+            "conversation_days": None,
         }
         changed = await door.http.patch(
             "/preferences",

@@ -39,10 +39,12 @@ if TYPE_CHECKING:
     from bethink.forgettable import Holding
     from bethink.forgetting.occurrences import Occurrences
     from bethink.index import Index
+    from bethink.preferences import PreferenceBook
     from bethink.principal import Principal
     from bethink.recall.passages import Passages
     from bethink.sandbox.interpreters import Interpreters
     from bethink.secrets_at_rest import SecretBox
+    from bethink.settings import Settings
     from bethink.store import Change, Store, Versioned
     from bethink.vault import Vault
 
@@ -230,6 +232,39 @@ class TemporaryExpiry:
                 count += 1
             except (Busy, UnknownId) as error:
                 _log.info("a temporary conversation is not removed now: %s", error)
+        return count
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRetention:
+    """Deletes conversations whose time is over, as their owner would by hand."""
+
+    runs: Runs
+    settings: Settings
+    preferences: PreferenceBook
+
+    async def days_of(self, principal: Principal) -> int | None:
+        """How many days the owner's are kept: as the settings say or, by their wish, fewer; None: forever."""
+        own = (await self.preferences.of(principal)).conversation_days
+        said = [one for one in (own, self.settings.conversations_retention_days) if one is not None]
+        return min(said, default=None)
+
+    async def drop(self, principal: Principal) -> int:
+        """Delete those that are due now; how many."""
+        days = await self.days_of(principal)
+        return 0 if days is None else await self.delete(principal, days)
+
+    async def delete(self, principal: Principal, days: int) -> int:
+        """Delete those in which nothing was said for so many days; how many. Pinned ones stay."""
+        count, conversations = 0, self.runs.conversations
+        for held in await conversations.outdated(principal, days=days):
+            try:
+                now = await conversations.get(principal, held.id)
+                if now.record.updated_at == held.updated_at and not now.record.pinned:
+                    await self.runs.delete_conversation(principal, held.id)
+                    count += 1
+            except (Busy, UnknownId) as error:
+                _log.info("an old conversation is not deleted now: %s", error)
         return count
 
 

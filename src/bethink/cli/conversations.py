@@ -170,6 +170,43 @@ def _delete(session: Session, options: Namespace) -> Exit | None:
 
 
 @COMMANDS.add(
+    "expire",
+    arg("--days N", "nothing was said for so many days; by default as the settings or you say", type=int),
+    arg("--dry-run", "only say how many would go"),
+    YES,
+    json="the count",
+)
+def _expire(session: Session, options: Namespace) -> Exit | None:
+    """Delete old conversations for good, but for pinned ones."""
+    from bethink.agent.removal import ConversationRetention
+    from bethink.preferences import PreferenceBook
+
+    app, screen = session.app, session.screen
+    kept = ConversationRetention(app.runs, app.settings, app.features.of(PreferenceBook))
+    days = session.mine(kept.days_of) if options.days is None else options.days
+    if days is None:
+        raise BadInput("Conversations are kept for ever: give --days, or set conversations_retention_days.")
+    if days < 1:
+        raise BadInput("--days is 1 or more.")
+    count = len(session.mine(app.conversations.outdated, days=days))
+    said = f"{count:,} conversations in which nothing was said for {days:,} days"
+    if options.dry_run:
+        screen.result({"days": days, "count": count, "deleted": 0}, f"{said} would be deleted.")
+        return None
+    if count and not options.yes:
+        if not screen.can_ask:
+            raise BadInput("Nobody is there to ask: give --yes to delete them, or --dry-run.")
+        if not screen.agrees(f"Delete {said} for good? [y/N] "):
+            screen.note("None was deleted.")
+            return Exit.FAILED
+    deleted = session.mine(kept.delete, days)
+    screen.result(
+        {"days": days, "count": count, "deleted": deleted}, f"{deleted:,} conversations are deleted."
+    )
+    return None
+
+
+@COMMANDS.add(
     "export",
     arg("conversation ID", _ID),
     arg("--format md|json", "Markdown (md), or JSON", default="md"),

@@ -35,7 +35,7 @@ from bethink.conversations.records import (
 from bethink.errors import BadInput, Busy, Conflict, UnknownId
 from bethink.feature import Feature, OpenFeature, Recallable, RecallKind, RetentionRule
 from bethink.messages import AssistantMessage, UserMessage
-from bethink.store import Page, Put, Scan, Versioned, items_of, pages_of, retry_conflicts
+from bethink.store import Page, Put, Scan, Versioned, items_of, pages_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
@@ -335,6 +335,17 @@ class Conversations:
         until = now - TRASH_DAYS * _DAY_US
         over = [item.record.id for item in trashed.items if item.record.trashed_at <= until]
         return [*(item.record.id for item in temporary.items), *over]
+
+    async def outdated(self, principal: Principal, *, days: int) -> Sequence[Conversation]:
+        """Conversations in which nothing was said for so many days, the oldest first; no pinned ones."""
+        scan = Scan(
+            CONVERSATIONS,
+            {"temporary": 0},
+            order="updated_at",
+            high=self.clock.now_us() - days * _DAY_US,
+        )
+        old = records_of(self.store, principal.owner, scan)
+        return [one async for one in old if not one.pinned]
 
     async def has(self, principal: Principal, conversation: str) -> bool:
         """Whether the owner has it."""

@@ -359,6 +359,13 @@ class Settings(ModelSettings):
     conversations_archive_days: int = _privacy(
         183, "Age of an old conversation", "Days after which a conversation is old.", ge=1
     )
+    conversations_retention_days: int | None = _privacy(
+        None,
+        "Days conversations are kept",
+        "Days after its last message after which a conversation is deleted for good, in the archive too. "
+        "Pinned ones stay; never if unset. Each person may have their own go sooner.",
+        ge=1,
+    )
     memory_consolidation: bool = _memory(
         True,
         "Merge duplicates",

@@ -16,6 +16,7 @@ import type {
   PreferencesShown,
   ProviderShown,
   ProvidersShown,
+  RetentionShown,
   SetupShown,
   TrialShown,
 } from "../contract/openapi";
@@ -102,6 +103,8 @@ export const settingsApi = {
     json<McpTrialShown>("POST", "/mcp-servers/test", server),
 
   preferences: (signal?: AbortSignal) => get<PreferencesShown>("/preferences", signal),
+  retention: (days: number | null, signal?: AbortSignal) =>
+    get<RetentionShown>(`/preferences/retention${days === null ? "" : `?days=${days}`}`, signal),
   changePreferences: (patch: PreferencesPatch) =>
     json<PreferencesShown>("PATCH", "/preferences", patch),
 

@@ -478,9 +478,9 @@ export type PersonPage = { cursor: string | null; items: readonly OwnPerson[] };
 
 export type PersonPatch = { about_me?: string | null; address?: AddressParts | null; company?: string | null; credit_card?: CardParts | null; date_of_birth?: string | null; email?: string | null; gender?: string | null; name?: string | null; phone?: string | null; salary?: number | null; surname?: string | null };
 
-export type PreferencesPatch = { instructions?: string | null; language?: string | null; model?: string | null; time_zone?: string | null; tone?: string | null };
+export type PreferencesPatch = { conversation_days?: number | null; instructions?: string | null; language?: string | null; model?: string | null; time_zone?: string | null; tone?: string | null };
 
-export type PreferencesShown = { instructions: string; language: string; model: string | null; time_zone: string | null; tone: string };
+export type PreferencesShown = { conversation_days: number | null; instructions: string; language: string; model: string | null; time_zone: string | null; tone: string };
 
 export type Probed = { message?: string | null; status: "ok" | "unready" };
 
@@ -545,6 +545,8 @@ export type RepairBody = { id: string; path: string; target?: string; to?: strin
 export type ResourceBody = { server: string; uri: string };
 
 export type RestoreBody = { version: string };
+
+export type RetentionShown = { count: number; days: number | null; most: number | null; oldest: string | null };
 
 export type RuleBody = { rule: "auto" | "ask" | "deny" | null };
 

@@ -51,7 +51,7 @@ export function PreferencesForm() {
   return <Fields kept={value} onKept={(now) => change(() => now)} />;
 }
 
-type Key = keyof Preferences;
+type Key = Exclude<keyof Preferences, "conversation_days">;
 type FieldsProps = { kept: Preferences; onKept: (now: Preferences) => void };
 
 function Fields({ kept, onKept }: FieldsProps) {

@@ -4,6 +4,7 @@ import { api } from "../../api/client";
 import { t } from "../../i18n";
 import { Link } from "../../kit/pieces";
 import { GroupSettings } from "./GroupSettings";
+import { Retention } from "./Retention";
 import styles from "./Room.module.css";
 import { SharedLinks } from "./SharedLinks";
 
@@ -11,6 +12,7 @@ export function Privacy({ found }: { found: string | null }) {
   return (
     <>
       <GroupSettings groups={["privacy"]} found={found} />
+      <Retention />
       <SharedLinks />
       <section className={styles.part} aria-labelledby="export">
         <h2 id="export">{t("Export")}</h2>
