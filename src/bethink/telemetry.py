@@ -2,6 +2,7 @@
 
 Every module logs to a child of `bethink`; `cli` calls `configure` once. Strangers can
 cause lines, so that lines have a length and each kind a rate: no disk is filled by them.
+What a request or a run causes, in any task, is logged with their ids (`Correlation`).
 
 Whoever has a task that runs for ever starts it with `supervise` of the app's `Supervisor`, in a task
 group of its own: an unexpected error is logged and told in `/health`, and the task started again.
@@ -10,15 +11,19 @@ group of its own: an unexpected error is logged and told in `/health`, and the t
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import time
 from bisect import bisect_left
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 
 import anyio
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -34,6 +39,43 @@ _TRACEBACK_CHARS: Final = 16_000
 def log(room: str) -> logging.Logger:
     """The logger of one room of the house."""
     return logging.getLogger(f"bethink.{room}")
+
+
+REQUESTS: Final = "bethink.requests"
+"""The logger of answered requests, which the settings may ask for: as many lines as requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """What the work of a task is done for: the ids of a request, of a run, and of whose they are."""
+
+    request_id: str | None = None
+    run_id: str | None = None
+    owner: str | None = None
+
+
+NOTHING: Final = Correlation()
+_correlation: ContextVar[Correlation] = ContextVar("correlation", default=NOTHING)
+
+
+def correlation() -> Correlation:
+    """What this task works for."""
+    return _correlation.get()
+
+
+def correlate(**ids: str | None) -> None:
+    """Have what this task does from now on, and the tasks that it starts, told with these ids, too."""
+    _correlation.set(replace(_correlation.get(), **ids))
+
+
+@contextmanager
+def correlated(whole: Correlation) -> Generator[None]:
+    """Inside, work is told with these ids alone."""
+    token = _correlation.set(whole)
+    try:
+        yield
+    finally:
+        _correlation.reset(token)
 
 
 @dataclass(slots=True)
@@ -88,27 +130,82 @@ class Throttle(logging.Filter):
         return True
 
 
-class _Line(logging.Formatter):
+class _Text(logging.Formatter):
     """A line of bounded length; a traceback behind it keeps its end, which says what went wrong."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
-        line = super().formatMessage(record)
-        return line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…"
+        return _cut(without_keys(super().formatMessage(record)))
 
     def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - logging's names and types
-        return super().formatException(ei)[-_TRACEBACK_CHARS:]
+        return without_keys(super().formatException(ei))[-_TRACEBACK_CHARS:]
 
 
-def configure(level: str) -> None:
-    """Write the log to standard error from `level` on; of what serves requests, warnings."""
+class _Json(_Text):
+    """A line of JSON: time (RFC 3339, UTC), level, logger, message, and the ids of what it was done for."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC)
+        line: dict[str, object] = {
+            "time": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": _cut(without_keys(record.getMessage())),
+        }
+        known = correlation()
+        ids = {"request_id": known.request_id, "run_id": known.run_id, "owner": known.owner}
+        line |= {name: id for name, id in ids.items() if id is not None}
+        line |= getattr(record, FIELDS, {})
+        if record.exc_info:
+            # As the library does: to read the lines of source again for each handler takes long.
+            record.exc_text = record.exc_text or self.formatException(record.exc_info)
+            line["traceback"] = without_keys(record.exc_text)[-_TRACEBACK_CHARS:]
+        return msgspec.json.encode(line).decode()
+
+
+FIELDS: Final = "fields"
+"""In `extra` of a line: what it says in values; JSON has them beside the message."""
+
+
+def _cut(line: str) -> str:
+    # Half a surrogate pair, as a name from outside may have it, cannot be written.
+    line = line.encode("utf-8", "replace").decode()
+    return line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…"
+
+
+_OWN_KEY: Final = re.compile(r"\bb[ks]_[A-Za-z0-9_-]{43}")
+_IN_ADDRESS: Final = re.compile(r"(?<=://)[^\s/@'\"<>]+(?=@)")
+
+
+def without_keys(text: str) -> str:
+    """A text with the keys masked that are known by their form. Who logs leaves them out: a second wall."""
+    from bethink.masking import HIDDEN, KEY_FORMS
+
+    for form in (_OWN_KEY, KEY_FORMS, _IN_ADDRESS):
+        text = form.sub(HIDDEN, text)
+    return text
+
+
+def configure(level: str, form: Literal["text", "json"] = "text", *, requests: bool = False) -> None:
+    """Write the log to standard error from `level` on; of what serves requests, warnings.
+
+    With `requests` there is a line for each of them.
+    """
+    formatter = _Json() if form == "json" else _Text("%(asctime)s %(levelname)s %(name)s: %(message)s")
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Line("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(formatter)
     handler.addFilter(Throttle())
     for name, least in (("bethink", level.upper()), ("uvicorn", "WARNING"), ("asyncio", "WARNING")):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.setLevel(least)
     logging.getLogger("bethink").propagate = False
+    # Who asked for a line of each request has them all, whatever the rate.
+    unthrottled = logging.StreamHandler(sys.stderr)
+    unthrottled.setFormatter(formatter)
+    answered = logging.getLogger(REQUESTS)
+    answered.handlers[:] = [unthrottled]
+    answered.propagate = False
+    answered.setLevel("INFO" if requests else "CRITICAL")
 
 
 TIMES_S: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
@@ -178,7 +275,9 @@ class Supervisor:
         loop = self.loops.setdefault(name, Loop())
         while True:
             try:
-                await work()
+                # Whoever happened to start it: it works for all.
+                with correlated(NOTHING):
+                    await work()
             except Exception as error:  # noqa: BLE001 - a background task: recorded, and told in /health
                 _supervision.exception("%s stopped unexpectedly and is started again", name)
                 now = anyio.current_time()

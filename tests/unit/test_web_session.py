@@ -12,6 +12,8 @@ import pytest
 from bethink.accounts.register import SCOPES, Register
 from bethink.accounts.sign_ins import Buckets, Passwords, Queue
 from bethink.errors import BadInput, TooManyRequests
+from bethink.settings import Settings
+from bethink.web.security.credentials import peer_of
 from tests.door import called
 from tests.house import House, open_house
 
@@ -406,3 +408,38 @@ async def test_a_password_is_kept_so_that_it_cannot_be_read_and_has_ten_characte
     for unfit in ("short", "x" * 1001):
         with pytest.raises(BadInput, match="10 to 1,000"):
             await passwords.hashed(unfit)
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "told"),
+    [
+        ("10.1.2.3", ["198.51.100.7"], "198.51.100.7"),
+        ("10.1.2.3", ["6.6.6.6, 198.51.100.7, 10.9.9.9"], "198.51.100.7"),
+        ("10.1.2.3", ["6.6.6.6", "198.51.100.7"], "198.51.100.7"),
+        ("10.1.2.3", ["10.4.4.4, 10.9.9.9"], "10.4.4.4"),
+        ("10.1.2.3", ["198.51.100.7:5123"], "198.51.100.7"),
+        ("10.1.2.3", ["[2001:db8::7]:443"], "2001:db8::7"),
+        ("10.1.2.3", ["2001:db8::7"], "2001:db8::7"),
+        ("10.1.2.3", ["6.6.6.6, unknown"], "10.1.2.3"),
+        ("10.1.2.3", ["' or 1=1"], "10.1.2.3"),
+        ("10.1.2.3", [], "10.1.2.3"),
+        ("::ffff:10.1.2.3", ["198.51.100.7"], "198.51.100.7"),
+        ("fd00::1%eth0", ["198.51.100.7"], "198.51.100.7"),
+        ("192.0.2.5", ["198.51.100.7"], "198.51.100.7"),
+        ("192.0.2.6", ["198.51.100.7"], "192.0.2.6"),
+        ("11.0.0.1", ["198.51.100.7"], "11.0.0.1"),
+        ("", ["198.51.100.7"], ""),
+    ],
+)
+def test_only_proxies_of_trusted_networks_tell_for_whom_they_ask(
+    peer: str, forwarded: list[str], told: str
+) -> None:
+    headers = [(b"x-forwarded-for", value.encode()) for value in forwarded]
+    scope = {"type": "http", "client": (peer, 1) if peer else None, "headers": headers}
+    assert peer_of(scope, ["10.0.0.0/8", "192.0.2.5", "fd00::/8"]) == told
+
+
+@pytest.mark.parametrize("given", ["localhost", "10.0.0.0/33", "10.0.0", "*"])
+def test_a_trusted_proxy_that_is_no_address_is_refused_with_what_to_write(given: str) -> None:
+    with pytest.raises(ValueError, match=r"write it as 10\.0\.0\.2, 10\.0\.0\.0/8"):
+        Settings(trusted_proxies=[given])

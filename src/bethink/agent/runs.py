@@ -32,7 +32,7 @@ from bethink.conversations import ConversationEdit, checked_content
 from bethink.errors import BethinkError, Busy
 from bethink.events import Place, RunDone, RunFailed, TextDelta, ToolFinished, Usage
 from bethink.messages import ToolMessage, UserMessage
-from bethink.telemetry import Histogram, log, recorded
+from bethink.telemetry import Histogram, correlate, log, recorded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -423,6 +423,7 @@ class Runs:
 
     async def _drive(self, live: _Live, events: AsyncGenerator[Event, None]) -> None:
         recorder = live.recorder
+        correlate(run_id=recorder.run.id, owner=recorder.principal.owner)
         done = RunDone(reason="interrupted")
         try:
             with live.scope, self.watched(recorder.principal, lambda: live.end("cancelled")):

@@ -165,7 +165,7 @@ def settings_to_serve(options: argparse.Namespace, *, port: int | None, user: st
         port=port,
         user=user,
     )
-    configure(settings.log_level)
+    configure(settings.log_level, settings.log_format, requests=settings.log_requests)
     return settings
 
 

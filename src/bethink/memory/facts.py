@@ -19,7 +19,7 @@ import msgspec
 
 from bethink.errors import BadInput, HoldsSecret, TooLarge
 from bethink.feature import Source
-from bethink.masking import has_check_digit
+from bethink.masking import KEY_FORMS, has_check_digit
 from bethink.store import Collection, Record
 from bethink.subjects import OWNER, about_of
 
@@ -35,13 +35,6 @@ def secret_in(text: str) -> str | None:
     return next((kind for kind, holds in _KINDS if holds(text)), None)
 
 
-_KEYS = re.compile(
-    r"(?<![\w-])(?:sk-[\w-]{20,}|[sr]k_(?:live|test)_\w{16,}|(?:AKIA|ASIA)[0-9A-Z]{16}|gh[pousr]_\w{30,}"
-    r"|github_pat_\w{40,}|glpat-[\w-]{20,}|xox[abeprs]-[\w-]{10,}|AIza[\w-]{35}|hf_\w{30,}|npm_\w{36}"
-    r"|pypi-\w{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|whsec_\w{20,}|ya29\.[\w-]{20,}|dop_v1_\w{40,}"
-    r"|(?i:bearer) [\w.~+/=-]{16,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*|AGE-SECRET-KEY-1\w{50,})"
-)
-"""Formats that providers publish, so that such keys can be found."""
 _PRIVATE = re.compile(r"-----BEGIN (?:[A-Z]+ ){0,3}PRIVATE KEY-----")
 _NAMED_KEY = re.compile(
     r"\b(?:(?:api|access|secret|auth|private|encryption|licen[cs]e|client|session|bearer)[ _-]?"
@@ -144,7 +137,7 @@ _LEAST_IBAN = 15
 
 _KINDS: tuple[tuple[str, _Finder], ...] = (
     ("a private key", lambda text: _PRIVATE.search(text) is not None),
-    ("an API key or token", lambda text: _KEYS.search(text) is not None or _names_key(text)),
+    ("an API key or token", lambda text: KEY_FORMS.search(text) is not None or _names_key(text)),
     ("a password", lambda text: _tells_password(text) or _IN_URL.search(text) is not None),
     ("a PIN", lambda text: _PIN.search(text) is not None),
     ("a recovery phrase", lambda text: _PHRASE.search(text) is not None),

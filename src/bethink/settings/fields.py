@@ -14,6 +14,7 @@ from bethink.settings.values import (
     DatabaseAddress,
     Given,
     MailServer,
+    Networks,
     Origin,
     Origins,
     RedisAddress,
@@ -101,6 +102,18 @@ class Settings(ModelSettings):
         pattern="^(debug|info|warning|error)$",
         restart=True,
     )
+    log_format: Literal["text", "json"] = _advanced(
+        "text",
+        "Form of the log",
+        "`text` for people, or `json`: one line of JSON an event, for programs that collect logs.",
+        restart=True,
+    )
+    log_requests: bool = _advanced(
+        False,
+        "Requests in the log",
+        "Whether each request is logged: its route, status and time, and nothing that it says.",
+        restart=True,
+    )
 
     # --- who may come in, from where, and how often
     user: str = _access(
@@ -124,11 +137,11 @@ class Settings(ModelSettings):
     ums_pages: Origins = _network(
         [], "UMS pages", "Local pages that `/conversations` answers as the Users Management Agent does."
     )
-    trusted_proxies: Texts = _network(
+    trusted_proxies: Networks = _network(
         [],
         "Trusted proxies",
-        "Addresses of proxies whose `X-Forwarded-For` is trusted (comma-separated): failed"
-        " sign-ins are counted by it.",
+        "Addresses or networks of proxies whose `X-Forwarded-For` is trusted, such as `10.0.0.2` or"
+        " `10.0.0.0/8` (comma-separated): failed sign-ins are counted by it.",
         restart=True,
     )
     drain_s: float = _network(

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -61,6 +62,23 @@ Origins = Annotated[
     list[str], AfterValidator(lambda urls: [_origin(url) for url in urls]), BeforeValidator(as_list)
 ]
 """Addresses of sites, as browsers send them."""
+
+
+def _network(text: str) -> str:
+    """The address or network as it is, if it is one."""
+    try:
+        ip_network(text, strict=False)
+    except ValueError as error:
+        raise ValueError(
+            f"{text!r} is no address and no network: write it as 10.0.0.2, 10.0.0.0/8 or fd00::/8"
+        ) from error
+    return text
+
+
+Networks = Annotated[
+    list[str], AfterValidator(lambda texts: [_network(text) for text in texts]), BeforeValidator(as_list)
+]
+"""Addresses and networks (CIDR)."""
 
 
 def _time_zone(name: str) -> str:

@@ -23,6 +23,7 @@ from bethink.app import App
 from bethink.clock import hashed_id, to_datetime
 from bethink.errors import BadInput, NotAllowed, StorageError
 from bethink.principal import Principal
+from bethink.telemetry import correlate
 from bethink.visibility.reader_filter import ReaderFilter
 from bethink.web.request_scope import READER_FILTER, REQUEST_SCOPE
 from bethink.web.security.credentials import check, credential_of, peer_of, shows_key
@@ -133,6 +134,7 @@ async def principal_of(scope: Scope, app: App, audience: str) -> Principal:
     # Without users whatever a program sends as its key is passed over.
     credential = credential_of(scope) if await app.accounts.needs_key() else None
     principal = await app.accounts.authenticate(audience=audience, peer=peer, credential=credential)
+    correlate(owner=principal.owner)
     check(principal, scope["method"], scope["path"])
     if (request_scope := scope["state"].get(REQUEST_SCOPE)) is not None:
         request_scope.enter(app.accounts, principal)

@@ -27,6 +27,7 @@ from bethink.errors import (
     UnknownId,
 )
 from bethink.telemetry import log
+from bethink.web.security.answers import route_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -174,6 +175,6 @@ def _methods(request: Request) -> list[str]:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    _log.error("%s %s failed", request.method, route_of(request.scope), exc_info=error)
     detail = "Something went wrong inside Bethink; its log has the details. What was stored before is safe."
     return problem(500, BethinkError.code, detail)

@@ -33,6 +33,7 @@ from bethink.engines.memory import MemoryBus
 from bethink.errors import BadInput
 from bethink.ports import open_database
 from bethink.web import create_web
+from bethink.web.security.credentials import is_trusted
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -55,7 +56,7 @@ MAX_HEAD_BYTES: Final = 128 * 1024
 _TOLD: Final = "The head of this request is too long."
 _MOST: Final = 1_000
 """Connections: six for each of 160 browsers."""
-_LOCAL: Final = frozenset({"127.0.0.1", "::1"})
+_LOCAL: Final = ("127.0.0.1", "::1")
 _SERVED_AT: Final = "served-at.json"
 _OTHER_FILES: Final = 256
 """Of the files that a process may have open, so many are left for what is no connection."""
@@ -290,7 +291,7 @@ class Limits:
     connections: int = _MOST
     of_address: int = 200
     """A fifth of all: an office behind one address has room, one address cannot take everything."""
-    trusted: frozenset[str] = _LOCAL
+    trusted: Sequence[str] = _LOCAL
     head_s: float = 20
     """For a request's head, from the connection's beginning or the head's own."""
     progress_s: float = 30
@@ -385,7 +386,7 @@ class BoundedHttp(HttpToolsProtocol):
         others = [each for each in known if each is not self and not each.transport.is_closing()]
         address = self.client[0] if self.client else ""
         limits = self.limits
-        if address not in limits.trusted:
+        if not is_trusted(address, limits.trusted):
             beside = [each for each in others if each.client and each.client[0] == address]
             if len(beside) >= limits.of_address and not _let_go(beside):
                 return False
@@ -446,7 +447,7 @@ def limits_for(trusted: Sequence[str]) -> Limits:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     if soft != unlimited:
         most = min(most, max(soft - _OTHER_FILES, soft // 2))
-    return Limits(most, of_address=max(1, most // 5), trusted=_LOCAL | frozenset(trusted))
+    return Limits(most, of_address=max(1, most // 5), trusted=(*_LOCAL, *trusted))
 
 
 def _let_go(connections: list[BoundedHttp]) -> bool:

@@ -1,7 +1,11 @@
-"""How many requests were answered, how, and how long that took; `guard` counts, `/metrics` tells."""
+"""How many requests were answered, how, and how long that took; `guard` counts, `/metrics` tells.
+
+If the settings ask for it, each is a line of the log, too.
+"""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -10,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers
 
-from bethink.telemetry import Histogram
+from bethink.telemetry import FIELDS, REQUESTS, Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from starlette.types import Message, Send
+    from starlette.types import Message, Scope, Send
 
 ANSWERS: Final = "answers"
 """Their place in the state of every request."""
@@ -23,6 +27,7 @@ _METHODS: Final = frozenset(
     {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT"}
 )
 _STREAM: Final = "text/event-stream"
+_log = logging.getLogger(REQUESTS)
 
 
 @dataclass(slots=True)
@@ -34,17 +39,19 @@ class AnswerCounts:
     streams: int = 0
 
     @contextmanager
-    def counting(self, method: str, send: Send) -> Generator[Send]:
+    def counting(self, scope: Scope, send: Send) -> Generator[Send]:
         """Count one; inside, the answer is sent by what is given."""
         started = time.perf_counter()
         # Strangers may invent methods without end: they count as one.
-        known = method if method in _METHODS else "other"
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        status: int | None = None
         is_stream = False
 
         async def noting(message: Message) -> None:
-            nonlocal is_stream
+            nonlocal is_stream, status
             if message["type"] == "http.response.start":
-                self.answered[known, str(message["status"])] += 1
+                status = message["status"]
+                self.answered[method, str(status)] += 1
                 kind = Headers(raw=message.get("headers", [])).get("content-type", "")
                 if kind.startswith(_STREAM):
                     is_stream = True
@@ -54,7 +61,22 @@ class AnswerCounts:
         try:
             yield noting
         finally:
+            took_s = time.perf_counter() - started
             if is_stream:
                 self.streams -= 1
             else:
-                self.times.take(time.perf_counter() - started)
+                self.times.take(took_s)
+            if _log.isEnabledFor(logging.INFO):
+                _log_request(scope, method, status, took_s)
+
+
+def _log_request(scope: Scope, method: str, status: int | None, took_s: float) -> None:
+    """One line; it names the route, since an address may hold words of its owner's, or a secret."""
+    route, took_ms = route_of(scope), round(took_s * 1000, 1)
+    told = {"method": method, "route": route, "status": status, "duration_ms": took_ms}
+    _log.info("%s %s %s in %s ms", method, route, status or "unanswered", took_ms, extra={FIELDS: told})
+
+
+def route_of(scope: Scope) -> str:
+    """The pattern of the route that answers, such as `/memories/{id}`; `other` for what has none."""
+    return getattr(scope.get("route"), "path", None) or "other"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
 from starlette.requests import HTTPConnection
@@ -113,14 +114,41 @@ _BASIC_PATHS: Final = ("/dav", "/.well-known/caldav")
 
 
 def peer_of(scope: Scope, trusted: Sequence[str]) -> str:
-    """The address that a request comes from; a trusted proxy tells for whom it asks."""
+    """The address that a request comes from; a trusted proxy tells for whom it asks.
+
+    `trusted` are addresses and networks. What anybody else forwards is not believed.
+    """
     client = scope.get("client")
     peer: str = client[0] if client else ""
-    if peer not in trusted:
+    if not is_trusted(peer, trusted):
         return peer
     hops = ",".join(HTTPConnection(scope).headers.getlist("x-forwarded-for")).split(",")
     # From the end: what stands before the first hop that is not ours, anybody may have written.
-    return next((hop.strip() for hop in reversed(hops) if hop.strip() and hop.strip() not in trusted), peer)
+    for hop in reversed(hops):
+        if (address := _address(hop.strip())) is None:
+            break
+        peer = str(address)
+        if not is_trusted(peer, trusted):
+            break
+    return peer
+
+
+def is_trusted(peer: str, trusted: Sequence[str]) -> bool:
+    """Whether an address is one of these, or in one of these networks."""
+    address = _address(peer)
+    return address is not None and any(address in ip_network(one, strict=False) for one in trusted)
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    """The address that a proxy or the system tells, with a port or without; None if it is none."""
+    has_port = text.count(":") == 1 or (text.startswith("[") and not text.endswith("]"))
+    host = text.rpartition(":")[0] if has_port else text
+    try:
+        address = ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return None
+    # A socket for both families tells an address of the old one in the form of the new one.
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def keep_own_cookies(scope: Scope) -> None:

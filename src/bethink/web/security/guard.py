@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -22,6 +23,7 @@ from bethink.accounts.register import is_address, is_loopback
 from bethink.audio import MAX_AUDIO_BYTES
 from bethink.errors import BadInput, BethinkError, NotAllowed, TooLarge
 from bethink.json_bounds import JsonBounds
+from bethink.telemetry import Correlation, correlated, correlation
 from bethink.web.problems import of_error
 from bethink.web.request_scope import RequestScope
 from bethink.web.security.answers import ANSWERS
@@ -96,6 +98,10 @@ _HEADERS = {
 }
 
 
+REQUEST_ID: Final = "x-request-id"
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,127}")
+"""What proxies and clients make: UUIDs, numbers, Base64. It is logged and sent back."""
+
 _PREFLIGHT = {
     "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
     # Clients add headers of their own: the star is all but the first if there are no credentials.
@@ -120,14 +126,15 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         counted: AnswerCounts | None = scope.get("state", {}).get(ANSWERS)
-        if counted is None:
-            await self._serve(scope, receive, send)
-        else:
-            with counted.counting(scope["method"], send) as counting:
-                await self._serve(scope, receive, counting)
+        with correlated(Correlation(request_id=request_id(scope))):
+            if counted is None:
+                await self._serve(scope, receive, send)
+            else:
+                with counted.counting(scope, send) as counting:
+                    await self._serve(scope, receive, counting)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        given = dict(_HEADERS)
+        given = {**_HEADERS, REQUEST_ID: correlation().request_id or ""}
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -161,6 +168,12 @@ class Guard:
             await Response(status_code=204, headers=_PREFLIGHT)(scope, receive, send_safely)
             return
         await RequestScope().run(self.app, scope, bounds.counting(receive), send_safely)
+
+
+def request_id(scope: Scope) -> str:
+    """The id of a request: the one that its client or a proxy gave it, if it is one, else a new one."""
+    given = Headers(scope=scope).getlist(REQUEST_ID)
+    return given[0] if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]) else uuid4().hex
 
 
 @dataclass(frozen=True, slots=True)
