@@ -31,13 +31,6 @@ _SHOWN_DIGITS = 4
 _LEAST_DIGITS = 13
 """A shorter number is not shown in part: four digits of a code would be the code."""
 HIDDEN = "***"
-KEY_FORMS: Final = re.compile(
-    r"(?<![\w-])(?:sk-[\w-]{20,}|[sr]k_(?:live|test)_\w{16,}|(?:AKIA|ASIA)[0-9A-Z]{16}|gh[pousr]_\w{30,}"
-    r"|github_pat_\w{40,}|glpat-[\w-]{20,}|xox[abeprs]-[\w-]{10,}|AIza[\w-]{35}|hf_\w{30,}|npm_\w{36}"
-    r"|pypi-\w{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|whsec_\w{20,}|ya29\.[\w-]{20,}|dop_v1_\w{40,}"
-    r"|(?i:bearer) [\w.~+/=-]{16,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*|AGE-SECRET-KEY-1\w{50,})"
-)
-"""Formats that providers publish, so that such keys can be found."""
 UNREADABLE = "{}"
 """Stands for arguments that are no JSON: nobody can tell what of them is secret."""
 

@@ -172,16 +172,21 @@ def _cut(line: str) -> str:
     return line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…"
 
 
+KEY_FORMS: Final = re.compile(
+    r"(?<![\w-])(?:sk-[\w-]{20,}|[sr]k_(?:live|test)_\w{16,}|(?:AKIA|ASIA)[0-9A-Z]{16}|gh[pousr]_\w{30,}"
+    r"|github_pat_\w{40,}|glpat-[\w-]{20,}|xox[abeprs]-[\w-]{10,}|AIza[\w-]{35}|hf_\w{30,}|npm_\w{36}"
+    r"|pypi-\w{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|whsec_\w{20,}|ya29\.[\w-]{20,}|dop_v1_\w{40,}"
+    r"|(?i:bearer) [\w.~+/=-]{16,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*|AGE-SECRET-KEY-1\w{50,})"
+)
+"""Formats that providers publish, so that such keys can be found."""
 _OWN_KEY: Final = re.compile(r"\bb[ks]_[A-Za-z0-9_-]{43}")
 _IN_ADDRESS: Final = re.compile(r"(?<=://)[^\s/@'\"<>]+(?=@)")
 
 
 def without_keys(text: str) -> str:
     """A text with the keys masked that are known by their form. Who logs leaves them out: a second wall."""
-    from bethink.masking import HIDDEN, KEY_FORMS
-
     for form in (_OWN_KEY, KEY_FORMS, _IN_ADDRESS):
-        text = form.sub(HIDDEN, text)
+        text = form.sub("***", text)
     return text
 
 

@@ -19,9 +19,10 @@ import msgspec
 
 from bethink.errors import BadInput, HoldsSecret, TooLarge
 from bethink.feature import Source
-from bethink.masking import KEY_FORMS, has_check_digit
+from bethink.masking import has_check_digit
 from bethink.store import Collection, Record
 from bethink.subjects import OWNER, about_of
+from bethink.telemetry import KEY_FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -27,13 +27,13 @@ from bethink.errors import (
     UnknownId,
 )
 from bethink.telemetry import log
-from bethink.web.security.answers import route_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fastapi import FastAPI
     from starlette.requests import Request
+    from starlette.types import Scope
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -178,3 +178,8 @@ async def _unexpected(request: Request, error: Exception) -> Response:
     _log.error("%s %s failed", request.method, route_of(request.scope), exc_info=error)
     detail = "Something went wrong inside Bethink; its log has the details. What was stored before is safe."
     return problem(500, BethinkError.code, detail)
+
+
+def route_of(scope: Scope) -> str:
+    """The pattern of the route that answers, such as `/memories/{id}`; `other` for what has none."""
+    return getattr(scope.get("route"), "path", None) or "other"

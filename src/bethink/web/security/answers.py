@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.datastructures import Headers
 
 from bethink.telemetry import FIELDS, REQUESTS, Histogram
+from bethink.web.problems import route_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -75,8 +76,3 @@ def _log_request(scope: Scope, method: str, status: int | None, took_s: float) -
     route, took_ms = route_of(scope), round(took_s * 1000, 1)
     told = {"method": method, "route": route, "status": status, "duration_ms": took_ms}
     _log.info("%s %s %s in %s ms", method, route, status or "unanswered", took_ms, extra={FIELDS: told})
-
-
-def route_of(scope: Scope) -> str:
-    """The pattern of the route that answers, such as `/memories/{id}`; `other` for what has none."""
-    return getattr(scope.get("route"), "path", None) or "other"
