@@ -34,7 +34,7 @@ CHECKS := check-format check-lint check-types check-layers check-budgets check-d
 	check-hosts check-requirements check-ui
 
 .DEFAULT_GOAL := help
-.PHONY: help setup python ui model real-model servers clients serve test test-python test-foreign test-ui soak coverage check $(CHECKS) check-newcomer \
+.PHONY: help setup python ui model real-model servers clients conformance serve test test-python test-foreign test-ui soak coverage check $(CHECKS) check-newcomer \
 	format lock upgrade package check-package clean
 
 help: ## what there is to make
@@ -168,6 +168,17 @@ $(CLIENTS)/.installed: requirements/clients.txt | .venv/packages.stamp
 			$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; }
 	@touch $@
 
+# What others check MCP servers and clients with.
+SUITE := $(CURDIR)/.suite
+
+conformance: $(SUITE)/.installed ## the conformance suite of MCP, for its tests
+
+$(SUITE)/.installed: tests/conformance/package.json tests/conformance/package-lock.json | .venv/packages.stamp
+	@echo "== the conformance suite of MCP"
+	@mkdir -p $(@D) && cp $^ $(@D)
+	@$(NPM) ci --prefix $(@D) --no-audit --no-fund --loglevel=error
+	@touch $@
+
 # --- running ----------------------------------------------------------------
 
 serve: $(ENVIRONMENT) ui model ## start Bethink and say where it is
@@ -207,7 +218,7 @@ ifneq ($(SKIPPED_TESTS),)
 endif
 
 # Against what has to be fetched first; CI runs them where what they test was touched (checks/due.py).
-test-foreign: setup real-model servers clients ## the tests against foreign servers and clients, and a real model
+test-foreign: setup real-model servers clients conformance ## the tests against foreign servers and clients, and a real model
 	@$(MAKE) --no-print-directory test-python ARGS="-m foreign $(ARGS)"
 
 soak: python model ## clients at work while the server is killed again and again: an hour by default

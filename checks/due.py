@@ -3,7 +3,7 @@
 `.ci/run` asks. Foreign MCP servers, foreign clients and a real language model have to be fetched and
 started, and change only with our locks; a first `make serve` in a fresh clone installs and builds everything
 once more. So each runs if what it proves was touched since the last landed commit, for a release, and where
-that cannot be known. Three of the names are targets of make and those of the tests that need them
+that cannot be known. Four of the names are targets of make and those of the tests that need them
 (`@pytest.mark.foreign(make="servers")`; `make test-foreign` runs all).
 """
 
@@ -59,6 +59,15 @@ TESTED: dict[str, tuple[str, ...]] = {
         "tests/service/openai_client.txt",
         "tests/service/test_dial_clients.py",
         "tests/service/test_openai_clients.py",
+    ),
+    "conformance": (
+        "requirements",
+        "src/bethink/mcp_client",
+        "src/bethink/mcp_server",
+        "src/bethink/web/endpoints.py",
+        "src/bethink/web/security",
+        "tests/conformance",
+        "tests/service/test_mcp_conformance.py",
     ),
     "newcomer": (
         "Makefile",

@@ -93,6 +93,14 @@ async def _told(port: int, *pieces: bytes) -> bytes:
 
 
 @pytest.mark.anyio
+async def test_blanks_around_the_value_of_a_header_are_none_of_it() -> None:
+    padded = b"GET /livez HTTP/1.1\r\nHost: \t 127.0.0.1 \t \r\nConnection: close\r\n\r\n"
+    async with open_house() as house, served(house) as (http, _):
+        assert http.base_url.port is not None
+        assert (await _told(http.base_url.port, padded)).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.anyio
 async def test_a_head_that_does_not_end_is_cut_off_and_a_long_one_is_not() -> None:
     begun = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nX-Long: "
     # What follows a body in pieces is no body either.

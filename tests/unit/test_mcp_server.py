@@ -183,8 +183,9 @@ async def test_facts_are_resources_page_by_page_and_prompts_are_filled_in(mode: 
         talk = await house.new()
         assert talk in str((await client.read_resource(f"memory://conversations/{talk}")).contents)
         for uri in ("memory://facts/none", "memory://else", "file:///etc/passwd"):
-            with pytest.raises(MCPError):
+            with pytest.raises(MCPError) as refused:
                 await client.read_resource(uri)
+            assert refused.value.error.data["uri"] == uri
         asked = await client.get_prompt("what_do_you_know", {"subject": "Alice"})
         assert "User is called Alice" in str(asked.messages[0].content)
         assert len((await client.list_prompts()).prompts) == 3

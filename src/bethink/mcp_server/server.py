@@ -394,7 +394,7 @@ class Door:
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        with _errors():
+        with _errors(uri=params.uri):
             return await resources.read(self.app, await self._principal(context), self.shelves, params.uri)
 
     async def _list_prompts(
@@ -428,12 +428,12 @@ _NAME_CHARS = 40
 
 
 @contextmanager
-def _errors() -> Generator[None]:
-    """Errors of ours as the protocol tells them: our sentence, the code of invalid parameters."""
+def _errors(**more: str) -> Generator[None]:
+    """Errors of ours as the protocol tells them: our sentence, the code of invalid parameters and ours."""
     try:
         yield
     except BethinkError as error:
-        raise MCPError(types.INVALID_PARAMS, error.message, {"code": error.code}) from error
+        raise MCPError(types.INVALID_PARAMS, error.message, {"code": error.code, **more}) from error
 
 
 def _described(offer: Offer) -> types.Tool:

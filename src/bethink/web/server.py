@@ -341,6 +341,10 @@ class BoundedHttp(HttpToolsProtocol):
         if self._unfinished > MAX_HEAD_BYTES and not self.transport.is_closing():
             self.send_400_response(_TOLD)
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header without the blanks around its value, which are none of it (RFC 9110, section 5.5)."""
+        super().on_header(name, value.strip(b" \t"))
+
     def on_headers_complete(self) -> None:
         """The head is whole."""
         self._is_further = self._is_reading = True
