@@ -114,6 +114,14 @@ def test_without_a_model_it_says_how_to_set_one(plain: CommandLine) -> None:
     assert not ended.out
 
 
+def test_without_a_model_it_names_the_one_that_the_server_was_started_with(plain: CommandLine) -> None:
+    plain("memory", "list")
+    note = '{"host": "127.0.0.1", "port": 1, "model": "ollama:llama3.2"}'
+    (plain.data / "served-at.json").write_text(note)
+    assert "`bethink settings set model ollama:llama3.2`" in plain("chat", "hello").err
+    assert "`bethink settings set model ollama:llama3.2`" in plain("doctor").out
+
+
 def test_without_a_model_the_notebook_works(plain: CommandLine) -> None:
     assert plain("chat", "/remember", "I like tea").code == 0
     assert plain.facts() == {"I like tea"}

@@ -40,6 +40,8 @@ def test_a_composition_names_only_what_is_there(name: str) -> None:
     assert bethink["user"] == "10001"
     assert (DEPLOY / name / bethink["build"]["context"] / bethink["build"]["dockerfile"]).is_file()
     assert bethink["environment"].keys() <= KNOWN
+    assert "" not in bethink["environment"].values(), "a variable that is there decides, also over the page"
+    assert not any("${BETHINK_MODEL" in (value or "") for value in bethink["environment"].values())
 
 
 def interpolated(text: str, variables: Mapping[str, str]) -> str:
@@ -104,7 +106,8 @@ def test_three_processes_have_one_database_one_bus_and_one_set_of_files() -> Non
     example = (DEPLOY / "three/example.env").read_text()
     variables = dict.fromkeys(re.findall(r"(?m)^(\w+)=", example), "x")
     environment = processes["bethink-1"]["environment"]
-    filled = {name: interpolated(value, variables) for name, value in environment.items()}
+    filled = {name: interpolated(value, variables) for name, value in environment.items() if value}
+    assert environment.keys() - filled.keys() <= variables.keys(), "Compose takes these from `.env`"
     names = ("database_url", "redis_url", "redis_use")
     given: dict[str, object] = {name: filled[f"BETHINK_{name}".upper()] for name in names}
     settings = Settings.model_validate(

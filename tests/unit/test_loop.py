@@ -214,10 +214,12 @@ async def test_without_a_model_the_chat_says_how_to_set_one_and_memory_works() -
     async with open_house(None) as house:
         conversation = await house.new()
         kept = await house.say("/remember I prefer trains", conversation)
+        near = await house.say("/remember I prefer trains that are slow", conversation)
         found = await house.say("/recall what do I prefer?", conversation)
         talk = await house.say("Hello?", conversation)
         helped = await house.say("/help", conversation)
     assert text_of(kept) == "Memory stored: I prefer trains"
+    assert text_of(near) == "Memory stored: I prefer trains that are slow", "no word for a model"
     assert "I prefer trains" in text_of(found)
     (failed,) = [event for event in talk if isinstance(event, RunFailed)]
     assert failed.code == "no_model"

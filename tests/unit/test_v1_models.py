@@ -47,9 +47,11 @@ async def test_embeddings_as_numbers_and_as_base64() -> None:
         with pytest.raises(openai.NotFoundError):
             await client.openai.embeddings.create(model="nomic-embed-text", input="x")
         usual = await client.openai.embeddings.create(model="text-embedding-3-small", input="a cat")
+        named = await client.openai.embeddings.create(model="multilingual-e5-small", input="a cat")
         listed = [one.id async for one in client.openai.models.list()]
         assert (await client.openai.models.retrieve(model.id)).id == model.id
     assert (usual.model, usual.data[0].embedding) == (model.id, packed.data[0].embedding)
+    assert named.model == model.id, "the settings' own name for it"
     assert model.id not in listed
     assert len(plain.data) == 2
     assert len(plain.data[0].embedding) == model.dimensions

@@ -43,7 +43,7 @@ from bethink.messages import AssistantMessage, ToolCall, UserMessage
 from bethink.store import Versioned, retry_conflicts
 from bethink.tool import ToolContext
 from bethink.tools.forgetting import forgotten
-from bethink.tools.memory import SEARCH, STORE, found_in_words
+from bethink.tools.memory import SEARCH, STORE, in_words
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -182,8 +182,7 @@ class SlashCommands:
                 if isinstance(item, CallResult):
                     (saved,) = await request.save([item.message])
                     yield MessageSaved(id=saved, role="tool")
-                    found = name == SEARCH and item.message.error is None
-                    yield TextDelta(text=found_in_words(item.message) if found else item.message.content)
+                    yield TextDelta(text=in_words(item.message))
                 else:
                     yield item
 

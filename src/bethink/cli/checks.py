@@ -350,7 +350,7 @@ def fetch_embedder(settings: Settings, tell: Callable[[str], None]) -> None:
 def model(settings: Settings) -> Check:
     """Whether the language model answers a first message as a conversation sends it: with tools."""
     if not settings.model:
-        return off("model", MODEL_HELP)
+        return off("model", f"{MODEL_HELP} {model_of_server(settings.data_dir)}".rstrip())
     try:
         fault = asyncio.run(_probe(settings))
         if fault is not None:
@@ -361,6 +361,17 @@ def model(settings: Settings) -> Check:
             return asyncio.run(_first_message(settings, Path(home)))
     except BadInput as error:
         return broken("model", error.message)
+
+
+def model_of_server(data_dir: Path) -> str:
+    """How to have the model here that `serve` was given where it was started; empty if it was given none."""
+    noted = served_at(data_dir)
+    if noted is None or not noted.model:
+        return ""
+    return (
+        f"`bethink serve` was started with {noted.model}: `export BETHINK_MODEL={noted.model}`, and its key, "
+        f"here too, or name it once for every terminal: `bethink settings set model {noted.model}`."
+    )
 
 
 async def _first_message(settings: Settings, home: Path) -> Check:

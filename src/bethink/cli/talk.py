@@ -12,6 +12,7 @@ import msgspec
 from bethink.agent.request import RunOptions
 from bethink.agent.start import SLASH_COMMANDS
 from bethink.agent.stored_runs import ApprovalChoice
+from bethink.cli.checks import model_of_server
 from bethink.cli.conversations import conversation_of
 from bethink.cli.exits import Exit
 from bethink.cli.render import STOPPED, Outcome, memory_updated
@@ -83,7 +84,10 @@ class Talk:
         if self.conversation is None:
             self.conversation = self.session.mine(app.conversations.create).id
         options = RunOptions(model=self.model)
-        return self._watch(self.session.mine(app.runs.start, self.conversation, said, options=options))
+        code = self._watch(self.session.mine(app.runs.start, self.conversation, said, options=options))
+        if code is Exit.NO_MODEL and (hint := model_of_server(app.settings.data_dir)):
+            self.session.screen.note(hint)
+        return code
 
     def go_on(self) -> Exit:
         """Take up what the conversation was left with: tell it, follow it, or ask about it."""

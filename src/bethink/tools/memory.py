@@ -281,8 +281,15 @@ def _search_memory_tool(memory: Memory, recall: Recall, least_score: float) -> T
     return search_memory
 
 
-def found_in_words(message: ToolMessage) -> str:
-    """What `search_memory` found, as a person reads it: what answers, else what is nearest."""
+def in_words(message: ToolMessage) -> str:
+    """What a tool of this file answered, as a person reads it: without what is for a model."""
+    if message.error is not None:
+        return message.content
+    return _found_in_words(message) if message.name == SEARCH else message.content.partition(f"\n{_NEAR}")[0]
+
+
+def _found_in_words(message: ToolMessage) -> str:
+    """What answers, else what is nearest."""
     found = [_told(entry) for entry in message.content.split("\n\n")[1:]]
     known = [(line, score) for line, score in found if line]
     if not known:

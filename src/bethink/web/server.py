@@ -63,10 +63,11 @@ _OTHER_FILES: Final = 256
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where a server listens."""
+    """Where a server listens, and the model that it began with."""
 
     host: str
     port: int
+    model: str = ""
 
 
 def serve(
@@ -189,7 +190,7 @@ async def _serve(
 
         drain = partial(app.runs.drain, settings.drain_s)
         config = configured(make(nullcontext(app)), limits_for(settings.trusted_proxies))
-        with _noted(settings.data_dir, Address(str(host), port)):
+        with _noted(settings.data_dir, Address(str(host), port, settings.model)):
             await Server(config, on_ready=ready, on_stop=stop, drain=drain).serve([listener])
         tasks.cancel_scope.cancel()
 

@@ -77,7 +77,7 @@ async def create_embeddings(body: EmbeddingsBody, app: Served, caller: Caller) -
     del caller
     embeddings = app.ports.embeddings
     own = embeddings.model
-    if body.model not in (own.id, USUAL, *_USUAL_NAMES):
+    if body.model not in (own.id, app.settings.embedding_model, USUAL, *_USUAL_NAMES):
         raise UnknownId(f"There is no embedding model {body.model[:80]!r} here; there is {own.id}.")
     if body.dimensions not in (None, own.dimensions):
         raise BadInput(f"dimensions: {own.id} makes {own.dimensions} and no other number of them.")
