@@ -4,10 +4,11 @@
 scripted model. Each client writes down what was acknowledged to it; every so many seconds the server is
 ended by SIGKILL and started anew over the same directory. With `--servers 3` there are three behind a proxy,
 which hear of one another through a Redis, and one after the other is killed; a client whose stream broke off
-goes on reading at another. At the end all that was acknowledged is looked
-for: each message and answer in its place and once, each answer's text as the model says it as far as it
-goes, each memory, file and page, and what SQLite says of its file. Prints one table; exits with 1 if
-anything is lost, in disorder or there twice.
+goes on reading at another. With `--postgres` the records are in a PostgreSQL, and it and the Redis are killed
+in their turn, too. Some questions are asked through the `openai` library. At the end all that was
+acknowledged is looked for: each message and answer in its place and once, each answer's text as the model
+says it as far as it goes, each memory, file and page, and what the database says of its files. Prints
+tables; exits with 1 if anything is lost, in disorder or there twice.
 """
 
 from __future__ import annotations
@@ -27,24 +28,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
 import httpx2
 import msgspec
+import openai
 
 from benchmarks.stand_ins.scripted_process import scripted_process
 from bethink.llm.scripted import Rule
 from tests.balancer import balanced
-from tests.redis_server import redis_server
+from tests.postgres_server import PostgresServer, postgres_server
+from tests.redis_server import RedisServer, redis_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    Engine = PostgresServer | RedisServer
 
 STORY = " ".join(f"w{number:03}" for number in range(800))
 """What the model says to everything: 4 seconds of text, some eighty writes of the journal."""
 _CHUNK, _DELAY_MS = 40, 40
 _START_S = 120.0
 _PAUSE_S = 0.2
-_TOLD = 20
-_KINDS = ("messages", "answers", "memories", "files", "pages")
+_AWAY_S = 3.0
+"""How long a database or a Redis that was killed is away."""
+_TOLD, _TOLD_CHARS = 20, 300
+_KINDS = ("messages", "answers", "openai", "memories", "files", "pages")
+_TIMED = ("message kept", "first words", "gone on reading", "memory kept", "whole answer")
+"""What is timed, in this order."""
 
 
 @dataclass(slots=True)
@@ -64,14 +74,25 @@ class Kept:
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     pages: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """A page's path, with the last revision that was acknowledged and the last that was tried."""
+    openai: list[str] = field(default_factory=list[str])
+    """What was said through the `openai` library, and answered to its end."""
+    resumed: int = 0
+    """Streams that broke off and were read to their end at another connection."""
+    took_s: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    """How long what is timed took, each time."""
+
+    def took(self, what: str, since: float) -> None:
+        """Note how long one of `_TIMED` took."""
+        self.took_s.setdefault(what, []).append(time.monotonic() - since)
+
     edits: int = 0
     refused: Counter[str] = field(default_factory=Counter[str])
     broken: int = 0
 
     def acknowledged(self) -> dict[str, int]:
         """How many of each kind."""
-        counts = len(self.messages), len(self.done), len(self.memories), len(self.files), self.edits
-        return dict(zip(_KINDS, counts, strict=True))
+        kinds = self.messages, self.done, self.openai, self.memories, self.files
+        return dict(zip(_KINDS, (*map(len, kinds), self.edits), strict=True))
 
 
 class Server:
@@ -135,10 +156,16 @@ class _Reading:
     run: str = ""
     place: str = "0"
     is_over: bool = False
+    has_words: bool = False
+    asked_s: float = field(default_factory=time.monotonic)
+    broken_s: float | None = None
 
     async def take(self, response: httpx2.Response) -> None:
         """Read until the end, or until the connection breaks off."""
         async for line in response.aiter_lines():
+            if self.broken_s is not None and line.startswith("data: "):
+                self.kept.took("gone on reading", self.broken_s)
+                self.broken_s = None
             if line.startswith("id: "):
                 self.place = line.removeprefix("id: ")
             elif line.startswith("data: {"):
@@ -151,7 +178,11 @@ class _Reading:
                 self.run = event["run"]
                 kept.messages[event["message"]] = self.conversation, self.content
                 kept.runs[self.run] = self.conversation
+                kept.took("message kept", self.asked_s)
             case "text_delta":
+                if not self.has_words:
+                    self.has_words = True
+                    kept.took("first words", self.asked_s)
                 kept.seen[self.run] = kept.seen.get(self.run, 0) + len(event["text"])
             case "text_so_far":
                 kept.seen[self.run] = len(event["text"])
@@ -159,6 +190,7 @@ class _Reading:
                 self.is_over = True
                 if event["reason"] == "answered":
                     kept.done.add(self.run)
+                    kept.took("whole answer", self.asked_s)
                 else:
                     kept.refused[f"an answer ended: {event['reason']}"] += 1
             case "run_failed":
@@ -168,17 +200,23 @@ class _Reading:
 
 
 class Fleet:
-    """Servers on the same data; of several, one after another is killed, a proxy leads to the others."""
+    """Servers on the same data, and what they stand on; of several, one after another is killed.
 
-    def __init__(self, data: Path, environment: dict[str, str], count: int) -> None:
+    A proxy leads to the servers that run; `engines` are killed in their turn, behind the servers.
+    """
+
+    def __init__(
+        self, data: Path, environment: dict[str, str], count: int, *, engines: Sequence[Engine] = ()
+    ) -> None:
         self.servers = [Server(data, environment) for _ in range(count)]
+        self.engines = engines
         self.url = self.servers[0].url
         self.is_up = asyncio.Event()
-        self.kills = 0
+        self.kills: Counter[str] = Counter()
 
     @property
     def starts_s(self) -> list[float]:
-        """How long each start took."""
+        """How long each start of a server took."""
         return [one for server in self.servers for one in server.starts_s]
 
     async def start(self) -> None:
@@ -188,12 +226,20 @@ class Fleet:
                 await server.start()
         self.is_up.set()
 
-    async def kill(self) -> None:
-        """End the next as a power cut would."""
-        if len(self.servers) == 1:
-            self.is_up.clear()
-        await self.servers[self.kills % len(self.servers)].kill()
-        self.kills += 1
+    async def strike(self) -> None:
+        """End the next as a power cut would, and start it anew."""
+        turns: list[Server | Engine] = [*self.servers, *self.engines]
+        next_one = turns[self.kills.total() % len(turns)]
+        self.kills[type(next_one).__name__] += 1
+        if isinstance(next_one, Server):
+            if len(self.servers) == 1:
+                self.is_up.clear()
+            await next_one.kill()
+            await self.start()
+        else:
+            await anyio.to_thread.run_sync(next_one.kill)
+            await asyncio.sleep(_AWAY_S)
+            await anyio.to_thread.run_sync(next_one.start)
 
     async def stop(self) -> None:
         """End them as a person would."""
@@ -213,25 +259,29 @@ class Client:
         self._count = 0
         self._conversation: str | None = None
         self._http = httpx2.AsyncClient(base_url=server.url, timeout=60)
+        # Who asks again by itself would not see what became of the first time.
+        self._openai = openai.AsyncOpenAI(
+            base_url=f"{server.url}/v1", api_key="any", max_retries=0, timeout=60
+        )
 
     async def live(self, until: float) -> None:
         """Go on until the time is over."""
-        acts = (self._chat, self._remember, self._upload, self._write)
-        async with self._http:
+        acts = (self._chat, self._ask, self._remember, self._upload, self._write)
+        async with self._http, self._openai:
             while time.monotonic() < until:
                 await self._server.is_up.wait()
-                (act,) = self._chance.choices(acts, (4, 3, 1, 3))
+                (act,) = self._chance.choices(acts, (4, 1, 3, 1, 3))
                 self._count += 1
                 try:
                     await act()
-                except (httpx2.HTTPError, OSError):
+                except (httpx2.HTTPError, openai.APIConnectionError, OSError):
                     self._kept.broken += 1
                     await asyncio.sleep(_PAUSE_S)
 
     def _is_in(self, answer: httpx2.Response) -> bool:
         if answer.is_success:
             return True
-        self._kept.refused[f"{answer.status_code} {answer.text[:200]}"] += 1
+        self._kept.refused[f"{answer.status_code} {answer.text[:_TOLD_CHARS]}"] += 1
         return False
 
     async def _talk(self) -> str | None:
@@ -263,6 +313,8 @@ class Client:
             if not reading.run:
                 raise
             kept.broken += 1
+        reading.broken_s = time.monotonic()
+        is_broken = not reading.is_over
         while reading.run and not reading.is_over:
             await asyncio.sleep(_PAUSE_S)
             await self._server.is_up.wait()
@@ -272,12 +324,36 @@ class Client:
                     "GET", f"/runs/{reading.run}/events", headers=headers
                 ) as response:
                     await reading.take(response)
+        kept.resumed += is_broken and reading.is_over
+
+    async def _ask(self) -> None:
+        """Ask by the `openai` library; acknowledged is what is answered to its end."""
+        content = f"Client {self._number} asks by openai for story {self._count}"
+        self._kept.tried["openai"] += 1
+        told = ""
+        try:
+            answer = await self._openai.chat.completions.create(
+                model="bethink", messages=[{"role": "user", "content": content}], stream=True
+            )
+            async for chunk in answer:
+                for choice in chunk.choices:
+                    told += choice.delta.content or ""
+                    if choice.finish_reason == "stop":
+                        self._kept.openai.append(content)
+        except openai.APIConnectionError:
+            raise
+        except openai.APIError as error:
+            self._kept.refused[f"by openai: {error.message[:_TOLD_CHARS]}"] += 1
+        if content in self._kept.openai[-1:] and told != STORY:
+            self._kept.refused["by openai: an answer that says it is whole, and is not"] += 1
 
     async def _remember(self) -> None:
         content = f"Box {self._number}x{self._count} holds {self._chance.randbytes(6).hex()}"
         self._kept.tried["memories"] += 1
+        begun = time.monotonic()
         answer = await self._http.post("/memories", json={"content": content})
         if self._is_in(answer):
+            self._kept.took("memory kept", begun)
             self._kept.memories[answer.json()["memory"]["id"]] = content
 
     async def _upload(self) -> None:
@@ -326,8 +402,7 @@ class Found:
 async def compare(http: httpx2.AsyncClient, kept: Kept) -> Found:
     """Everything that was acknowledged beside what is there."""
     found = Found()
-    for conversation in kept.conversations:
-        await _compare_talk(http, kept, conversation, found=found)
+    await _compare_talks(http, kept, found)
     facts = await _all(http, "/memories", "items", limit=200)
     contents = {fact["id"]: fact["content"] for fact in facts}
     for id, content in kept.memories.items():
@@ -351,7 +426,23 @@ def _find_twice(kind: str, texts: Iterable[str], found: Found) -> None:
             found.add(kind, "twice", f"{text} ({count} times)")
 
 
-async def _compare_talk(http: httpx2.AsyncClient, kept: Kept, conversation: str, *, found: Found) -> None:
+async def _compare_talks(http: httpx2.AsyncClient, kept: Kept, found: Found) -> None:
+    for conversation in kept.conversations:
+        await _compare_talk(http, kept, conversation, found=found)
+    said: Counter[str] = Counter()
+    for held in await _all(http, "/conversations", "items", limit=100):
+        if held["id"] not in kept.conversations:
+            said.update(await _compare_talk(http, kept, held["id"], found=found))
+    for content in kept.openai:
+        if not said[content]:
+            found.add("openai", "lost", content)
+    _find_twice("openai", said.elements(), found)
+
+
+async def _compare_talk(
+    http: httpx2.AsyncClient, kept: Kept, conversation: str, *, found: Found
+) -> Iterable[str]:
+    """What was said in it; what is wrong with that is added to what is found."""
     messages = await _all(http, f"/conversations/{conversation}", "messages", limit=200, cursor="before")
     said = {message["id"]: message["content"] for message in messages if message["role"] == "user"}
     for id, (of, content) in kept.messages.items():
@@ -372,6 +463,7 @@ async def _compare_talk(http: httpx2.AsyncClient, kept: Kept, conversation: str,
         if run in kept.done and text != STORY:
             found.add("answers", "lost", f"{run} of {conversation}: {len(text)} of {len(STORY)} characters")
         found.shorter = max(found.shorter, kept.seen.get(run, 0) - len(text))
+    return said.values()
 
 
 def _difference(text: str) -> str:
@@ -420,17 +512,25 @@ async def soak(options: argparse.Namespace, data: Path, model: str) -> int:
     models = {name: value for name, value in os.environ.items() if name == "BETHINK_MODELS_DIR"}
     told = {"BETHINK_MODEL": "openai:soak", "BETHINK_MODEL_BASE_URL": model, "OPENAI_API_KEY": "any"}
     told["BETHINK_EXTRACTION"] = "off"
+    engines: list[Engine] = []
+    postgres: PostgresServer | None = None
     async with AsyncExitStack() as stack:
+        if options.postgres:
+            postgres = stack.enter_context(postgres_server(durable=True))
+            engines.append(postgres)
+            told["BETHINK_DATABASE_URL"] = postgres.new_database()
         if options.servers > 1:
             redis = stack.enter_context(redis_server())
+            engines += [redis] * options.postgres
             told |= {"BETHINK_REDIS_URL": redis.url, "BETHINK_REDIS_USE": "bus"}
-        server, kept = Fleet(data, {**own, **models, **told}, options.servers), Kept()
+        server, kept = Fleet(data, {**own, **models, **told}, options.servers, engines=engines), Kept()
         if options.servers > 1:
             server.url = await stack.enter_async_context(balanced([one.url for one in server.servers]))
         print(f"data in {data}, seed {options.seed}", flush=True)
         stack.push_async_callback(server.stop)
         found = await _live(options, server, kept)
-    return report(kept, found, server, file=check_file(data))
+        file = check_file(data) if postgres is None else await anyio.to_thread.run_sync(postgres.check)
+    return report(kept, found, server, file=file)
 
 
 async def _live(options: argparse.Namespace, server: Fleet, kept: Kept) -> Found:
@@ -443,12 +543,10 @@ async def _live(options: argparse.Namespace, server: Fleet, kept: Kept) -> Found
             clients.create_task(client.live(until))
         while time.monotonic() + options.kill_every < until:
             await asyncio.sleep(options.kill_every)
-            await server.kill()
-            await server.start()
-            print(f"killed {server.kills} times, {dict(kept.acknowledged())}", flush=True)
-    for _ in server.servers:
-        await server.kill()
-        await server.start()
+            await server.strike()
+            print(f"killed {dict(server.kills)}, {dict(kept.acknowledged())}", flush=True)
+    for _ in (*server.servers, *server.engines):
+        await server.strike()
     async with httpx2.AsyncClient(base_url=server.url, timeout=120) as http:
         return await compare(http, kept)
 
@@ -462,13 +560,18 @@ def report(kept: Kept, found: Found, server: Fleet, *, file: str) -> int:
         lost, disorder, twice = faults
         print(f"{kind:10}{kept.tried[kind]:8}{acknowledged[kind]:14}{lost:6}{disorder:10}{twice:7}")
     starts = sorted(server.starts_s)
+    print(f"\n{'seconds':18}{'p50':>8}{'p95':>8}{'most':>8}{'times':>8}")
+    for what in _TIMED:
+        if took := sorted(kept.took_s.get(what, ())):
+            p50, p95 = (took[int(share * (len(took) - 1))] for share in (0.5, 0.95))
+            print(f"{what:18}{p50:8.2f}{p95:8.2f}{took[-1]:8.2f}{len(took):8}")
+    kills = ", ".join(f"{count} of a {name}" for name, count in server.kills.items())
+    print(f"\nkills: {kills}; a start took {starts[len(starts) // 2]:.1f} s, at most {starts[-1]:.1f} s")
     print(
-        f"\n{server.kills} kills; a start took {starts[len(starts) // 2]:.1f} s, at most {starts[-1]:.1f} s"
+        f"{kept.broken} requests broken off, {kept.resumed} streams resumed; an answer keeps all but "
+        f"{found.shorter} characters of those seen"
     )
-    print(
-        f"{kept.broken} requests broken off; an answer keeps all but {found.shorter} characters of those seen"
-    )
-    print(f"integrity_check: {file}")
+    print(f"the database of itself: {file}")
     for what, count in kept.refused.most_common(_TOLD):
         print(f"refused {count} times: {what}")
     for (kind, fault), these in found.faults.items():
@@ -485,6 +588,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--clients", type=int, default=20)
     parser.add_argument("--servers", type=int, default=1)
+    parser.add_argument("--postgres", action="store_true", help="records in a PostgreSQL")
     parser.add_argument("--kill-every", type=float, default=60, metavar="SECONDS")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, metavar="DIRECTORY", help="keep the data and the log there")

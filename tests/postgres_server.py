@@ -18,6 +18,11 @@ from typing import Final
 
 import pytest
 
+SMALL: Final = "small"
+
+_ON_SMALL_DISK: Final = """
+mount -t tmpfs -o size=$1m,mode=0700,uid=$2 none "$3" && shift 3 && exec "$@"
+"""
 ROLE: Final = "bethink"
 """Who Bethink is to the server: no superuser, so that the walls between rows hold for it."""
 
@@ -42,6 +47,8 @@ class PostgresServer:
     user: str | None
     """Whom the server runs as; it refuses to run as root."""
     options: tuple[str, ...] = _FAST
+    disk_mb: int = 0
+    """The size of the disk on which the tablespace `SMALL` is; without it there is none."""
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _numbers: count[int] = field(default_factory=count, repr=False)
     _used: str = ""
@@ -50,6 +57,11 @@ class PostgresServer:
     def data(self) -> Path:
         """The cluster's files."""
         return self.home / "data"
+
+    @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        return self.home / ".s.PGSQL.5432"
 
     def url(self, database: str, role: str = ROLE) -> str:
         """The address of a database."""
@@ -61,21 +73,67 @@ class PostgresServer:
         arguments = [word for setting in settings for word in ("-c", setting)]
         with (self.home / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [str(self.binaries / "postgres"), "-D", str(self.data), *arguments],
+                [*self._before(), str(self.binaries / "postgres"), "-D", str(self.data), *arguments],
                 stdout=log,
                 stderr=log,
                 cwd=self.home,
-                user=self.user,
+                user=None if self.disk_mb else self.user,
             )
         waiting = [str(self.binaries / "pg_isready"), "-h", str(self.home)]
         while subprocess.run(waiting, capture_output=True, check=False).returncode:
             assert self._process.poll() is None, (self.home / "log").read_text()
 
+    def _before(self) -> list[str]:
+        """What is written before its command so that it sees the small disk, and nobody else does."""
+        if not self.disk_mb:
+            return []
+        # Root becomes the server's user behind the mount; anybody else is root in a namespace until then.
+        if self.user is not None:
+            enter, leave = ["unshare", "--mount"], ["setpriv", f"--reuid={self.user}", "--clear-groups", "--"]
+        else:
+            enter = ["unshare", "--user", "--map-root-user", "--mount"]
+            leave = ["unshare", "--user", f"--map-user={os.getuid()}"]
+        owner = str(pwd.getpwnam(self.user).pw_uid if self.user else 0)
+        told = [str(self.disk_mb), owner, str(self.home / SMALL)]
+        return [*enter, "sh", "-c", _ON_SMALL_DISK, "sh", *told, *leave]
+
     def new_database(self) -> str:
-        """The address of a new, empty database."""
+        """The address of a new, empty database; on the small disk, if there is one."""
         name = f"bethink_{next(self._numbers)}"
-        self.administer(f"CREATE DATABASE {name} OWNER {ROLE}")
+        where = f" TABLESPACE {SMALL}" if self.disk_mb else ""
+        self.administer(f"CREATE DATABASE {name} OWNER {ROLE}{where}")
         return self.url(name)
+
+    def fill(self) -> None:
+        """Leave no room on the small disk, until the table `filling` is dropped."""
+        self.administer(f"CREATE TABLE filling (waste text STORAGE PLAIN) TABLESPACE {SMALL}")
+        for size in (7_000, 700):
+            # What was added stays, although the statement fails.
+            rows = f"repeat('x', {size}) FROM generate_series(1, 200 * {self.disk_mb})"
+            with pytest.raises(AssertionError, match="No space left"):
+                self.administer(f"INSERT INTO filling SELECT {rows}")
+
+    @contextmanager
+    def standby(self) -> Generator[PostgresServer]:
+        """A second server that has all that this one commits before it says so, ended with the block."""
+        with tempfile.TemporaryDirectory(prefix="bethink-pg-") as directory:
+            home = Path(directory)
+            if self.user is not None:
+                os.chown(home, pwd.getpwnam(self.user).pw_uid, -1)
+            copied = [str(self.binaries / "pg_basebackup"), "-h", str(self.home), "-U", "postgres"]
+            copied += ["-D", str(home / "data"), "--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
+            subprocess.run(copied, check=True, capture_output=True, user=self.user, cwd=home)
+            other = PostgresServer(home, self.binaries, self.user, self.options)
+            try:
+                other.start()
+                self.administer("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+                yield other
+            finally:
+                other.stop()
+
+    def promote(self) -> None:
+        """Have a standby be the one that takes changes."""
+        self.administer("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_promote()")
 
     def empty_database(self) -> str:
         """The address of a database that has its tables already, and no rows: much faster than a new one."""
@@ -101,6 +159,15 @@ class PostgresServer:
             self._process.send_signal(signal.SIGINT)
             self._process.wait()
             self._process = None
+
+    def check(self) -> str:
+        """Stop it; what is damaged in its files, `ok` if nothing is."""
+        self.stop()
+        asked = [str(self.binaries / "pg_checksums"), "--check", "-D", str(self.data)]
+        given = subprocess.run(
+            asked, capture_output=True, check=False, text=True, user=self.user, cwd=self.home
+        )
+        return given.stdout + given.stderr if given.returncode else "ok"
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -130,7 +197,7 @@ def _reachable(binaries: Path, user: str, home: Path) -> Path:
 
 
 @contextmanager
-def postgres_server(*options: str, durable: bool = False) -> Generator[PostgresServer]:
+def postgres_server(*options: str, durable: bool = False, disk_mb: int = 0) -> Generator[PostgresServer]:
     """A server, ended with the block; the test is skipped without one, and fails in CI."""
     binaries = _binaries()
     if binaries is None:
@@ -147,9 +214,13 @@ def postgres_server(*options: str, durable: bool = False) -> Generator[PostgresS
         made = [str(binaries / "initdb"), "-D", str(home / "data"), "-U", "postgres", "--auth=trust"]
         made += ["--encoding=UTF8", "--no-locale", *(() if durable else ("--no-sync",))]
         subprocess.run(made, check=True, capture_output=True, user=user, cwd=home)
-        server = PostgresServer(home, binaries, user, (*(() if durable else _FAST), *options))
+        server = PostgresServer(home, binaries, user, (*(() if durable else _FAST), *options), disk_mb)
+        if disk_mb:
+            (home / SMALL).mkdir()
         try:
             server.start()
+            if disk_mb:
+                server.administer(f"CREATE TABLESPACE {SMALL} LOCATION '{home / SMALL}'")
             server.administer(f"CREATE ROLE {ROLE} LOGIN CREATEDB")
             # Only a superuser may make it; new databases are copies of this one.
             server.administer("CREATE EXTENSION vector", database="template1")

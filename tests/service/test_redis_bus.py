@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import anyio
 import pytest
@@ -21,6 +18,7 @@ from bethink.engines.sqlite.bus import open_bus as open_file_bus
 from bethink.errors import StorageError
 from bethink.store import Store
 from tests.redis_server import RedisServer, redis_bus, redis_server
+from tests.wire import wire
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -46,61 +44,6 @@ def redis() -> Iterator[RedisServer]:
 @pytest.fixture
 def store() -> Store:
     return MemoryStore(MemoryIndex())
-
-
-@dataclass(slots=True)
-class Wire:
-    """A socket before the server's, which can be cut, and held without a word."""
-
-    server: RedisServer
-    directory: Path
-    is_open: bool = True
-    is_held: bool = False
-    _ends: set[asyncio.StreamWriter] = field(default_factory=set[asyncio.StreamWriter])
-
-    @property
-    def url(self) -> str:
-        return f"unix://{self.directory / 'wire.sock'}"
-
-    def cut(self) -> None:
-        """End all connections, and take no new ones."""
-        self.is_open = False
-        for end in self._ends:
-            end.close()
-
-    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not self.is_open:
-            writer.close()
-            return
-        inner, out = await asyncio.open_unix_connection(str(self.server.socket))
-        self._ends |= {writer, out}
-        try:
-            with suppress(OSError):
-                async with asyncio.TaskGroup() as tasks:
-                    tasks.create_task(self._pass(reader, out))
-                    tasks.create_task(self._pass(inner, writer))
-        finally:
-            self._ends -= {writer, out}
-
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            while part := await reader.read(65_536):
-                if not self.is_held:
-                    writer.write(part)
-                    await writer.drain()
-        writer.close()
-
-
-@asynccontextmanager
-async def wire(server: RedisServer) -> AsyncGenerator[Wire]:
-    with TemporaryDirectory(prefix="bethink-wire-") as directory:
-        one = Wire(server, Path(directory))
-        listening = await asyncio.start_unix_server(one.carry, str(one.directory / "wire.sock"))
-        try:
-            yield one
-        finally:
-            one.cut()
-            listening.close()
 
 
 @asynccontextmanager
@@ -233,14 +176,14 @@ async def test_a_process_that_cannot_reach_redis_lives_as_long_as_it_says_so_in_
     redis: RedisServer, store: Store, *, silently: bool
 ) -> None:
     async with AsyncExitStack() as stack:
-        line = await stack.enter_async_context(wire(redis))
+        line = await stack.enter_async_context(wire(redis.socket))
         other = await stack.enter_async_context(redis_bus(redis, store))
-        async with at(line.url, store) as one:
+        async with at(f"unix://{line.socket}", store) as one:
             await until(one, well=True)
             redis.advance(60)
             assert await one.claim("lease", 600)
             if silently:
-                line.is_held = True
+                line.hold()
             else:
                 line.cut()
             await until(one, well=False)

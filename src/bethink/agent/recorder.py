@@ -127,6 +127,7 @@ class Recorder:
     _usage: list[Usage] = field(default_factory=list[Usage])
     _shown: set[str] = field(default_factory=set[str])
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _is_behind: bool = False
 
     def __post_init__(self) -> None:
         self._written = self.journal.place
@@ -222,6 +223,7 @@ class Recorder:
         Every run leaves a last assistant message that says how it ended, empty
         where no text came, or the calls that it leaves to its client. One that
         awaits an approval is kept as waiting, and its conversation stays taken.
+        If it raises, nothing of it is stored, and it may be called again.
         """
         waits, is_left = done.reason == "awaiting_approval", done.reason == "client_tools"
         said = self.journal.unsaved()
@@ -231,8 +233,9 @@ class Recorder:
             said = self.journal.unsaved()
         if not (waits or is_left) and (said.text or not _is_final(self._last)):
             (partial,) = await self.save([AssistantMessage(said.text, (), said.reasoning)])
-            done = RunDone(reason=done.reason, message=partial)
             self.journal.append(MessageSaved(id=partial, role="assistant"))
+        if not (waits or is_left) and self._last is not None:
+            done = RunDone(reason=done.reason, message=self._last.id)
         ended = msgspec.structs.replace(
             self.run,
             state="waiting" if waits else "ended",
@@ -304,6 +307,12 @@ class Recorder:
             )
         ]
 
+    def warn_behind(self, why: str) -> None:
+        """Tell the reader that nothing is stored for now; once until something is."""
+        if not self._is_behind:
+            self._is_behind = True
+            self.take(Warned(part="store", message=f"The answer is not saved while it streams: {why}"))
+
     def mark_written(self) -> None:
         """What the journal holds now came from the store."""
         self._written = self.journal.place
@@ -374,6 +383,7 @@ class Recorder:
             self._shown |= shown
             self.ledger.give_back(uses)
             raise
+        self._is_behind = False
 
     @retry_conflicts
     async def _commit(
@@ -531,8 +541,7 @@ async def _flush(recorder: Recorder) -> None:
             await recorder.flush()
         except BethinkError as error:
             _log.error("the journal of run %s could not be written: %s", recorder.run.id, error)
-            recorder.take(Warned(part="store", message=f"The answer is not saved while it streams: {error}"))
+            recorder.warn_behind(str(error))
     if outcome.fault is not None:
         # One run's fault is told in that run, and keeps no other from being written.
-        message = f"The answer is not saved while it streams: {type(outcome.fault).__name__}"
-        recorder.take(Warned(part="store", message=message))
+        recorder.warn_behind(type(outcome.fault).__name__)

@@ -29,7 +29,7 @@ from bethink.agent.signals import RunSignals
 from bethink.agent.start import RunOpening, RunStarter
 from bethink.agent.stored_runs import Approvals, StoredRuns
 from bethink.conversations import ConversationEdit, checked_content
-from bethink.errors import BethinkError, Busy
+from bethink.errors import BethinkError, Busy, StorageError
 from bethink.events import Place, RunDone, RunFailed, TextDelta, ToolFinished, Usage
 from bethink.messages import ToolMessage, UserMessage
 from bethink.telemetry import Histogram, correlate, log, recorded
@@ -94,6 +94,9 @@ _RUNS_A_PURGE = 20
 """So many runs of a process leave no more than one purge drops."""
 _STOP_S = 5
 """How long a run that was cancelled may take to end."""
+STORE_PATIENCE_S = 60.0
+"""How long a whole answer waits for a database that is away, such as one that fails over."""
+_STORE_PAUSE_S = 0.5
 _UNHEARD = "The process that writes this answer cannot be reached: it goes on. Try again in a moment."
 _log = log("runs")
 
@@ -486,7 +489,7 @@ class Runs:
         for last in (done, RunDone(reason="failed")):
             with recorded(_log, f"the end of run {run} could not be stored") as outcome:
                 try:
-                    await recorder.end(last)
+                    await self._outlast(recorder, last)
                 except BethinkError as error:
                     _log.error("the end of run %s could not be stored: %s", run, error)
                     recorder.take(
@@ -498,6 +501,24 @@ class Runs:
             why = f"{type(outcome.fault).__name__}: {outcome.fault}"
             recorder.take(RunFailed(code="internal", message=f"The run failed at its end: {why}"))
         recorder.journal.append(RunDone(reason="failed"))
+
+    async def _outlast(self, recorder: Recorder, last: RunDone) -> None:
+        """Store the end; a database that is away for a while is waited for, unless this process ends.
+
+        Raises:
+            BethinkError: it is not stored.
+        """
+        live, deadline = self._live[recorder.run.id], anyio.current_time() + STORE_PATIENCE_S
+        while True:
+            try:
+                return await recorder.end(last)
+            except StorageError as error:
+                # Room, or another version, is not there by itself.
+                is_away = type(error) is StorageError
+                if not is_away or live.reason == "interrupted" or anyio.current_time() > deadline:
+                    raise
+                recorder.warn_behind(str(error))
+            await anyio.sleep(_STORE_PAUSE_S)
 
     def _journal_of(self, owner: str, run: str) -> Journal | None:
         live = self._here(owner, run)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self, cast
 
+import anyio
 from fastapi import Depends, Header, Request
 from pydantic import (
     AfterValidator,
@@ -37,6 +39,8 @@ PAGE: Final = "web"
 PROGRAM: Final = "rest"
 OPENAI: Final = "openai"
 """The doors that this one is: the owner's own page, a program with a key, a client of OpenAI's."""
+_READ_WITHIN_S: Final = 3
+"""How long is waited to learn who asks what anybody may."""
 _NOT_WHOLE: Final = (
     "This needs the whole memory, and a filter hides part of it from you: ask its owner to do it."
 )
@@ -142,11 +146,10 @@ async def principal_of(scope: Scope, app: App, audience: str) -> Principal:
 
 
 async def _stranger(request: Request, app: Annotated[App, Depends(_app)]) -> Principal | None:
-    """Who asks, or None for somebody who shows no key, or a bad one."""
-    try:
+    """Who asks, or None for somebody who shows no key, or a bad one, or if that cannot be read."""
+    with anyio.move_on_after(_READ_WITHIN_S), suppress(BadInput, StorageError):
         return await _principal(request, app)
-    except (BadInput, StorageError):
-        return None
+    return None
 
 
 def _stored(text: str) -> str:

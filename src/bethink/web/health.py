@@ -142,8 +142,10 @@ class Health(BaseModel):
     conversation_manager_initialized: bool = Field(
         default=True, description="Spec 001's field: true whenever this answers."
     )
+    message: str | None = Field(default=None, description="Why what is stored cannot be read.")
     parts: Parts | None = Field(
-        default=None, description="Only for users with a key or sign-in, if there are users."
+        default=None,
+        description="Only for users with a key or sign-in, if there are users; not if nothing can be read.",
     )
 
 
@@ -195,9 +197,10 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
     me = caller or app.accounts.on_behalf_of(LOCAL_OWNER, audience="health")
     store, is_readable = await _store(app, me)
     response.status_code = 200 if is_readable else 503
-    if caller is None:
-        # Whoever supervises it learns whether it works, and no more.
-        return Health(status="ok" if store.status == "ok" else "degraded", version=__version__)
+    if caller is None or not is_readable:
+        # Whoever supervises it learns whether it works, and no more; most parts would wait for the store.
+        status = "ok" if store.status == "ok" else "degraded"
+        return Health(status=status, version=__version__, message=None if is_readable else store.message)
     probe: ModelProbe = request.state.probe
     try:
         vault = await _vault(app, caller)

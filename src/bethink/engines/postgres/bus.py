@@ -315,9 +315,6 @@ class PostgresBus:
 
     def _told(self, error: Exception) -> str:
         """What the driver raised, as a sentence."""
-        if type(error).__name__ == "InternalClientError":
-            # So it says that a connection was lost in the middle of a statement.
-            return f"{self._place} was lost during a statement."
         try:
             raise_told(error, self._place)
         except StorageError as told:

@@ -68,8 +68,9 @@ _OWNERS_SPACE: Final = 0x6F776E65
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_WRITE: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _ENTER: Final = "SELECT set_config('bethink.owner', $1, true), set_config('bethink.all', $2, true)"
-_ENTER_WRITE: Final = f"{_ENTER}, pg_advisory_xact_lock_shared({SCHEMA_LOCK})"
-_ENTER_CHANGE: Final = f"{_ENTER}, pg_advisory_xact_lock({SCHEMA_LOCK})"
+_MAY_WRITE: Final = "current_setting('transaction_read_only') = 'off'"
+_ENTER_WRITE: Final = f"{_ENTER}, pg_advisory_xact_lock_shared({SCHEMA_LOCK}), {_MAY_WRITE}"
+_ENTER_CHANGE: Final = f"{_ENTER}, pg_advisory_xact_lock({SCHEMA_LOCK}), {_MAY_WRITE}"
 _LOCK: Final = f"pg_advisory_xact_lock(hashtextextended($1, {_OWNERS_SPACE}))"
 _NUMBER: Final = "SELECT pg_current_xact_id()::text"
 _FATE: Final = "SELECT pg_xact_status($1::text::xid8)"
@@ -176,7 +177,7 @@ class Connections:
         """
 
         async def in_turn(session: Session) -> T:
-            await _enter(session, owner, _ENTER_WRITE)
+            await self._enter_to_write(session, owner, _ENTER_WRITE)
             # In a statement behind the lock of the tables, so that it sees what was changed until then.
             is_known = await session.fetchval(self.lock, owner or "")
             if not is_known:
@@ -196,10 +197,16 @@ class Connections:
         """
 
         async def in_turn(session: Session) -> T:
-            await _enter(session, None, _ENTER_CHANGE)
+            await self._enter_to_write(session, None, _ENTER_CHANGE)
             return await work(session)
 
         return await self._transact(in_turn)
+
+    async def _enter_to_write(self, session: Session, owner: str | None, entrance: str) -> None:
+        """Enter, if changes are taken: also who only looks whether they are is to be told."""
+        *_, may_write = await _enter(session, owner, entrance)
+        if not may_write:
+            raise StorageError(f"{self.place} {_WHAT['ReadOnlySQLTransactionError']}.")
 
     async def _transact(self, work: Callable[[Session], Awaitable[T]]) -> T:
         deadline = asyncio.get_running_loop().time() + PATIENCE_S
@@ -213,7 +220,8 @@ class Connections:
                     await session.execute("COMMIT")
                     return given
             except Exception as error:  # noqa: BLE001 - told of, or repeated
-                if number is not None and is_lost(error) and await self._was_kept(number):
+                is_unknown = is_lost(error) or isinstance(error, TimeoutError)
+                if number is not None and is_unknown and await self._was_kept(number):
                     return given  # pyright: ignore[reportReturnType] - set before the number
                 await self._may_repeat(error, deadline)
 
@@ -277,6 +285,11 @@ class Connections:
             await connection.execute(begin)
             self._lost_at = None
             yield connection
+        except Exception as error:
+            if type(error).__name__ == "InternalClientError":
+                # The driver does not know any more what it was about.
+                connection.terminate()
+            raise
         finally:
             # Also when the block is left by a cancellation.
             with anyio.CancelScope(shield=True):
@@ -345,8 +358,8 @@ class _Snapshot(Connections):
             raise_told(error, self.place)
 
 
-async def _enter(session: Session, owner: str | None, entrance: str = _ENTER) -> None:
-    await session.fetchrow(entrance, owner or "", "on" if owner is None else "off")
+async def _enter(session: Session, owner: str | None, entrance: str = _ENTER) -> Any:  # noqa: ANN401 - a row
+    return await session.fetchrow(entrance, owner or "", "on" if owner is None else "off")
 
 
 def is_lost(error: Exception) -> bool:
@@ -358,6 +371,8 @@ def is_lost(error: Exception) -> bool:
     return isinstance(
         error,
         OSError
+        # So the driver says that the connection was lost just before a statement.
+        | asyncpg.InternalClientError
         | asyncpg.PostgresConnectionError
         | asyncpg.AdminShutdownError
         | asyncpg.CrashShutdownError
@@ -374,7 +389,8 @@ def raise_told(error: Exception, place: str) -> NoReturn:
     """
     import asyncpg
 
-    if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | OSError):
+    ours = asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError
+    if isinstance(error, ours):
         raise _translated(error, place) from error
     raise error
 

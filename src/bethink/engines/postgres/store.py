@@ -21,7 +21,7 @@ from bethink.engines.postgres.index import EmbeddedText, IndexRows, PostgresInde
 from bethink.engines.postgres.schema import NUMBER, columns_of, known, make, prepare
 from bethink.engines.postgres.scrub import scrub
 from bethink.engines.postgres.tables import Table
-from bethink.errors import StorageError
+from bethink.errors import DiskFull, StorageError
 from bethink.search.analysis import Analyzer, entry_of, model_key, vector_bytes
 from bethink.store import (
     Change,
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
     Step = Callable[[Session, IndexRows], Awaitable[None]]
 
+_FULL_S = 60.0
+"""How long a disk that was full is taken to be full still: what is small may find room in it."""
 GROUP_MAX = 64
 """Batches in one transaction at most, so that none waits long for those behind it."""
 
@@ -80,9 +82,13 @@ class PostgresStore:
         self._lanes: dict[str, _Lane] = {}
         self._tables: dict[Collection[Any], Table] = {}
         self._made: set[Collection[Any]] = set()
+        self._full: tuple[float, DiskFull] | None = None
 
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
-        """Apply all changes, or none; durable when it returns."""
+        """Apply all changes, or none; durable when it returns.
+
+        Changes that only expect something fail, too, if the disk has just been full.
+        """
         check_text(owner)
         batch = _Batch(tuple(changes))
         lane = self._lanes.setdefault(owner, _Lane())
@@ -98,8 +104,14 @@ class PostgresStore:
                 lane.waiting.remove(batch)
             if not lane.waiting and not lane.turn.locked():
                 self._lanes.pop(owner, None)
+        if isinstance(batch.error, DiskFull):
+            self._full = anyio.current_time(), batch.error
         if batch.error is not None:
             raise batch.error
+        if self._full is not None and all(isinstance(change, Expect) for change in changes):
+            since, error = self._full
+            if anyio.current_time() < since + _FULL_S:
+                raise error
 
     async def get(
         self, collection: Collection[R], owner: str, ids: Sequence[str]
