@@ -252,7 +252,7 @@ export type Function = { description?: string | null; name: string; parameters?:
 
 export type GroupShown = { description: string; id: string; title: string };
 
-export type Health = { conversation_manager_initialized?: boolean; parts?: Parts | null; status: "ok" | "degraded"; version: string };
+export type Health = { conversation_manager_initialized?: boolean; message?: string | null; parts?: Parts | null; status: "ok" | "degraded"; version: string };
 
 export type IgnoredBody = { kinds: readonly ("broken_link" | "same_content" | "same_name" | "front_matter" | "unread" | "name" | "memory_line")[] };
 
