@@ -7,6 +7,7 @@ BethinkError
 │   ├── TooLarge
 │   ├── NotAllowed
 │   ├── NotSignedIn
+│   ├── OAuthFault               a program asks for a grant, or uses one, as it may not
 │   ├── HoldsSecret
 │   ├── EmailTaken
 │   ├── InvalidSettings
@@ -116,6 +117,22 @@ class NotSignedIn(BadInput):
 
     code = "not_signed_in"
     status = 401
+
+
+class OAuthFault(BadInput):
+    """This request for access, or for tokens, is not valid.
+
+    ``fault`` is the code of OAuth for it (RFC 6749, sections 4.1.2.1 and 5.2; RFC 7591, section 3.2.2).
+    """
+
+    code = "access_request"
+    status = 400
+
+    def __init__(self, message: str | None = None, fault: str = "invalid_request") -> None:
+        super().__init__(message)
+        self.fault = fault
+        if fault == "invalid_client":
+            self.status = 401
 
 
 class JustForgotten(BadInput):

@@ -23,7 +23,7 @@ from bethink import (
     shares,
     tasks,
 )
-from bethink.accounts.register import KEY_USES, KEYS, SIGN_INS, STATES, USERS
+from bethink.accounts.register import GRANTS, KEY_USES, KEYS, SIGN_INS, STATES, USERS
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, LEARNING_DAYS, RUNS, THREADS, TOOL_USES, UNREAD
 from bethink.backups.service import FEATURE as BACKUPS
@@ -171,7 +171,7 @@ FEATURES: Final = (
 
 COLLECTIONS: Final = (
     *(one for feature in FEATURES for one in feature.collections),
-    *(USERS, KEYS, SIGN_INS, KEY_USES, STATES),
+    *(USERS, KEYS, SIGN_INS, GRANTS, KEY_USES, STATES),
     *(ANNOUNCED, MIRRORS, PINS, REVISIONS, TOKENS),
     *(HOMES, OUTGOING, SHARED, STALE),
 )

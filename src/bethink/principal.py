@@ -53,7 +53,8 @@ class Principal:
     `mcp-http` and `mcp-stdio` with the client's; `dial`, `cli`. What a run reads for it has
     `/agent` behind it, the memory agent `/memory-agent`. `rights` are
     the scopes of the key that was shown (`accounts.register`). `time_zone` is an
-    IANA name. `key` is the id of the key, `sign_in` that of the sign-in by which they came.
+    IANA name. `key` is the id of the key, `sign_in` that of the sign-in by which they came, `grant` that of
+    what they granted the program which came for them.
     `filters` are those of the owner that hold for one request or run, if they were read at its start.
     With a `project`, only what belongs to it is recalled, and what is remembered belongs to it; `documents`
     bound where documents are looked for.
@@ -65,6 +66,7 @@ class Principal:
     time_zone: str = "UTC"
     key: str | None = None
     sign_in: str | None = None
+    grant: str | None = None
     filters: object = field(default=None, compare=False, repr=False)
     project: str | None = None
     documents: DocumentBounds | None = None
@@ -73,6 +75,11 @@ class Principal:
     def door(self) -> str:
         """The audience without the agent that reads for it."""
         return self.audience.partition("/")[0]
+
+    @property
+    def came_with(self) -> str | None:
+        """The id of what was shown to come in; None for who needed nothing."""
+        return self.sign_in or self.grant or self.key
 
     @property
     def lasting(self) -> Principal:

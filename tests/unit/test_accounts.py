@@ -364,8 +364,8 @@ async def test_sign_ins_that_are_over_are_cleared_and_others_stay() -> None:
     old = await accounts.signing.with_key(key.text, peer=PEER)
     clock.advance(20 * 86_400)
     new = await accounts.signing.with_key(key.text, peer=PEER)
-    assert await register.clear_sign_ins() == 0
+    assert await register.clear_ended() == 0
     clock.advance(11 * 86_400)
-    assert await register.clear_sign_ins() == 1
+    assert await register.clear_ended() == 1
     assert await register.sign_in(old.record.id) is None
     assert await register.sign_in(new.record.id) is not None

@@ -28,6 +28,7 @@ KEPT = {
     "users": "who may come in",
     "access_keys": "the same",
     "sign_ins": "the same",
+    "grants": "the same",
     "key_uses": "the same",
     "accounts_state": "the same",
     "meta": "counts, and what MCP servers of the whole Bethink were let do",

@@ -21,6 +21,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from starlette.routing import Route
 
+from bethink.accounts.grants import Asked, OAuthClient
+from bethink.accounts.register import GRANTS, OWNER
 from bethink.agent.toolbox import CallResult, Prepared
 from bethink.calendar_sync.records import ACCOUNTS, CONFLICTS, CalendarAccount, SyncConflict
 from bethink.documents.service import Documents
@@ -29,7 +31,7 @@ from bethink.mcp_server.families import offers
 from bethink.memory.aliases import ALIASES, Alias
 from bethink.messages import ToolCall
 from bethink.principal import Principal
-from bethink.store import Change, Put
+from bethink.store import Change, Put, Scan
 from bethink.tool import ToolContext
 from bethink.web import create_rooms
 from tests.door import called, said, served
@@ -52,6 +54,7 @@ UNLISTED = {
     "/openai/deployments/{rest:path}",
     "/openai/v1/{rest:path}",
     "/.well-known/caldav",
+    "/.well-known/oauth-protected-resource",
     "/",
     "/dav",
     "/dav/{path:path}",
@@ -76,6 +79,11 @@ OPEN = {
     "GET /calendar/feed/{token}.ics",
     "GET /share/{token}",
     "GET /share/{token}/files/{file}",
+    "GET /.well-known/oauth-protected-resource/mcp",
+    "GET /.well-known/oauth-authorization-server",
+    "POST /register",  # of a program, which can do nothing before a user lets it
+    "POST /token",  # refused: without a code
+    "POST /revoke",
 }
 """What strangers may ask."""
 MADE_UP = {
@@ -139,6 +147,15 @@ class Walk:
         return re.sub(r'"last_used_at":"[^"]*"', "", "\n".join(told))
 
 
+async def granted(house: House, owner: str) -> str:
+    """What an owner let another program do."""
+    client = OAuthClient(SECRET, ("https://connector.example/",), "none", "0")
+    asked = Asked("c", client, client.redirect_uris[0], "", ("read",), "http://127.0.0.1:8484/mcp")
+    await house.app.accounts.grants.give(Principal(owner), asked, ["read"])
+    (grant,) = (await house.app.ports.store.scan(OWNER, Scan(GRANTS)))[0].items
+    return grant.record.id
+
+
 async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     """Ann's things, and the two keys."""
     register = house.app.accounts.register
@@ -191,6 +208,7 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     )
     ids = {
         "path": path,
+        "grant": await granted(house, ann.id),
         "artifact": artifact["id"],
         "project": project["id"],
         "share": share["id"],
@@ -260,6 +278,7 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     return {
         "POST /session": {"json": {"name": "ann", "password": "not hers at all"}},
         "POST /keys": {"json": {"name": "more"}},
+        "POST /authorize": {"json": {"request": "", "allow": True, "scopes": ["read"]}},
         "POST /users": {"json": {"name": "eve"}},
         "POST /setup": {"json": {"dismissed": True}},
         "POST /setup/user": {"json": {"name": "eve", "password": "eve comes in", "key": "x" * 27}},

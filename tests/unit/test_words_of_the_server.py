@@ -32,6 +32,7 @@ _OF_PROGRAMS = (
     # Doors that no person of the page meets, and what only a terminal says.
     *("bench", "cli", "dial", "engines", "ical", "mcp_server", "web/dav.py", "web/server.py", "web/v1"),
     *("accounts/setup_key.py", "agent/client_tools.py", "agent/history_match.py", "web/endpoints.py"),
+    *("accounts/grants.py", "web/oauth.py"),
     # What a model reads as the result of its call.
     *("agent/subagent.py", "calendar/free_time.py", "documents/names.py", "images", "internet", "tool.py"),
     *("tools", "recall/conversation_memory.py", "recall/service.py", "vault/search", "calendar/words.py"),

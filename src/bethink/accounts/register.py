@@ -1,4 +1,4 @@
-"""The register of users and keys: read into memory, changed in one place, the same in all processes.
+"""The register of users, keys and grants: read into memory, changed in one place, the same in all processes.
 
 What is kept lies under one owner that no user can be. A key and a sign-in are kept as digests. Both are
 256 random bits, so that a plain SHA-256 cannot be searched backwards; what a person thinks up is hashed by
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 OWNER = "~accounts"
 """Whose records these are. A tilde begins no user's id."""
 STATE = "state"
-KEY_PREFIX, SIGN_IN_PREFIX = "bk_", "bs_"
+KEY_PREFIX, SIGN_IN_PREFIX, ACCESS_PREFIX = "bk_", "bs_", "ba_"
 _BYTES = 32
 _HINT = 4
 """Characters of a key's end, by which its owner knows it again."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}")
-_CREDENTIAL = re.compile(r"b[ks]_[A-Za-z0-9_-]{43}")
+_CREDENTIAL = re.compile(r"b[aks]_[A-Za-z0-9_-]{43}")
 MAX_LABEL = 100
 
 
@@ -94,6 +94,33 @@ class SignIn(Record, frozen=True, kw_only=True):
     expires_at: int
 
 
+class Grant(Record, frozen=True, kw_only=True):
+    """That another program may open `/mcp` for a user (`grants`). Secrets are digests, times are of UTC.
+
+    `client` is a digest of the client's id, `key` the key by which its user was signed in. `code` stays after
+    it was redeemed, so that a second use is noticed; `family` is the half of all its refresh tokens that
+    never changes, `refresh` the whole of the newest. Nothing of it opens anything after `expires_at`.
+    """
+
+    user: str
+    key: str | None
+    client: str
+    client_name: str
+    redirect_uri: str
+    resource: str
+    scopes: tuple[str, ...]
+    created_at: int
+    expires_at: int
+    code: str
+    challenge: str
+    family: str | None = None
+    refresh: str | None = None
+    access: str | None = None
+    access_scopes: tuple[str, ...] = ()
+    access_expires_at: int = 0
+    renewed_at: int | None = None
+
+
 class KeyUse(Record, frozen=True, kw_only=True):
     """When a key was last used; `id` is the key's."""
 
@@ -107,6 +134,13 @@ class AccountsState(Record, frozen=True, kw_only=True):
 USERS = Collection("users", User, searchable=False)
 KEYS = Collection("access_keys", Key, ("user",), searchable=False)
 SIGN_INS = Collection("sign_ins", SignIn, ("user", "expires_at"), scans=(("expires_at",),), searchable=False)
+GRANTS = Collection(
+    "grants",
+    Grant,
+    ("user", "key", "code", "family", "access", "expires_at"),
+    scans=(("user",), ("key",), ("code",), ("family",), ("access",), ("expires_at",)),
+    searchable=False,
+)
 KEY_USES = Collection("key_uses", KeyUse, searchable=False)
 STATES = Collection("accounts_state", AccountsState, searchable=False)
 
@@ -122,12 +156,12 @@ def digest_of(secret: str) -> str:
 
 
 def is_credential(text: str) -> bool:
-    """Whether a text has the form of a key or of a sign-in."""
+    """Whether a text has the form of a key, a sign-in or an access token."""
     return _CREDENTIAL.fullmatch(text) is not None
 
 
 def holds_credential(text: str) -> bool:
-    """Whether a key or a sign-in stands in a text."""
+    """Whether a key, a sign-in or an access token stands in a text."""
     return _CREDENTIAL.search(text) is not None
 
 
@@ -357,6 +391,8 @@ class Register:
     ) -> User:
         """Change what is given. A user who is disabled, or has a new password, is signed out everywhere.
 
+        What they let other programs do ends with it.
+
         Raises:
             UnknownId: there is no such user.
         """
@@ -372,12 +408,14 @@ class Register:
                 values["password"] = password
             made = msgspec.structs.replace(held, **values)
             is_out = disabled or password is not None
-            return made, [Put(USERS, made), *([DeleteAll(SIGN_INS, {"user": user})] if is_out else [])]
+            theirs = {"user": user}
+            ended: list[Change] = [DeleteAll(SIGN_INS, theirs), DeleteAll(GRANTS, theirs)] if is_out else []
+            return made, [Put(USERS, made), *ended]
 
         return await self._change(change)
 
     async def remove_user(self, user: str) -> User:
-        """Remove a user with all keys and sign-ins; what they own is not touched.
+        """Remove a user with all keys, sign-ins and grants; what they own is not touched.
 
         Raises:
             UnknownId: there is no such user.
@@ -388,6 +426,7 @@ class Register:
                 Delete(USERS, user),
                 DeleteAll(KEYS, {"user": user}),
                 DeleteAll(SIGN_INS, {"user": user}),
+                DeleteAll(GRANTS, {"user": user}),
                 *(Delete(KEY_USES, key.id) for key in known.keys_of(user)),
             ]
 
@@ -425,7 +464,7 @@ class Register:
         return await self._change(change)
 
     async def revoke_key(self, key: str, *, user: str | None = None) -> Key:
-        """End a key, and what was signed in with it. One that was revoked stays so.
+        """End a key, and what was signed in and granted with it. One that was revoked stays so.
 
         Raises:
             UnknownId: there is no such key, or it is not of `user`.
@@ -437,7 +476,8 @@ class Register:
             if held is None or user not in (None, held.user):
                 raise UnknownId("There is no key with this id.")
             made = msgspec.structs.replace(held, revoked_at=held.revoked_at or self.clock.now_us())
-            return made, [Put(KEYS, made), *(Delete(SIGN_INS, item.id) for item in signed_in)]
+            ended = [Delete(SIGN_INS, item.id) for item in signed_in]
+            return made, [Put(KEYS, made), DeleteAll(GRANTS, {"key": key}), *ended]
 
         return await self._change(change)
 
@@ -449,12 +489,27 @@ class Register:
         """End a sign-in; one that is not there is ended."""
         await self._change(lambda _known: (None, [Delete(SIGN_INS, id)]))
 
-    async def clear_sign_ins(self) -> int:
-        """Remove the sign-ins that are over, which open nothing any more; how many."""
-        scan = Scan(SIGN_INS, order="expires_at", high=self.clock.now_us(), limit=_PAGE)
+    async def end_grant(self, id: str, *, user: str | None = None) -> Grant:
+        """End a grant: no token of it opens anything any more.
+
+        Raises:
+            UnknownId: there is no such grant, or it is not of `user`.
+        """
+        (found,) = await self.store.get(GRANTS, OWNER, [id])
+        if found is None or user not in (None, found.record.user):
+            raise UnknownId("There is no connected program with this id.")
+        await self._change(lambda _known: (None, [Delete(GRANTS, id)]))
+        return found.record
+
+    async def clear_ended(self) -> int:
+        """Remove the sign-ins and grants that are over, which open nothing any more; how many."""
+        return await self._clear(SIGN_INS) + await self._clear(GRANTS)
+
+    async def _clear(self, collection: Collection[R]) -> int:
+        scan = Scan(collection, order="expires_at", high=self.clock.now_us(), limit=_PAGE)
         count = 0
         while items := (await self.store.scan(OWNER, scan))[0].items:
-            await self.store.commit(OWNER, [Delete(SIGN_INS, item.record.id) for item in items])
+            await self.store.commit(OWNER, [Delete(collection, item.record.id) for item in items])
             count += len(items)
         return count
 

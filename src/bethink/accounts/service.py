@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from bethink.accounts.grants import Grants
 from bethink.accounts.register import (
+    ACCESS_PREFIX,
     ADMIN,
     FRESH_S,
     KEY_PREFIX,
@@ -74,6 +76,7 @@ class Accounts:
     own_zone: Callable[[str], str | None] = field(default=lambda _owner: None, repr=False)
     """The time zone that an owner named, if they did; `app` sets it."""
     signing: BrowserSignIns = field(init=False)
+    grants: Grants = field(init=False)
     _visits: dict[int, tuple[Principal, Callable[[], None]]] = field(
         default_factory=dict[int, tuple[Principal, "Callable[[], None]"]], repr=False
     )
@@ -83,6 +86,7 @@ class Accounts:
 
     def __post_init__(self) -> None:
         self.signing = BrowserSignIns(self.register, self.sign_in_days)
+        self.grants = Grants(self.register)
 
     def zone_of(self, owner: str) -> str:
         """The owner's time zone."""
@@ -104,12 +108,18 @@ class Accounts:
         return switch
 
     async def authenticate(
-        self, *, audience: str, peer: str | None = None, credential: str | None = None
+        self,
+        *,
+        audience: str,
+        peer: str | None = None,
+        credential: str | None = None,
+        resource: str | None = None,
     ) -> Principal:
         """The principal of a caller who comes through the door `audience`.
 
         `peer` is the caller's network address, None for a caller in this process;
-        `credential` is the key or the sign-in that was shown.
+        `credential` is the key, sign-in or access token that was shown. A token opens only the `resource`
+        that it was granted for; a door that is none takes no tokens.
 
         Raises:
             NotSignedIn: there are users, and what was shown opens nothing.
@@ -132,9 +142,11 @@ class Accounts:
             raise self._refused("it has not the form of one", peer)
         if credential.startswith(KEY_PREFIX):
             principal = self._by_key(known, credential, audience=audience, peer=peer)
+        elif credential.startswith(ACCESS_PREFIX):
+            principal = await self._by_grant(known, credential, resource, audience=audience, peer=peer)
         else:
             principal = await self._by_sign_in(known, credential, audience=audience, peer=peer)
-        await self._spend("key", principal.sign_in or principal.key or "", self.requests_per_minute)
+        await self._spend("key", principal.came_with or "", self.requests_per_minute)
         await self._spend("owner", principal.owner, self.owner_requests_per_minute)
         return principal
 
@@ -155,8 +167,7 @@ class Accounts:
         Raises:
             TooManyRequests: so many may not run at once.
         """
-        is_guest = principal.key is not None or principal.sign_in is not None
-        if is_guest and 0 < self.runs_at_once <= running:
+        if principal.came_with is not None and 0 < self.runs_at_once <= running:
             raise TooManyRequests(
                 f"At most {self.runs_at_once} answers of one user run at once: wait for one, or stop it.",
                 retry_after_s=5,
@@ -175,6 +186,8 @@ class Accounts:
         if credential.startswith(KEY_PREFIX):
             key = self.register.key_of(credential)
             return key is not None and key.id in known.keys and key.is_live(now)
+        if credential.startswith(ACCESS_PREFIX):
+            return await self.grants.is_access(credential)
         sign_in = await self.register.sign_in(digest_of(credential))
         return sign_in is not None and now < sign_in.expires_at
 
@@ -218,7 +231,7 @@ class Accounts:
         )
 
     async def is_valid(self, principal: Principal) -> bool:
-        """Whether the key or the sign-in by which a principal came in is still good."""
+        """Whether the key, sign-in or grant by which a principal came in is still good."""
         known = await self.register.known()
         now = self.register.clock.now_us()
         if principal.sign_in is not None:
@@ -229,15 +242,17 @@ class Accounts:
             key = known.keys.get(principal.key)
             if key is None or not key.is_live(now):
                 return False
-        if principal.sign_in is None and principal.key is None:
+        if principal.grant is not None and not await self.grants.is_live(principal.grant):
+            return False
+        if principal.came_with is None:
             return True
         user = known.users.get(principal.owner)
         return user is not None and user.disabled_at is None
 
     @contextmanager
     def watched(self, principal: Principal, end: Callable[[], None]) -> Generator[None]:
-        """Have `end` called if the principal's key or sign-in ends inside the block: within a second."""
-        if principal.key is None and principal.sign_in is None:
+        """Have `end` called within a second if what the principal came with ends inside the block."""
+        if principal.came_with is None:
             yield
             return
         self._count = number = self._count + 1
@@ -297,16 +312,32 @@ class Accounts:
         now = self.register.clock.now_us()
         if sign_in is None or now >= sign_in.expires_at:
             raise NotSignedIn("You are signed out: sign in again.")
-        if sign_in.key is not None:
-            key = known.keys.get(sign_in.key)
-            if key is None or not key.is_live(now):
-                raise self._refused(f"{sign_in.key} was revoked or has expired", peer)
-            self._uses[key.id] = now
+        self._use(known, sign_in.key, peer)
         user = self._enabled(known, sign_in.user, peer)
         rights = _rights(sign_in.scopes, user)
         return Principal(
             user.id, audience, rights, self.zone_of(user.id), key=sign_in.key, sign_in=sign_in.id
         )
+
+    def _use(self, known: AccountsSnapshot, id: str | None, peer: str | None) -> None:
+        """Note a use of the key by which somebody signed in, if it was one."""
+        if id is None:
+            return
+        key, now = known.keys.get(id), self.register.clock.now_us()
+        if key is None or not key.is_live(now):
+            raise self._refused(f"{id} was revoked or has expired", peer)
+        self._uses[id] = now
+
+    async def _by_grant(
+        self, known: AccountsSnapshot, text: str, resource: str | None, *, audience: str, peer: str | None
+    ) -> Principal:
+        grant = None if resource is None else await self.grants.opened_by(text, resource)
+        if grant is None:
+            raise self._refused("it is no access token of this door, or over", peer)
+        self._use(known, grant.key, peer)
+        user = self._enabled(known, grant.user, peer)
+        rights = _rights(grant.access_scopes, user)
+        return Principal(user.id, audience, rights, self.zone_of(user.id), key=grant.key, grant=grant.id)
 
     def _enabled(self, known: AccountsSnapshot, id: str, peer: str | None) -> User:
         user = known.users.get(id)

@@ -379,7 +379,7 @@ class Runs:
             TooManyRequests: there is none.
         """
         owner = principal.owner
-        is_guest = principal.key is not None or principal.sign_in is not None
+        is_guest = principal.came_with is not None
         elsewhere = await self.stored.elsewhere(owner) if is_guest and self.settings.runs_at_once else ()
         self.admit(principal, len(self._of(owner)) + self._starting[owner] + len(elsewhere))
         self._starting[owner] += 1

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from bethink.accounts import Key, User
+    from bethink.accounts.register import Grant
     from bethink.agent.removal import RemovedOwner
     from bethink.cli.session import Session
 
@@ -210,6 +211,28 @@ def _revoke_key(session: Session, options: Namespace) -> None:
     session.screen.result(*_shown_key(session, key))
 
 
+COMMANDS.group("grant", "programs that users let use /mcp")
+
+
+@COMMANDS.add("grant list", arg("name NAME?", "a user's; all without"))
+def _list_grants(session: Session, options: Namespace) -> None:
+    """List the programs that users let use /mcp by signing in (OAuth)."""
+    whose = _named(session, options.name).id if options.name else None
+    session.call(session.app.accounts.register.refresh)
+    grants = session.call(session.app.accounts.grants.of, whose)
+    for grant in grants:
+        session.screen.result(*_shown_grant(session, grant))
+    if not grants:
+        session.screen.note("No program was let in.")
+
+
+@COMMANDS.add("grant revoke", arg("id ID", "the grant's id"))
+def _revoke_grant(session: Session, options: Namespace) -> None:
+    """End what a program may do at once, in all processes."""
+    grant = session.call(session.app.accounts.register.end_grant, options.id)
+    session.screen.result(*_shown_grant(session, grant))
+
+
 def _named(session: Session, name: str) -> User:
     user = session.call(session.app.accounts.register.refresh).named(name.strip().lower())
     if user is None:
@@ -245,6 +268,22 @@ def _show_user(session: Session, user: User, live: int | None = None) -> None:
     keys = "" if live is None else f", {counted(live, 'live key')}"
     role = "administrator" if user.is_admin else "user"
     session.screen.result(document, f"{state:<9} {user.name:<{_COLUMN}} {role}{keys}, since {since[:10]}")
+
+
+def _shown_grant(session: Session, grant: Grant) -> tuple[dict[str, Any], str]:
+    user = session.app.accounts.register.last_known.users.get(grant.user)
+    name, renewed = user.name if user else grant.user, rfc3339(grant.renewed_at)
+    document = {
+        "id": grant.id,
+        "user": name,
+        "client": grant.client_name,
+        "redirect_uri": grant.redirect_uri,
+        "scopes": grant.scopes,
+        "created_at": rfc3339(grant.created_at),
+        "renewed_at": renewed,
+    }
+    told = f"{', '.join(grant.scopes)}, last renewed {(renewed or '')[:16]}"
+    return document, f"{grant.id}  {name:<{_COLUMN}} {one_line(grant.client_name, 40)}: {told}"
 
 
 def _shown_key(session: Session, key: Key, used: int | None = None) -> tuple[dict[str, Any], str]:

@@ -60,8 +60,8 @@ class Housekeeping:
         Raises:
             StorageError: it cannot be said who they are.
         """
-        if over := await self.accounts.register.clear_sign_ins():
-            _log.info("%d sign-ins were over and are cleared", over)
+        if over := await self.accounts.register.clear_ended():
+            _log.info("%d sign-ins and grants were over and are cleared", over)
         kinds = dict.fromkeys(one for rule in self.retention for one in rule.of)
         async for owner in owners_of(self.forgetting.store, INTENTS, *kinds):
             with recorded(_log, "the memory was not put in order"):

@@ -67,8 +67,8 @@ async def serving(door: Door) -> AsyncGenerator[ASGIApp]:
 
 
 def _user(principal: Principal) -> AuthenticatedUser:
-    """Who asks, as the SDK compares it: a session serves only the key that began it."""
-    client = principal.sign_in or principal.key or principal.owner
+    """Who asks, as the SDK compares it: a session serves only the key or grant that began it."""
+    client = principal.came_with or principal.owner
     return AuthenticatedUser(
         AccessToken(token="", client_id=client, scopes=sorted(principal.rights), subject=principal.owner)
     )

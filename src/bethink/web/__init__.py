@@ -21,7 +21,19 @@ from bethink import __version__
 from bethink.events import Event
 from bethink.features import FEATURES
 from bethink.importing import ImportJobs
-from bethink.web import audio, health, mcp_servers, metrics, offered_models, settings, today, tools, users
+from bethink.web import (
+    audio,
+    consent,
+    health,
+    mcp_servers,
+    metrics,
+    oauth,
+    offered_models,
+    settings,
+    today,
+    tools,
+    users,
+)
 from bethink.web import models as model_setup
 from bethink.web import setup as first_steps
 from bethink.web.endpoints import Endpoint, dial_routes, mcp_route, open_dial, open_mcp
@@ -48,6 +60,8 @@ _FEATURES = (
     health,
     metrics,
     users,
+    oauth,
+    consent,
     settings,
     model_setup,
     first_steps,
@@ -106,7 +120,7 @@ def create_rooms() -> ASGIApp:
     install(web)
     for feature in _FEATURES:
         web.include_router(feature.router)
-    web.router.routes += [mcp_route(_InState("mcp")), *dial_routes(_InState("dial"))]
+    web.router.routes += [mcp_route(_InState("mcp"), takes_tokens=True), *dial_routes(_InState("dial"))]
     interface = Interface(web)
     web.router.default = interface.file
     return Compressed(OpenAiErrors(Guard(interface)))

@@ -125,8 +125,10 @@ def parting(request: Request, caller: Annotated[Principal, Depends(_caller)]) ->
     request.scope["state"][REQUEST_SCOPE].leave()
 
 
-async def principal_of(scope: Scope, app: App, audience: str) -> Principal:
+async def principal_of(scope: Scope, app: App, audience: str, *, resource: str | None = None) -> Principal:
     """Who makes a request, with the right to make it; it is ended if their key is.
+
+    `resource` is the address of the door, where it takes access tokens.
 
     Raises:
         NotSignedIn: a key is needed, and what was shown opens nothing.
@@ -137,7 +139,9 @@ async def principal_of(scope: Scope, app: App, audience: str) -> Principal:
     peer = peer_of(scope, app.settings.trusted_proxies)
     # Without users whatever a program sends as its key is passed over.
     credential = credential_of(scope) if await app.accounts.needs_key() else None
-    principal = await app.accounts.authenticate(audience=audience, peer=peer, credential=credential)
+    principal = await app.accounts.authenticate(
+        audience=audience, peer=peer, credential=credential, resource=resource
+    )
     correlate(owner=principal.owner)
     check(principal, scope["method"], scope["path"])
     if (request_scope := scope["state"].get(REQUEST_SCOPE)) is not None:

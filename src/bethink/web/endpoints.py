@@ -18,10 +18,11 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from bethink.dial.door import open_door
-from bethink.errors import BethinkError, NotInstalled, UnknownId
+from bethink.errors import BethinkError, NotInstalled, NotSignedIn, UnknownId
 from bethink.principal import PRINCIPAL
 from bethink.telemetry import log
 from bethink.web.deps import principal_of
+from bethink.web.oauth import MCP_PATH, challenge_of, resource_of
 from bethink.web.problems import install, of_error
 from bethink.web.security.guard import DIAL_PATHS, Guard
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from bethink.app import App
 
-_MCP_PATH = "/mcp"
 _log = log("dial")
 
 
@@ -97,9 +97,12 @@ async def _dial_application(app: App, stack: AsyncExitStack) -> ASGIApp:
     return application.create_application(await stack.enter_async_context(open_door(app)))
 
 
-def mcp_route(endpoint: ASGIApp) -> Route:
-    """The endpoint at its path; whoever adds it also runs `Endpoint.serve`."""
-    return Route(_MCP_PATH, endpoint=_Authenticated(endpoint), include_in_schema=False)
+def mcp_route(endpoint: ASGIApp, *, takes_tokens: bool = False) -> Route:
+    """The endpoint at its path; whoever adds it also runs `Endpoint.serve`.
+
+    It `takes_tokens` where `oauth` gives them.
+    """
+    return Route(MCP_PATH, endpoint=_Authenticated(endpoint, takes_tokens), include_in_schema=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +110,20 @@ class _Authenticated:
     """The endpoint, told who asks."""
 
     endpoint: ASGIApp
+    takes_tokens: bool
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse who may not come in; hand on everybody else."""
         state = scope["state"]
+        app: App = state["app"]
+        resource = resource_of(scope, app) if self.takes_tokens else None
         try:
-            state[PRINCIPAL] = await principal_of(scope, state["app"], "mcp-http")
+            state[PRINCIPAL] = await principal_of(scope, app, "mcp-http", resource=resource)
         except BethinkError as error:
-            await of_error(error)(scope, receive, send)
+            response = of_error(error)
+            if isinstance(error, NotSignedIn) and resource is not None:
+                response.headers["WWW-Authenticate"] = challenge_of(scope, app)
+            await response(scope, receive, send)
             return
         await self.endpoint(scope, receive, send)
 

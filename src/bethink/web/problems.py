@@ -22,6 +22,7 @@ from bethink.errors import (
     BethinkError,
     InvalidSettings,
     NotSignedIn,
+    OAuthFault,
     TooLarge,
     TooManyRequests,
     UnknownId,
@@ -86,15 +87,15 @@ def problem(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """The answer that tells of a problem."""
-    body: dict[str, Any] = {
-        "type": f"urn:bethink:error:{code}",
-        "title": code.replace("_", " ").capitalize(),
-        "status": status,
-        "detail": detail,
-    }
+    body = _document(status, code, detail)
     if errors:
         body["errors"] = [fault.model_dump() for fault in errors]
     return Response(json.dumps(body), status, dict(headers or {}), MEDIA_TYPE)
+
+
+def _document(status: int, code: str, detail: str) -> dict[str, Any]:
+    title = code.replace("_", " ").capitalize()
+    return {"type": f"urn:bethink:error:{code}", "title": title, "status": status, "detail": detail}
 
 
 def of_error(error: BethinkError) -> Response:
@@ -105,12 +106,24 @@ def of_error(error: BethinkError) -> Response:
             headers["WWW-Authenticate"] = 'Bearer realm="Bethink"'
         case TooManyRequests():
             headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
+        case OAuthFault():
+            return _oauth(error)
         case InvalidSettings():
             faults = [Fault(parameter=name, reason=reason) for name, reason in error.faults.items()]
             return problem(error.status, error.code, error.message, errors=faults)
         case _:
             pass
     return problem(error.status, error.code, error.message, headers=headers)
+
+
+def _oauth(error: OAuthFault) -> Response:
+    """A fault as programs read it (RFC 6749, section 5.2), and as the page reads a problem."""
+    body = _document(error.status, error.code, error.message)
+    body |= {"error": error.fault, "error_description": error.message}
+    headers = (
+        {"WWW-Authenticate": 'Basic realm="Bethink"'} if error.status == http.HTTPStatus.UNAUTHORIZED else {}
+    )
+    return Response(json.dumps(body), error.status, headers, "application/json")
 
 
 def install(web: FastAPI) -> None:

@@ -99,12 +99,25 @@ _ASSETS = "/assets/"
 _FRAME = ".frame.html"
 """How the names of documents end that the page shows in a frame: their scripts are others'."""
 _SHARED = frozenset(
-    {"settings", "vault", "documents", "tasks", "calendar", "schedules", "share", "today", "prompts"}
+    {
+        "settings",
+        "vault",
+        "documents",
+        "tasks",
+        "calendar",
+        "schedules",
+        "share",
+        "today",
+        "prompts",
+        "authorize",
+    }
 )
 """First parts of addresses that are a room for a person's browser and data for a program."""
 
 _BY_LINK = "/share/"
 """What is read by a link alone."""
+_ASKING: Final = "/authorize"
+"""Where a person is asked whether another program may use this."""
 _SHARED_FILE: Final = re.compile(r"/share/[^/]+/files/")
 
 _MEDIA_TYPES = {
@@ -186,6 +199,9 @@ class Interface:
         response.headers["cache-control"] = "no-cache"
         if scope["path"].startswith(_BY_LINK):
             response.headers.update(SHARED_HEADERS)
+        if scope["path"] == _ASKING:
+            # A client may have opened it beside its own page, which waits to hear of the end.
+            response.headers["cross-origin-opener-policy"] = "unsafe-none"
         response.headers.add_vary_header("Accept")
         return response
 

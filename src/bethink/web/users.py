@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, Self
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, model_validator
@@ -21,7 +20,7 @@ from bethink.clock import to_us
 from bethink.errors import BadInput, NotAllowed
 from bethink.web.deps import PARTING, Anybody, Body, Caller, Moment, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
-from bethink.web.security.credentials import COOKIE, FOREIGN, KNOWN_BROWSER, cookie_of, peer_of
+from bethink.web.security.credentials import COOKIE, FOREIGN, KNOWN_BROWSER, cookie_of, origin_of, peer_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,10 +131,8 @@ def _person(user: User) -> Person:
 
 def _is_https(request: Request, public_urls: list[str]) -> bool:
     """Whether the browser came by https: here, or to a proxy of ours that did the rest without."""
-    host = request.headers.get("host", "").lower()
-    return request.scope["scheme"] == "https" or any(
-        url.startswith("https:") and urlsplit(url).netloc == host for url in public_urls
-    )
+    is_here = request.scope["scheme"] == "https"
+    return is_here or origin_of(request.scope, public_urls).startswith("https:")
 
 
 Scope = Literal["read", "write", "chat", "admin"]

@@ -32,8 +32,12 @@ const DocumentsRoom = lazy(() => import("../features/documents/DocumentsRoom"));
 const TasksRoom = lazy(() => import("../features/tasks/TasksRoom"));
 const CalendarRoom = lazy(() => import("../features/calendar/CalendarRoom"));
 const SchedulesRoom = lazy(() => import("../features/schedules/SchedulesRoom"));
+const ConsentPage = lazy(() => import("../features/login/ConsentPage"));
 const PromptsRoom = lazy(() => import("../features/prompts/PromptsRoom"));
 const TodayRoom = lazy(() => import("../features/today/TodayRoom"));
+
+/** Where another program sends its user, to be let in. */
+const ASKING = "/authorize";
 
 /** What an answer made, beside its conversation. */
 function Beside({ conversation }: { conversation: string | null }) {
@@ -143,6 +147,15 @@ export function App() {
     }
   }, [account]);
   if (session?.needed && !session.user) return <LoginPage />;
+  if (path.startsWith(ASKING)) {
+    return (
+      <Missing>
+        <Suspense fallback={null}>
+          <ConsentPage />
+        </Suspense>
+      </Missing>
+    );
+  }
   return (
     <div className={`${styles.shell} print-flow`}>
       <a className="skip" href="#main">

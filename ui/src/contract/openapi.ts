@@ -34,6 +34,8 @@ export type ArtifactVersionShown = { at: string; by: "assistant" | "owner"; char
 
 export type ArtifactVersions = { items: readonly ArtifactVersionShown[] };
 
+export type AskedShown = { client: string; host: string; is_local: boolean; scopes: readonly string[]; user: string };
+
 export type Asking = { background?: boolean | null; conversation?: string | Named | null; input: string | readonly Item[]; instructions?: string | null; max_output_tokens?: number | null; metadata?: Metadata | null; model?: string; parallel_tool_calls?: boolean | null; previous_response_id?: string | null; reasoning?: Reasoning | null; store?: boolean | null; stream?: boolean | null; temperature?: number | null; text?: TextConfig | null; tool_choice?: unknown; tools?: readonly Offered[] | null; top_p?: number | null };
 
 export type Attachment = { media_type: string; name: string; url: string };
@@ -131,6 +133,8 @@ export type ConversationShown = { active_run: string | null; archived: boolean; 
 export type Decided = { goes_on: boolean; run: string };
 
 export type DecisionBody = { always?: boolean; arguments?: Record<string, unknown> | null; decision: "approve" | "reject" | "edit" };
+
+export type DecisionMade = { redirect_to: string };
 
 export type DeliveryPatch = { email?: string | null; new_webhook_secret?: boolean; quiet_hours?: string | null; webhook_url?: string | null };
 
@@ -249,6 +253,12 @@ export type FreeTimeShown = { end: string; start: string };
 export type FreeTimes = { items: readonly FreeTimeShown[] };
 
 export type Function = { description?: string | null; name: string; parameters?: Record<string, unknown> | null };
+
+export type GrantDecision = { allow: boolean; request: string; scopes?: readonly ("read" | "write")[] };
+
+export type GrantList = { items: readonly GrantShown[] };
+
+export type GrantShown = { client: string; created_at: string; host: string; id: string; renewed_at: string | null; scopes: readonly string[] };
 
 export type GroupShown = { description: string; id: string; title: string };
 

@@ -12,6 +12,7 @@ import binascii
 import re
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 
@@ -53,6 +54,8 @@ _RULES: Sequence[_Rule] = (
     # Each call of a tool is judged by its own effect.
     _rule("*", r"/mcp", *_ANY),
     _rule("*", r"/session", *_ANY),
+    # What is granted is no more than who grants it has.
+    _rule("*", r"/authorize", *_ANY),
     _rule("*", r"/health", *_ANY),
     _rule("POST", r"/conversations(/[^/]+/(chat|files))?", CHAT),
     _rule("POST", r"/runs/[^/]+/cancel", CHAT),
@@ -149,6 +152,14 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
         return None
     # A socket for both families tells an address of the old one in the form of the new one.
     return getattr(address, "ipv4_mapped", None) or address
+
+
+def origin_of(scope: Scope, public_urls: Sequence[str]) -> str:
+    """The address of this Bethink as who asks knows it; `guard` lets in only names that are its own."""
+    host = HTTPConnection(scope).headers.get("host", "").lower()
+    # Of the same name by http and https the latter, which sorts behind.
+    named = max((url for url in public_urls if urlsplit(url).netloc == host), default=None)
+    return named or f"{scope['scheme']}://{host}"
 
 
 def keep_own_cookies(scope: Scope) -> None:

@@ -2,6 +2,7 @@ import { t } from "../../i18n";
 import { Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
+import { GrantList } from "./GrantList";
 import { GroupSettings } from "./GroupSettings";
 import { KeyList } from "./KeyList";
 import { NoUsers } from "./NoUsers";
@@ -31,6 +32,7 @@ function Keys() {
         )}
       </p>
       <KeyList rights={session.rights} />
+      <GrantList />
       {session.rights.includes("admin") && <People me={session.user.id} />}
     </>
   );
