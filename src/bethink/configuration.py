@@ -330,12 +330,17 @@ def check_confirmed(server: McpServer, held: McpServer | None, confirm: str | No
         BadInput: it would.
     """
     line = command_line(server)
-    runs = (server.command, server.args, server.cwd, server.env)
-    is_known = held is not None and runs == (held.command, held.args, held.cwd, held.env)
+    is_known = held is not None and _runs(server) == _runs(held)
     if line and not is_known and confirm != line:
         raise BadInput(
             f"This runs a program on this machine, with all rights of its user. To allow it, confirm: {line}"
         )
+
+
+def _runs(server: McpServer) -> tuple[object, ...]:
+    """What runs, and what it may reach."""
+    reach = (server.sandbox, server.network, server.readable, server.writable)
+    return (server.command, server.args, server.cwd, server.env, *reach)
 
 
 def _wanted(settings: Settings, kept: Mapping[str, Any], values: Mapping[str, object]) -> Settings:

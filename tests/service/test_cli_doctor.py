@@ -126,3 +126,23 @@ def test_users_and_keys_are_counted_and_who_cannot_come_in_is_told(plain: Comman
     plain("users", "add", "bob")
     plain("users", "disable", "bob")
     assert messages(plain)[part] == "2 users, 1 disabled; 1 live key, 0 expired, 0 revoked"
+
+
+@pytest.mark.requirement("R80")
+def test_programs_of_tool_servers_are_named_with_what_holds_them(plain: CommandLine) -> None:
+    (plain.data.parent / "servers.json").write_text(
+        json.dumps(
+            {
+                "mcpServers": {
+                    "held": {"command": "true", "sandbox": True},
+                    "free": {"command": "true"},
+                    "far": {"url": "http://127.0.0.1:9/mcp"},
+                }
+            }
+        )
+    )
+    line = plain.setting(BETHINK_MCP_SERVERS_FILE=str(plain.data.parent / "servers.json"))
+    said = messages(line)["mcp servers"]
+    assert "with all rights of this user: free" in said
+    assert "held" in said
+    assert "far" not in said

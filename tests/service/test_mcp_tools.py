@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from pydantic import ValidationError
 
 from bethink.agent.tool_selection import SEARCH_TOOLS, Cues, ToolRoom, WantedTools, found
 from bethink.agent.tool_selection import select_tools as offered_in
@@ -483,3 +484,34 @@ def test_every_example_of_the_how_to_is_a_configuration() -> None:
         redirect_uri="http://x/",
     )
     assert {config.name for config in made.servers} == servers.keys()
+
+
+@pytest.mark.requirement("R80")
+def test_a_program_runs_in_a_sandbox_if_its_entry_or_the_setting_says_so() -> None:
+    def confinements(*, sandboxed: bool) -> dict[str, str | None]:
+        entries = {
+            "unsaid": {},
+            "held": {"sandbox": True},
+            "offline": {"network": False},
+            "named": {"writable": ["${PLACE}"]},
+            "free": {"sandbox": False},
+        }
+        servers = {name: McpServer.model_validate({"command": "run", **one}) for name, one in entries.items()}
+        servers["far"] = McpServer.model_validate({"url": "http://127.0.0.1:9/mcp", "network": False})
+        found = configured(
+            servers,
+            None,
+            variable=lambda name: "/place" if name == "PLACE" else None,
+            redirect_uri="",
+            sandboxed=sandboxed,
+        )
+        (named,) = (one for one in found.servers if one.name == "named")
+        assert named.sandbox is not None
+        assert named.sandbox.writable == ("/place",)
+        return {one.name: one.confinement for one in found.servers}
+
+    said = {"held": "sandbox", "offline": "offline", "named": "sandbox", "free": "none", "far": None}
+    assert confinements(sandboxed=False) == {"unsaid": "none", **said}
+    assert confinements(sandboxed=True) == {"unsaid": "sandbox", **said}
+    with pytest.raises(ValidationError, match="needs the sandbox"):
+        McpServer.model_validate({"command": "run", "sandbox": False, "network": False})

@@ -238,7 +238,7 @@ async def test_a_tool_server_is_added_changed_and_removed_while_it_runs(tmp_path
         kept = (await loaded(tmp_path)).mcp_servers["notes"]
         assert kept.headers == {"Authorization": "Bearer abcdef"}
         assert (await http.delete("/mcp-servers/notes")).status_code == 204
-        assert (await http.get("/mcp-servers")).json() == {"servers": []}
+        assert (await http.get("/mcp-servers")).json()["servers"] == []
         assert (await http.delete("/mcp-servers/notes")).status_code == 404
     assert b"abcdef" not in (tmp_path / FILE).read_bytes()
 
@@ -259,8 +259,9 @@ async def test_a_command_runs_only_if_exactly_it_was_confirmed(tmp_path: Path) -
         assert added.json()["servers"][0]["command_line"] == line
         # What stays the same was confirmed; another program was not.
         assert (await http.put("/mcp-servers/local", json=server | {"enabled": False})).status_code == 200
-        other = await http.put("/mcp-servers/local", json=server | {"env": {"PATH": "elsewhere"}})
-        assert other.status_code == 422
+        for other in ({"env": {"PATH": "elsewhere"}}, {"sandbox": False}, {"writable": ["/"]}):
+            refused = await http.put("/mcp-servers/local", json=server | other)
+            assert refused.status_code == 422
 
 
 async def test_a_tool_server_that_does_not_answer_says_so_in_its_own_words(tmp_path: Path) -> None:

@@ -54,6 +54,8 @@ _LEFT_OUT: Final = frozenset(
 """What a running Bethink makes again, and the database, of which a copy is taken instead."""
 _HALF: Final = re.compile(rf"{_FILES}/.*\.part|[^/]*\.lock")
 """Contents that are being written, and locks."""
+_CACHE: Final = re.compile(r"mcp_servers/[^/]+/(?:tmp|\.npm|\.cache|\.local/share/uv)")
+"""What programs in the sandbox download again."""
 _PART_BYTES: Final = 256 << 10
 """A multiple of a page of the database: what did not change in it is the same part again."""
 Deliver: TypeAlias = "Callable[[Path, Callable[[], None]], None]"
@@ -108,6 +110,8 @@ class _Walk:
             return
         yield path, place, state
         for entry in self._sorted(place, f"{path}/"):
+            if _CACHE.fullmatch(f"{path}/{entry.name}"):
+                continue
             if entry.is_symlink():
                 self.unread.append(f"{path}/{entry.name}")
             else:

@@ -56,6 +56,7 @@ from bethink.redis_mirror.client import ConversationRedis
 from bethink.settings import Settings, unknown_variables
 from bethink.settings.catalogue import SETTINGS
 from bethink.settings.sources import kept_file, origins
+from bethink.tools.mcp import configured_in, programs_of
 from bethink.vault.files.context import GONE, OFF
 from bethink.web.server import check_bind, served_at
 
@@ -128,6 +129,7 @@ def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Chec
     yield model(settings)
     yield memory_agent(settings)
     yield documents(settings)
+    yield tool_servers(settings)
     yield interface()
     yield server(settings)
     yield time_zone(settings)
@@ -454,6 +456,28 @@ def documents(settings: Settings) -> Check:
         return off("documents", f"not read: {'; '.join(missing)}. CSV, JSON and text files are.")
     images = "images too" if recognises_text() else f"images are not: {NEEDS_OCR}"
     return ok("documents", f"all formats of documents are read; {images}")
+
+
+def tool_servers(settings: Settings) -> Check:
+    """Which MCP servers run here in a sandbox, and whether this machine has one for them."""
+    try:
+        found = configured_in(settings)
+    except BadInput as error:
+        return broken("mcp servers", error.message)
+    programs = programs_of(settings)
+    name = asyncio.run(programs.sandbox())
+    here = (
+        f"programs can run in {name}" if name else f"no sandbox for programs: {'; '.join(programs.reasons)}"
+    )
+    held = [one.name for one in found.servers if one.confinement in {"sandbox", "offline"}]
+    free = [one.name for one in found.servers if one.confinement == "none"]
+    if held and name is None:
+        return broken("mcp servers", f"{', '.join(held)} cannot start. There is {here}")
+    told = [f"in it: {', '.join(held)}"] if held else []
+    told += (
+        [f"with all rights of this user: {', '.join(free)} (`sandbox = true` changes that)"] if free else []
+    )
+    return (ok if name else off)("mcp servers", "; ".join([here, *told]))
 
 
 def library(options: Namespace) -> Check:

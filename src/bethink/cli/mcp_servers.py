@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 COMMANDS = Commands()
 _SERVER = arg("name SERVER", "its name in the configuration")
 _JSON = "each server"
+_HELD = {"none": "no sandbox", "sandbox": "in a sandbox", "offline": "in a sandbox without the network"}
 _ABOUT = 1_500
 """A reason ends in what the server wrote last, and that in what was wrong."""
 
@@ -158,7 +159,8 @@ def _show(session: Session, status: ServerStatus) -> Exit:
     """Print how a server is; whether it is ready."""
     rules = session.app.shared.mcp.rules.get(status.name)
     told = f"{len(status.tools)} tools" if status.tools else ""
-    about = ", ".join(filter(None, (told, status.server, status.protocol, status.reason)))
+    held = _HELD[status.confinement] if status.confinement else ""
+    about = ", ".join(filter(None, (told, status.server, status.protocol, held, status.reason)))
     lines = [f"{status.state:<11} {one_line(status.name, 40):<16} {one_line(about, _ABOUT)}"]
     accept = f"bethink mcp-servers accept {status.name}"
     if status.waiting:

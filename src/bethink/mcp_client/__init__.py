@@ -9,7 +9,7 @@ revisions 2024-11-05 to 2026-07-28.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -22,6 +22,9 @@ Start = Literal["lazy", "eager"]
 Transport = Literal["stdio", "http", "sse"]
 State = Literal["off", "idle", "connecting", "ready", "retrying", "sign_in"]
 """`off` by choice; `idle` is lazy and not needed yet; `sign_in` waits for a person."""
+
+Confinement = Literal["none", "sandbox", "offline"]
+"""A program may do what Bethink may, or runs in a sandbox with the network, or in one without."""
 
 MEGABYTE = 1024 * 1024
 MAX_MESSAGE_BYTES = 32 * MEGABYTE
@@ -49,11 +52,20 @@ class OAuth:
 
 
 @dataclass(frozen=True, slots=True)
+class Sandboxed:
+    """What a command may reach from its sandbox, besides what is installed and what it names."""
+
+    network: bool = True
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ServerConfig:
     """A server as the owner of the machine configured it: `command` or `url`. Times in seconds.
 
     `call_timeout_s` bounds a call in all; `idle_timeout_s`, where it is set, the
-    time in which neither progress nor a result comes.
+    time in which neither progress nor a result comes. Without `sandbox` a command may do what Bethink may.
     """
 
     name: str
@@ -64,6 +76,7 @@ class ServerConfig:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     start: Start = "lazy"
+    sandbox: Sandboxed | None = None
     certificates: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables of this process that say where private certificate authorities are, for a command."""
     connect_timeout_s: float = 30
@@ -73,6 +86,13 @@ class ServerConfig:
     pin: bool = True
     oauth: OAuth | None = None
     max_message_bytes: int = MAX_MESSAGE_BYTES
+
+    @property
+    def confinement(self) -> Confinement | None:
+        """How a command is held; None for a server that is no program of this machine."""
+        if self.transport != "stdio":
+            return None
+        return "none" if self.sandbox is None else "sandbox" if self.sandbox.network else "offline"
 
     @property
     def origin(self) -> str:
@@ -237,6 +257,21 @@ class Library(Protocol):
         ...
 
 
+class Launcher(Protocol):
+    """How a program is started in its sandbox."""
+
+    async def __call__(
+        self, config: ServerConfig, env: Mapping[str, str]
+    ) -> tuple[Sequence[str], Mapping[str, str]]:
+        """The command line and the variables.
+
+        Raises:
+            OSError: there is no such program.
+            SandboxUnavailable: there is no sandbox here, or it names what it must not reach.
+        """
+        ...
+
+
 class Session(Protocol):
     """An open connection to one server. Cancelling a call cancels it on the server."""
 
@@ -317,7 +352,8 @@ class ServerStatus:
     The tools that are `waiting` are not offered until they are accepted. Those `unreviewed` are, since they
     are the server's first ones; what they say of themselves counts as words from outside until then.
     `suggested` are settings that the server's own claims speak for; a person decides. `resources` and
-    `prompts` say that it has some, or had when it was last connected to.
+    `prompts` say that it has some, or had when it was last connected to. `confinement` is that of a program;
+    None where nothing runs here.
     """
 
     name: str
@@ -338,6 +374,7 @@ class ServerStatus:
     digest: str | None = None
     sign_in: str | None = None
     attempts: int = 0
+    confinement: Confinement | None = None
 
 
 class Pinned(msgspec.Struct, frozen=True, kw_only=True):

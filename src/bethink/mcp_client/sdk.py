@@ -22,7 +22,7 @@ from bethink.mcp_client.sign_in import SignIns
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
-    from bethink.mcp_client import Hooks, Keeping, ServerConfig, Session
+    from bethink.mcp_client import Hooks, Keeping, Launcher, ServerConfig, Session
 
 
 @dataclass(slots=True)
@@ -37,16 +37,21 @@ class SessionSetup:
     guard: Guard
     sign_ins: SignIns
     keeping: Keeping
+    launcher: Launcher | None = None
     refusal: str = ""
     flow: MessageRate = field(default_factory=MessageRate)
     left_out: list[str] = field(default_factory=list[str])
 
 
 class SdkConnector:
-    """Opens sessions with servers; remembers which of them speak an older revision only."""
+    """Opens sessions with servers; remembers which of them speak an older revision only.
 
-    def __init__(self, keeping: Keeping) -> None:
+    Without a `launcher` no server is started that is to run in a sandbox.
+    """
+
+    def __init__(self, keeping: Keeping, launcher: Launcher | None = None) -> None:
         self._keeping = keeping
+        self._launcher = launcher
         self._guard = Guard()
         self._sign_ins = SignIns()
         self._older: set[str] = set()
@@ -58,7 +63,7 @@ class SdkConnector:
         is_older = config.origin in self._older
         # Asked for the new way again after a failure: the server may have been upgraded.
         self._older.discard(config.origin)
-        setup = SessionSetup(config, hooks, self._guard, self._sign_ins, self._keeping)
+        setup = SessionSetup(config, hooks, self._guard, self._sign_ins, self._keeping, self._launcher)
         try:
             async with sdk.opened(setup, is_older=is_older) as session:
                 if not session.is_modern:

@@ -120,7 +120,7 @@ async def _filtered(transport: Transport, setup: SessionSetup) -> AsyncGenerator
 async def _transport(setup: SessionSetup, stack: AsyncExitStack) -> Transport:
     config = setup.config
     if config.transport == "stdio":
-        return cast("Transport", stdio_transport(config, setup.hooks, setup.guard))
+        return cast("Transport", stdio_transport(config, setup.hooks, setup.guard, launcher=setup.launcher))
     # It reads certificates from the disk.
     client = await anyio.to_thread.run_sync(http_client, setup)
     if config.transport == "sse":

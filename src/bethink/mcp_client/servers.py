@@ -333,7 +333,11 @@ class Servers:
         """How each server is, in the order of the configuration; those that are switched off come last."""
         now = self._clock.now_us()
         off = [
-            ServerStatus(config.name, config.transport, config.start, "off", now, reason=reason)
+            ServerStatus(
+                *(config.name, config.transport, config.start, "off", now),
+                reason=reason,
+                confinement=config.confinement,
+            )
             for config, reason in self._off
         ]
         return [_status(server) for server in self._servers.values()] + off

@@ -26,7 +26,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 from bethink.child_process import ChildProcess
-from bethink.errors import BadInput, McpUnreachable
+from bethink.errors import BadInput, McpUnreachable, SandboxUnavailable
 from bethink.json_bounds import MessageRate, check_json
 from bethink.mcp_client import MAX_MESSAGE_VALUES
 from bethink.mcp_client.masking import SecretMask
@@ -35,11 +35,11 @@ from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from asyncio import StreamReader
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-    from bethink.mcp_client import Hooks, ServerConfig
+    from bethink.mcp_client import Hooks, Launcher, ServerConfig
     from bethink.mcp_client.processes import Guard
 
 
@@ -62,7 +62,7 @@ _ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"]{1,64}")')
 
 @asynccontextmanager
 async def stdio_transport(
-    config: ServerConfig, hooks: Hooks, guard: Guard
+    config: ServerConfig, hooks: Hooks, guard: Guard, *, launcher: Launcher | None = None
 ) -> AsyncGenerator[
     tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 ]:
@@ -71,7 +71,7 @@ async def stdio_transport(
     Raises:
         McpUnreachable: the program cannot be started.
     """
-    process = await _started(config)
+    process = await _started(config, launcher)
     child = _Child(config, hooks, process)
     try:
         await guard.watch(process.pid)
@@ -104,19 +104,27 @@ async def stdio_transport(
         await process.end()
 
 
-async def _started(config: ServerConfig) -> ChildProcess:
+async def _started(config: ServerConfig, launcher: Launcher | None) -> ChildProcess:
     program = config.command[0]
+    command: Sequence[str] = config.command
+    env: Mapping[str, str] = get_default_environment() | dict(config.certificates) | dict(config.env)
     try:
+        if config.sandbox is not None:
+            if launcher is None:
+                raise McpUnreachable(f"{program} is to run in a sandbox, and nothing here starts one.")
+            command, env = await launcher(config, env)
         return await ChildProcess.start(
-            *config.command,
+            *command,
             limit=_IN_THREAD,
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
-            env=get_default_environment() | dict(config.certificates) | dict(config.env),
+            env=env,
             cwd=config.cwd,
             start_new_session=True,
         )
+    except SandboxUnavailable as error:
+        raise McpUnreachable(f"{program} was not started in its sandbox: {error.message}") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise McpUnreachable(

@@ -92,6 +92,11 @@ def _free(place: str) -> str:
     raise AssertionError
 
 
+def readable_for_guest() -> tuple[Path, ...]:
+    """The interpreter first, and then what it needs to run the guest."""
+    return (interpreter(), *_readable(with_packages=False))
+
+
 def encloses(directory: Path) -> Path | None:
     """The readable place that holds `directory`; None where it is out of reach."""
     whole = directory.resolve()
@@ -252,19 +257,39 @@ class Bubblewrap:
         if program is None:
             raise FileNotFoundError("bwrap")
         walls = [str(program), *_WALLS, *_openings(job), "--remount-ro", "/", "--chdir", "/", "--"]
-        # What has `bwrap` end with this process from its first moment: its own way begins only later.
-        setpriv = shutil.which("setpriv")
-        dying_with_us = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
         return Command(
-            [*dying_with_us, *walls, *_interpreter_arguments()],
+            [*_dying_with_us(), *walls, *_interpreter_arguments()],
             _orders(job, _free(_WORK), _free(_SCRATCH) if job.scratch else None),
         )
+
+    def walls(self, *, own_network: bool) -> list[str]:
+        """The beginning of a command line for a whole program, up to what is let in.
+
+        Raises:
+            FileNotFoundError: there is no `bwrap`.
+        """
+        program = self.found()
+        if program is None:
+            raise FileNotFoundError("bwrap")
+        left_out = {"--clearenv"} if own_network else {"--clearenv", "--unshare-net"}
+        return [*_dying_with_us(), str(program), *(wall for wall in _WALLS if wall not in left_out)]
+
+    @staticmethod
+    def guest() -> list[str]:
+        """The guest, to which its orders are given as one more argument."""
+        return _interpreter_arguments()
 
     def found(self) -> Path | None:
         """The program; looks for files."""
         if self.program is not None:
             return self.program
         return Path(found) if (found := shutil.which("bwrap")) else _from_the_wheel()
+
+
+def _dying_with_us() -> list[str]:
+    """What has `bwrap` end with this process from its first moment: its own way begins only later."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 
 
 def _openings(job: Job) -> list[str]:
@@ -292,14 +317,16 @@ def _from_the_wheel() -> Path | None:
 
 
 _CREATE_RULESET, _ASK_VERSION = 444, 1
-_WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 1, 1 << 2, 1 << 3
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REMOVE, _MAKE_DIR, _MAKE_FILE, _MAKE_SOCKET = 0b11 << 4, 1 << 7, 1 << 8, 1 << 9
 _REFER, _TRUNCATE = 1 << 13, 1 << 14
 _FIRST_RIGHTS: Final = (1 << 13) - 1
 _RIGHTS_SINCE: Final = {2: _REFER, 3: _TRUNCATE, 5: 1 << 15}
 """What each version of Landlock has learnt to restrict, by version."""
 _NET_SINCE, _SCOPES_SINCE = 4, 6
-_BIND_AND_CONNECT, _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11, 0b11
+_BIND_AND_CONNECT, _CONNECT, _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11, 0b10, 0b11
+_OF_DEVICES: Final = 1 << 15
+_PROGRAM_DEVICES: Final = (*_DEVICES, "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx")
 _SIZES: Final = ((_SCOPES_SINCE, 24), (_NET_SINCE, 16), (1, 8))
 """Bytes of `struct landlock_ruleset_attr` that a version knows."""
 
@@ -324,7 +351,7 @@ class Landlock:
         """No Linux of a known kind, or a kernel without it."""
         if machine() is None:
             return "it needs Linux on x86-64 or aarch64"
-        return None if self._version() > 0 else "this kernel has no Landlock"
+        return None if self.version_here() > 0 else "this kernel has no Landlock"
 
     def command(self, job: Job) -> Command:
         """The interpreter itself: it restricts itself before it reads the program."""
@@ -332,19 +359,65 @@ class Landlock:
         return Command(
             _interpreter_arguments(),
             _orders(
-                job, str(job.directory), scratch, parent=os.getpid(), landlock=_rules(job, self._version())
+                job,
+                str(job.directory),
+                scratch,
+                parent=os.getpid(),
+                landlock=_rules(job, self.version_here()),
             ),
         )
 
-    def _version(self) -> int:
+    @staticmethod
+    def guest() -> list[str]:
+        """The guest, to which its orders are given as one more argument."""
+        return _interpreter_arguments()
+
+    def rules_for_programs(
+        self, readable: Sequence[Path], writable: Sequence[Path], *, network: bool, closed_port: int
+    ) -> dict[str, Any] | None:
+        """What a whole program may do in these places; None if there is nothing to restrict.
+
+        With a `network` all ports may be connected to but `closed_port`, if this kernel can restrict that.
+        """
+        version = self.version_here()
+        handled = _handled(version) if readable else 0
+        net = _BIND_AND_CONNECT if readable and not network else _CONNECT if closed_port else 0
+        net = net if version >= _NET_SINCE else 0
+        if not handled and not net:
+            return None
+        seen = (_EXECUTE | _READ_FILE | _READ_DIR) & handled
+        on_files = seen & ~_READ_DIR | (_WRITE_FILE | _TRUNCATE) & handled
+        inside = handled & ~_OF_DEVICES
+        paths = [(str(place), seen if place.is_dir() else seen & ~_READ_DIR) for place in readable]
+        paths += [(str(place), inside if place.is_dir() else on_files) for place in writable]
+        paths += [
+            ("/proc", seen),
+            *((device, on_files | _OF_DEVICES & handled) for device in _PROGRAM_DEVICES),
+        ]
+        return {
+            "files": handled,
+            "net": net,
+            "scope": _ABSTRACT_SOCKETS_AND_SIGNALS if handled and version >= _SCOPES_SINCE else 0,
+            "size": next(size for since, size in _SIZES if version >= since),
+            "paths": paths if handled else [],
+            "closed_port": closed_port if network else 0,
+        }
+
+    def version_here(self) -> int:
+        """The version that the kernel has, or it is held to; below 1 there is none."""
         known = ctypes.CDLL(None, use_errno=True).syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)
         return known if self.version is None else min(known, self.version)
 
 
-def _rules(job: Job, version: int) -> dict[str, Any]:
+def _handled(version: int) -> int:
     handled = _FIRST_RIGHTS
     for since, right in _RIGHTS_SINCE.items():
         handled |= right if version >= since else 0
+    return handled
+
+
+def _rules(job: Job, version: int) -> dict[str, Any]:
+    handled = _handled(version)
     reading, writing = _READ_FILE, (_READ_FILE | _WRITE_FILE | _TRUNCATE) & handled
     inside = (writing | _READ_DIR | _REMOVE | _MAKE_DIR | _MAKE_FILE | _MAKE_SOCKET | _REFER) & handled
     paths: list[tuple[str, int]] = [

@@ -80,6 +80,18 @@ _UNSUPPORTED: Final = """
 """
 """Answered as a file system would that lacks them: `fallocate` takes a whole disk in one call."""
 
+_NOT_FOR_PROGRAMS: Final = """
+    unshare:272:97 setns:308:268 mount:165:40 umount2:166:39 pivot_root:155:41 keyctl:250:219 add_key:248:217
+    request_key:249:218 bpf:321:280 perf_event_open:298:241 userfaultfd:323:282 open_by_handle_at:304:265
+    fsopen:430:430 fsmount:432:432 move_mount:429:429 open_tree:428:428 mount_setattr:442:442
+"""
+"""What no server of tools needs: it changes the machine, or reaches the keys of whoever runs it."""
+
+_MISSING_TO_PROGRAMS: Final = """
+    io_uring_setup:425:425 clone3:435:435
+"""
+"""Said not to exist: their arguments lie in memory, where no filter sees them, and others do the same."""
+
 _COLUMNS: Final[dict[Machine, int]] = {"x86_64": 1, "aarch64": 2}
 
 
@@ -112,6 +124,9 @@ _X32: Final = 0x40000000
 """Numbers from here on are x86-64's third interface, which nobody needs."""
 
 _AF_UNIX, _SOCK_STREAM, _SOCK_TYPE = 1, 1, 0xF
+_AF_INET, _AF_INET6, _AF_NETLINK = 2, 10, 16
+_IPPROTO_MPTCP: Final = 262
+"""TCP over several paths, which Landlock does not take for TCP."""
 _CLONE_THREAD, _CLONE_FILES = 0x10000, 0x400
 _CLONE_NAMESPACES: Final = 0x7E020080
 """CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET and NEWTIME."""
@@ -165,6 +180,36 @@ def build_filter(machine: Machine, *, serves: bool = False) -> Filter:
         tuple(place for place, one in enumerate(program) if one.owner == "pid"),
         tuple(place for place, one in enumerate(program) if one.owner == "group"),
     )
+
+
+def program_filter(machine: Machine, *, network: bool, own_network: bool) -> bytes:
+    """The filter for a program that may start others: it forbids, where that for code allows.
+
+    Without `network` there are sockets only in an `own_network`, that of nobody else. With it there are no
+    local sockets: they would reach what runs beside.
+    """
+    families = (_AF_NETLINK,)
+    if network:
+        families = (_AF_INET, _AF_INET6, _AF_NETLINK)
+    elif own_network:
+        families = (_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK)
+    program = [*_beginning(machine), Instruction(AT_LEAST, _X32, 0, 1), _DENIED]
+    for table, answer in ((_NOT_FOR_PROGRAMS, _DENIED), (_MISSING_TO_PROGRAMS, _refused(errno.ENOSYS))):
+        for number in _numbers(table, machine).values():
+            program += _for_call(number, [answer])
+    judged = _numbers(_JUDGED, machine)
+    program += _for_call(
+        judged["socket"],
+        [
+            *_only(0, families, otherwise=errno.EAFNOSUPPORT),
+            _load(2),
+            Instruction(EQUAL, _IPPROTO_MPTCP, 0, 1),
+            _refused(errno.EPROTONOSUPPORT),
+            _ALLOW,
+        ],
+    )
+    spaces = [_load(0), Instruction(AND, _CLONE_NAMESPACES), Instruction(EQUAL, 0, 1, 0), _DENIED, _ALLOW]
+    return _packed([*program, *_for_call(judged["clone"], spaces), _ALLOW])
 
 
 def after_start(machine: Machine) -> bytes:

@@ -582,6 +582,11 @@ class Settings(ModelSettings):
     mcp_servers_file: _Directory | None = _mcp(
         None, "File of MCP servers", "A JSON file with `mcpServers`, as other programs have it."
     )
+    mcp_sandbox: bool = _mcp(
+        False,
+        "Sandbox for all programs",
+        "Whether MCP servers that run on this machine run in a sandbox unless their own `sandbox` is false.",
+    )
     max_offered_tools: int = _tools(
         30,
         "Tools offered at once",

@@ -104,6 +104,10 @@ class McpServer(BaseModel):
     args: list[str] = []
     env: dict[str, str] = {}
     cwd: str | None = None
+    sandbox: bool | None = None
+    network: bool = True
+    readable: list[str] = []
+    writable: list[str] = []
     url: str | None = Field(None, validation_alias=AliasChoices("url", "serverUrl", "httpUrl"))
     headers: dict[str, str] = {}
     type: Literal["stdio", "http", "streamable-http", "streamable_http", "sse"] | None = Field(
@@ -126,6 +130,8 @@ class McpServer(BaseModel):
     def _check(self) -> Self:
         if (self.command is None) == (self.url is None):
             raise ValueError("give either `command` (with `args`), or `url`")
+        if self.sandbox is False and not self.network:
+            raise ValueError("`network = false` needs the sandbox: leave `sandbox` out, or set it to true")
         if self.url is not None and not re.match(r"https?://[^/?#\s]|\$\{", self.url, re.IGNORECASE):
             raise ValueError("`url` begins with http:// or https:// and the name of a host")
         if (self.type == "stdio") != (self.command is not None) and self.type is not None:

@@ -14,6 +14,7 @@ import re
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -23,11 +24,12 @@ from pydantic import ValidationError
 
 from bethink.errors import BadInput, BethinkError
 from bethink.events import ToolProgress
-from bethink.mcp_client import File, Link, OAuth, Pinned, ServerConfig, Text
+from bethink.mcp_client import File, Link, OAuth, Pinned, Sandboxed, ServerConfig, Text
 from bethink.mcp_client.schemas import plain
 from bethink.mcp_client.sdk import SdkConnector
 from bethink.mcp_client.servers import Servers
 from bethink.principal import LOCAL_OWNER
+from bethink.sandbox.programs import Program, Programs
 from bethink.settings import McpOAuth, McpServer, variable
 from bethink.store import Collection, Delete, Put, Record
 from bethink.tool import NewFile, ToolContext, ToolOutput, foreign_tool, leaves
@@ -36,7 +38,6 @@ from bethink.tools.mcp_library import READER, reader_tool
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
-    from pathlib import Path
 
     from bethink.bus import Bus
     from bethink.clock import Clock
@@ -93,7 +94,7 @@ class McpTools:
         Raises:
             BadInput: the file of servers cannot be read or is not valid.
         """
-        if changed.isdisjoint({"mcp_servers", "mcp_servers_file"}):
+        if changed.isdisjoint({"mcp_servers", "mcp_servers_file", "mcp_sandbox"}):
             return None
         found = await anyio.to_thread.run_sync(configured_in, wanted)
 
@@ -345,8 +346,11 @@ def configured(
     *,
     variable: Callable[[str], str | None],
     redirect_uri: str,
+    sandboxed: bool = False,
 ) -> Configured:
     """The servers of the settings and of the file; a name in both is the settings' one.
+
+    Programs are `sandboxed` unless their entry says otherwise.
 
     Raises:
         BadInput: the file cannot be read, or a server in it is not valid.
@@ -355,7 +359,7 @@ def configured(
     kept: list[ServerConfig] = []
     off: list[tuple[ServerConfig, str]] = []
     for name, server in rules.items():
-        config, missing = _config(name, server, variable, redirect_uri=redirect_uri)
+        config, missing = _config(name, server, variable, redirect_uri=redirect_uri, sandboxed=sandboxed)
         if missing:
             off.append(
                 (config, f"There is no environment variable {', '.join(missing)}: set it and start again.")
@@ -378,6 +382,7 @@ def configured_in(settings: Settings) -> Configured:
         settings.mcp_servers_file,
         variable=variable,
         redirect_uri=_callback(settings),
+        sandboxed=settings.mcp_sandbox,
     )
 
 
@@ -387,7 +392,9 @@ def config_to_try(settings: Settings, name: str, server: McpServer) -> ServerCon
     Raises:
         BadInput: there is no such variable.
     """
-    config, missing = _config(name, server, variable, redirect_uri=_callback(settings))
+    config, missing = _config(
+        name, server, variable, redirect_uri=_callback(settings), sandboxed=settings.mcp_sandbox
+    )
     if missing:
         raise BadInput(f"There is no environment variable {', '.join(missing)}: set it and start again.")
     return config
@@ -398,7 +405,12 @@ def _callback(settings: Settings) -> str:
 
 
 def _config(
-    name: str, server: McpServer, variable: Callable[[str], str | None], *, redirect_uri: str
+    name: str,
+    server: McpServer,
+    variable: Callable[[str], str | None],
+    *,
+    redirect_uri: str,
+    sandboxed: bool,
 ) -> tuple[ServerConfig, list[str]]:
     """A server with the values of the variables that it names, and which of these there are not."""
     missing: list[str] = []
@@ -422,6 +434,7 @@ def _config(
         if server.command
         else {},
         cwd=expanded(server.cwd) if server.cwd else None,
+        sandbox=_sandbox(server, expanded, wanted=sandboxed),
         url=expanded(server.url or ""),
         headers={name: expanded(text) for name, text in server.headers.items()},
         start=server.start,
@@ -440,6 +453,51 @@ def _config(
         ),
     )
     return config, missing
+
+
+def _sandbox(server: McpServer, expanded: Callable[[str], str], *, wanted: bool) -> Sandboxed | None:
+    """The sandbox of a program; who says what it may reach from one wants it in one."""
+    implied = not server.network or bool(server.readable or server.writable)
+    if not server.command or not (wanted or implied if server.sandbox is None else server.sandbox):
+        return None
+    return Sandboxed(
+        server.network, tuple(map(expanded, server.readable)), tuple(map(expanded, server.writable))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLauncher:
+    """Starts servers' programs in the machine's sandbox, each with a folder of its own in `folders`."""
+
+    programs: Programs
+    folders: Path
+
+    async def __call__(
+        self, config: ServerConfig, env: Mapping[str, str]
+    ) -> tuple[Sequence[str], Mapping[str, str]]:
+        """See `Launcher`."""
+        held = config.sandbox or Sandboxed()
+        program = Program(
+            config.command,
+            env,
+            self.folders / _folder_of(config.name),
+            cwd=Path(config.cwd) if config.cwd else None,
+            network=held.network,
+            readable=[Path(place) for place in (*held.readable, *config.certificates.values())],
+            writable=[Path(place) for place in held.writable],
+        )
+        enclosed = await self.programs.enclosed(program)
+        return enclosed.command, enclosed.env
+
+
+def _folder_of(server: str) -> str:
+    plain = _UNSAFE.sub("_", server)
+    return plain if plain == server else f"{plain}_{hashlib.sha256(server.encode()).hexdigest()[:_DIGEST]}"
+
+
+def programs_of(settings: Settings) -> Programs:
+    """The sandbox for programs that the settings ask for."""
+    return Programs(settings.code_sandbox, settings.data_dir, closed_port=settings.port)
 
 
 def _read(file: Path) -> dict[str, McpServer]:
@@ -521,6 +579,8 @@ class McpKeeping:
 
 _TOPIC = "mcp-servers"
 CALLBACK = "/mcp-servers/callback"
+FOLDERS = "mcp_servers"
+"""In the data directory: what programs in the sandbox keep of their own."""
 
 
 @asynccontextmanager
@@ -534,7 +594,9 @@ async def open_mcp(
     """
     found = await anyio.to_thread.run_sync(configured_in, settings)
     keeping = McpKeeping(store, secret_box)
-    servers = Servers(SdkConnector(keeping), keeping, clock, on_accept=partial(bus.publish, _TOPIC))
+    launcher = SandboxLauncher(programs_of(settings), settings.data_dir / FOLDERS)
+    connector = SdkConnector(keeping, launcher)
+    servers = Servers(connector, keeping, clock, on_accept=partial(bus.publish, _TOPIC))
     tools = McpTools(servers, found.rules)
 
     async def hear() -> None:

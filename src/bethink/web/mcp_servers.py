@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Annotated, Any, Final, Literal
 
+import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
@@ -13,6 +14,7 @@ from bethink.app import App
 from bethink.configuration import check_confirmed, command_line
 from bethink.errors import BadInput, McpError
 from bethink.mcp_client import File, Link, ServerStatus, Text
+from bethink.sandbox.programs import may_hold
 from bethink.settings import McpServer
 from bethink.settings.catalogue import server_shown, unhidden
 from bethink.settings.values import Origin
@@ -61,6 +63,10 @@ class McpServerShown(ResponseModel):
     digest: str | None = Field(description="Names exactly what is to be accepted; `accept` takes it.")
     sign_in: str | None = Field(description="The page to sign in at.")
     attempts: int
+    confinement: Literal["none", "sandbox", "offline"] | None = Field(
+        description="How a program is held: not at all, in a sandbox, or in one without the network; "
+        "null if it is no program of this machine."
+    )
 
 
 class McpServerConfigured(McpServerShown):
@@ -108,6 +114,7 @@ class McpServersShown(BaseModel):
     """All configured servers."""
 
     servers: list[McpServerConfigured]
+    can_sandbox: bool = Field(description="Whether this machine seems to have a sandbox for programs.")
 
 
 class AcceptBody(Body):
@@ -119,7 +126,10 @@ class AcceptBody(Body):
 @router.get("")
 async def list_mcp_servers(app: Served, _: Caller) -> McpServersShown:
     """The configured servers, in the order of the configuration."""
-    return McpServersShown(servers=[_configured(app, status) for status in app.mcp_servers.statuses()])
+    return McpServersShown(
+        servers=[_configured(app, status) for status in app.mcp_servers.statuses()],
+        can_sandbox=await anyio.to_thread.run_sync(may_hold, app.settings.code_sandbox),
+    )
 
 
 @router.post("/test", responses=documented(403))

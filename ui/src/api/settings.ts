@@ -68,6 +68,9 @@ export type ServerConfig = {
   args?: readonly string[];
   env?: Record<string, string>;
   cwd?: string;
+  sandbox?: boolean | null;
+  network?: boolean;
+  writable?: readonly string[];
   url?: string;
   headers?: Record<string, string>;
   enabled?: boolean;
@@ -75,7 +78,7 @@ export type ServerConfig = {
 };
 /** A server with its configuration, and who has the last word on that. */
 export type ConfiguredServer = McpServerConfigured & { config: ServerConfig };
-export type ConfiguredServers = { servers: readonly ConfiguredServer[] };
+export type ConfiguredServers = { servers: readonly ConfiguredServer[]; can_sandbox: boolean };
 const at = encodeURIComponent;
 const get = <T>(path: string, signal?: AbortSignal) => json<T>("GET", path, undefined, signal);
 

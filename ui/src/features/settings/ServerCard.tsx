@@ -11,7 +11,7 @@ import { toneIcons } from "./Parts";
 import { RemoveServer } from "./RemoveServer";
 import styles from "./Servers.module.css";
 import { Suggested } from "./Suggested";
-import { sentence, stateOf, wayOf } from "./serverWords";
+import { holdOf, sentence, stateOf, wayOf } from "./serverWords";
 import { WaitingTools } from "./WaitingTools";
 
 type CardProps = {
@@ -76,6 +76,7 @@ export function ServerCard({ server, onChange, onEdit, onRemoved, onTaken }: Car
         {reason && <p className={styles.reason}>{told(sentence(reason))}</p>}
         <p className={styles.facts}>
           <span>{wayOf(server.transport)}</span>
+          {server.confinement && <span>{holdOf(server.confinement)}</span>}
           {server.source && server.source !== "kept" && (
             <span>{t("set by {name}", { name: server.source_name || server.source })}</span>
           )}

@@ -19,6 +19,8 @@ import { commandOf, configOf, emptyForm, formOf, type ServerForm } from "./serve
 type DialogProps = {
   /** Null for a new one. */
   kept: ConfiguredServer | null;
+  /** Whether this machine has a sandbox for programs: a new one is put into it unless that is taken back. */
+  canSandbox: boolean;
   onClose: () => void;
   onSaved: (servers: ConfiguredServers) => void;
 };
@@ -48,10 +50,12 @@ function useServerCalls(name: string, onSaved: DialogProps["onSaved"]) {
   return { busy, problem, test, call, forget: () => setTest(null) };
 }
 
-export function ServerDialog({ kept, onClose, onSaved }: DialogProps) {
+export function ServerDialog({ kept, canSandbox, onClose, onSaved }: DialogProps) {
   const given = kept?.name ?? "";
   const [name, setName] = useState(given);
-  const [form, setForm] = useState<ServerForm>(kept ? formOf(kept.config) : emptyForm);
+  const [form, setForm] = useState<ServerForm>(
+    kept ? formOf(kept.config, kept.confinement !== "none") : { ...emptyForm, sandbox: canSandbox },
+  );
   const [asked, setAsked] = useState<Asked | null>(null);
   const [confirmed, setConfirmed] = useState("");
   const { busy, problem, test, call, forget } = useServerCalls(name.trim(), onSaved);
@@ -93,6 +97,7 @@ export function ServerDialog({ kept, onClose, onSaved }: DialogProps) {
         {asked && (
           <Ask
             command={commandOf(asked.config)}
+            isHeld={asked.config.sandbox === true}
             about={asked.about}
             busy={busy}
             onBack={() => setAsked(null)}
@@ -121,6 +126,7 @@ export function ServerDialog({ kept, onClose, onSaved }: DialogProps) {
 
 type AskProps = {
   command: string;
+  isHeld: boolean;
   about: Asked["about"];
   busy: boolean;
   onBack: () => void;
@@ -128,7 +134,7 @@ type AskProps = {
 };
 
 /** Before a program runs: the exact command, and what that means. */
-function Ask({ command, about, busy, onBack, onRun }: AskProps) {
+function Ask({ command, isHeld, about, busy, onBack, onRun }: AskProps) {
   const place = useRef<HTMLElement>(null);
   useEffect(() => place.current?.focus(), []);
   return (
@@ -136,7 +142,9 @@ function Ask({ command, about, busy, onBack, onRun }: AskProps) {
       <div>
         <strong>{t("Run this program?")}</strong>
         <span>
-          {t("Bethink will start exactly this command, with your rights on this machine:")}
+          {isHeld
+            ? t("Bethink will start exactly this command, in a sandbox:")
+            : t("Bethink will start exactly this command, with your rights on this machine:")}
         </span>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long command is scrolled with the keyboard */}
         <pre className={styles.command} tabIndex={0}>

@@ -1,5 +1,6 @@
+import type { ReactNode } from "react";
 import { t } from "../../i18n";
-import { pasted, type ServerForm } from "./serverConfig";
+import { pasted, type ServerForm, type ServerText } from "./serverConfig";
 
 type FieldsProps = {
   form: ServerForm;
@@ -19,7 +20,7 @@ export function ServerFields({ form, name, isNew, onName, onChange }: FieldsProp
     onChange(found.form);
     return true;
   };
-  const text = (key: keyof ServerForm) => ({
+  const text = (key: ServerText) => ({
     className: "input",
     spellCheck: false,
     autoComplete: "off",
@@ -68,8 +69,46 @@ export function ServerFields({ form, name, isNew, onName, onChange }: FieldsProp
             {t("Directory to run in")}
             <input {...text("cwd")} placeholder={t("Where Bethink runs")} />
           </label>
+          <SandboxFields form={form} onChange={onChange}>
+            <label className="field">
+              {t("More folders that it may write to, a line each")}
+              <textarea {...text("writable")} rows={2} placeholder="/home/ann/notes" />
+            </label>
+          </SandboxFields>
         </>
       )}
+    </>
+  );
+}
+
+type SandboxProps = Pick<FieldsProps, "form" | "onChange"> & { children: ReactNode };
+
+/** Whether a program is held in the sandbox, and what it reaches from there; the places are the children. */
+function SandboxFields({ form: { sandbox, network }, onChange, children }: SandboxProps) {
+  return (
+    <>
+      <fieldset className="choices">
+        <legend>{t("What it may reach")}</legend>
+        <label>
+          <input
+            type="checkbox"
+            checked={sandbox}
+            onChange={({ target }) => onChange({ sandbox: target.checked })}
+          />
+          {t("Run it in a sandbox: it sees what its command names, and none of your other files")}
+        </label>
+        {sandbox && (
+          <label>
+            <input
+              type="checkbox"
+              checked={network}
+              onChange={({ target }) => onChange({ network: target.checked })}
+            />
+            {t("It may use the network (npx and uvx need it at least the first time)")}
+          </label>
+        )}
+      </fieldset>
+      {sandbox && children}
     </>
   );
 }

@@ -28,7 +28,8 @@ export function Servers({ found }: { found: string | null }) {
   useAgain(passing, AGAIN_MS, look);
   const mayAdd = find("mcp_servers") !== undefined;
   const put = (server: McpServerShown) =>
-    change(({ servers }) => ({
+    change(({ servers, ...more }) => ({
+      ...more,
       servers: servers.map((each) => (each.name === server.name ? { ...each, ...server } : each)),
     }));
   return (
@@ -51,7 +52,7 @@ export function Servers({ found }: { found: string | null }) {
         <Empty icon={Plug} title={t("No tool server is set up")}>
           <p>
             {t(
-              "An MCP server gives the model more tools, for example for files, calendars or code. A program runs with your rights, so add only programs that you trust.",
+              "An MCP server gives the model more tools, for example for files, calendars or code. A program runs with your rights, unless it is put into a sandbox: add only programs that you trust.",
             )}
           </p>
         </Empty>
@@ -74,6 +75,7 @@ export function Servers({ found }: { found: string | null }) {
       {editing !== null && (
         <ServerDialog
           kept={editing === "new" ? null : editing}
+          canSandbox={value?.can_sandbox ?? false}
           onClose={() => setEditing(null)}
           onSaved={(now) => {
             setEditing(null);

@@ -30,11 +30,32 @@ test("a form means a configuration, and what it does not show stays", () => {
     command: "uvx",
     args: ["mcp-server-time"],
     env: { A: "b=c" },
+    sandbox: true,
   });
   expect(config && commandOf(config)).toBe("uvx mcp-server-time");
-  expect(formOf({ command: "uvx", args: ["mcp-server-time"], env: { A: "b=c" } })).toEqual(form);
+  const held = { command: "uvx", args: ["mcp-server-time"], env: { A: "b=c" }, sandbox: true };
+  expect(formOf(held)).toEqual(form);
   expect(configOf({ ...emptyForm, kind: "stdio", command: "'" })).toBeNull();
   expect(configOf(emptyForm)).toBeNull();
+});
+
+test("a program is held as the form says, and one of which nothing was said stays so", () => {
+  const form = { ...emptyForm, kind: "stdio" as const, command: "run" };
+  const held = { ...form, network: false, writable: "/home/ann/a\n\n /home/ann/b " };
+  const config = { command: "run", args: [], sandbox: true, network: false };
+  expect(configOf(held)).toEqual({ ...config, writable: ["/home/ann/a", "/home/ann/b"] });
+  expect(configOf({ ...form, sandbox: false })).toEqual({
+    command: "run",
+    args: [],
+    sandbox: false,
+  });
+  const unsaid = { command: "run", args: [] };
+  expect(configOf(formOf(unsaid), unsaid)).toEqual(unsaid);
+  expect(configOf({ ...formOf(config), sandbox: false }, config)).toEqual({
+    ...unsaid,
+    sandbox: false,
+  });
+  expect(formOf(config).network).toBe(false);
 });
 
 test("what other programs write can be pasted", () => {

@@ -8,7 +8,12 @@ export type ServerForm = {
   env: string;
   url: string;
   headers: string;
+  sandbox: boolean;
+  network: boolean;
+  /** What it may write to, a line each. */
+  writable: string;
 };
+export type ServerText = Exclude<keyof ServerForm, "kind" | "sandbox" | "network">;
 
 export const emptyForm: ServerForm = {
   kind: "http",
@@ -17,6 +22,9 @@ export const emptyForm: ServerForm = {
   env: "",
   url: "",
   headers: "",
+  sandbox: true,
+  network: true,
+  writable: "",
 };
 
 /** The words of a command line, as a POSIX shell takes them apart; null if a quote has no end. */
@@ -54,6 +62,20 @@ function pairsOf(text: string, mark: "=" | ":"): Record<string, string> {
   );
 }
 
+const textLines = (text: string) =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+/** How a program is held; what the owner said nothing of, and does not say now, stays unsaid. */
+function holdOf(form: ServerForm, kept: ServerConfig): ServerConfig {
+  const { sandbox, network } = form;
+  if (!sandbox) return kept.command && kept.sandbox === undefined ? {} : { sandbox };
+  const writable = textLines(form.writable);
+  return { sandbox, ...(!network && { network }), ...(writable.length && { writable }) };
+}
+
 const linesOf = (pairs: Record<string, string> | undefined, mark: string) =>
   Object.entries(pairs ?? {})
     .map(([name, value]) => `${name}${mark}${value}`)
@@ -61,7 +83,8 @@ const linesOf = (pairs: Record<string, string> | undefined, mark: string) =>
 
 /** The configuration that a form means, upon what is kept of it; null if its command line is none. */
 export function configOf(form: ServerForm, kept: ServerConfig = {}): ServerConfig | null {
-  const { command: _, args: __, env: ___, cwd: ____, url: _____, headers: ______, ...more } = kept;
+  const { command: _, args: _a, env: _e, cwd: _c, url: _u, headers: _h, ...rest } = kept;
+  const { sandbox: _s, network: _n, writable: _w, ...more } = rest;
   if (form.kind === "http") {
     const headers = pairsOf(form.headers, ":");
     if (!form.url.trim()) return null;
@@ -76,10 +99,12 @@ export function configOf(form: ServerForm, kept: ServerConfig = {}): ServerConfi
     args,
     ...(Object.keys(env).length && { env }),
     ...(form.cwd.trim() && { cwd: form.cwd.trim() }),
+    ...holdOf(form, kept),
   };
 }
 
-export function formOf(config: ServerConfig): ServerForm {
+/** A configuration as a form; `sandbox` is what holds where it says nothing. */
+export function formOf(config: ServerConfig, sandbox = false): ServerForm {
   return {
     kind: config.command ? "stdio" : "http",
     command: config.command ? lineOf([config.command, ...(config.args ?? [])]) : "",
@@ -87,6 +112,9 @@ export function formOf(config: ServerConfig): ServerForm {
     env: linesOf(config.env, "="),
     url: config.url ?? "",
     headers: linesOf(config.headers, ": "),
+    sandbox: config.sandbox ?? (sandbox || config.network === false || !!config.writable?.length),
+    network: config.network ?? true,
+    writable: (config.writable ?? []).join("\n"),
   };
 }
 
@@ -102,7 +130,7 @@ export function pasted(text: string): { name: string; form: ServerForm } | null 
     const [first] = Object.entries(servers as Record<string, ServerConfig>);
     if (!first || typeof first[1] !== "object") return null;
     const [name, config] = first;
-    return config.command || config.url ? { name, form: formOf(config) } : null;
+    return config.command || config.url ? { name, form: formOf(config, true) } : null;
   } catch {
     return null;
   }

@@ -23,5 +23,14 @@ const ways = (): Record<McpServerShown["transport"], string> => ({
 });
 export const wayOf = (transport: McpServerShown["transport"]): string => ways()[transport];
 
+const holds = (): Record<NonNullable<McpServerShown["confinement"]>, string> => ({
+  none: t("No sandbox"),
+  sandbox: t("In a sandbox"),
+  offline: t("In a sandbox without the network"),
+});
+/** How a program is held. */
+export const holdOf = (confinement: NonNullable<McpServerShown["confinement"]>): string =>
+  holds()[confinement];
+
 /** What a server said, as a sentence. */
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
