@@ -334,7 +334,11 @@ class Servers:
         now = self._clock.now_us()
         off = [
             ServerStatus(
-                *(config.name, config.transport, config.start, "off", now),
+                config.name,
+                config.transport,
+                config.start,
+                "off",
+                now,
                 reason=reason,
                 confinement=config.confinement,
             )
