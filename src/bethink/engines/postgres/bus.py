@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from bethink.bus import Mailboxes, Notice, TokenBuckets
-from bethink.engines.postgres.connection import place_of, raise_told
+from bethink.engines.postgres.connection import close_pool, place_of, raise_told, reset_nothing
 from bethink.errors import StorageError
 from bethink.telemetry import log
 
@@ -342,7 +342,9 @@ async def open_bus(url: str, *, supervise: Supervise) -> AsyncGenerator[Postgres
         StorageError: the database cannot be reached.
     """
     driver: Any = importlib.import_module("asyncpg")
-    pool: Any = driver.create_pool(url, min_size=0, max_size=_CONNECTIONS, timeout=_WAIT_S)
+    pool: Any = driver.create_pool(
+        url, min_size=0, max_size=_CONNECTIONS, timeout=_WAIT_S, reset=reset_nothing
+    )
     try:
         await pool
         async with pool.acquire() as connection, connection.transaction():
@@ -350,17 +352,20 @@ async def open_bus(url: str, *, supervise: Supervise) -> AsyncGenerator[Postgres
             for table in _TABLES:
                 await connection.execute(table)
     except Exception as error:  # noqa: BLE001 - the driver's, told of
+        pool.terminate()
         raise_told(error, place_of(url))
     bus = PostgresBus(url, pool)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(supervise, "notices in PostgreSQL", bus.listen_always)
-        tasks.start_soon(supervise, "notices that have arrived", bus.deliver_always)
-        tasks.start_soon(supervise, "that this process lives, in PostgreSQL", bus.beat_always)
-        try:
-            await bus.open()
-            yield bus
-        finally:
-            with anyio.CancelScope(shield=True):
-                await bus.close()
-            tasks.cancel_scope.cancel()
-            pool.terminate()
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervise, "notices in PostgreSQL", bus.listen_always)
+            tasks.start_soon(supervise, "notices that have arrived", bus.deliver_always)
+            tasks.start_soon(supervise, "that this process lives, in PostgreSQL", bus.beat_always)
+            try:
+                await bus.open()
+                yield bus
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await bus.close()
+                tasks.cancel_scope.cancel()
+    finally:
+        await close_pool(pool, _WAIT_S)

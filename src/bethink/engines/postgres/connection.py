@@ -464,7 +464,7 @@ async def open_connections(url: str) -> AsyncGenerator[Connections]:
             command_timeout=COMMAND_S,
             server_settings=_SETTINGS,
             statement_cache_size=_STATEMENTS_KEPT,
-            reset=_keep,
+            reset=reset_nothing,
         )
         await pool
     except ValueError as error:
@@ -474,13 +474,18 @@ async def open_connections(url: str) -> AsyncGenerator[Connections]:
         await connections.arrive()
         yield connections
     finally:
-        with anyio.CancelScope(shield=True):
-            try:
-                await asyncio.wait_for(pool.close(), PATIENCE_S)
-            except TimeoutError:
-                pool.terminate()
+        await close_pool(pool, PATIENCE_S)
 
 
-async def _keep(connection: Any) -> None:  # noqa: ANN401 - the driver has no types
+async def close_pool(pool: Any, patience_s: float) -> None:  # noqa: ANN401 - the driver has no types
+    """Close a pool's connections as they are given back, and after `patience_s` those that are not."""
+    with anyio.CancelScope(shield=True):
+        try:
+            await asyncio.wait_for(pool.close(), patience_s)
+        except TimeoutError:
+            pool.terminate()
+
+
+async def reset_nothing(connection: Any) -> None:  # noqa: ANN401 - the driver has no types
     """Nothing is to be reset: all that we set ends with its transaction."""
     del connection
