@@ -300,7 +300,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 lock: .venv/bin/python ## write requirements/*.txt from pyproject.toml
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt
 	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev --extra web --extra code --extra dial --extra redis \
-		--extra postgres --extra documents -o requirements/dev.txt
+		--extra postgres --extra documents --extra telemetry -o requirements/dev.txt
 	@$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
 	@printf 'hatchling\neditables\n' | $(COMPILE) pyproject.toml - -c requirements/dev.txt \
 		--override requirements/left-out.txt --extra web --extra code --extra dial --extra redis \

@@ -679,6 +679,7 @@ def _runs(
         admit=base.accounts.admit,
         visibility=base.visibility,
         metrics=metrics,
+        tracing=base.ports.tracing,
     )
 
 

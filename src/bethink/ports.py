@@ -31,6 +31,7 @@ from bethink.settings.catalogue import SETTINGS
 from bethink.telemetry import Supervisor
 from bethink.tools.mcp import open_mcp
 from bethink.tools.plugins import FOLDER, LoadedPlugins, load_plugins
+from bethink.tracing import Tracing, open_tracing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -72,6 +73,7 @@ class Ports:
     images: Images | None = None
     learnt: Learnt = field(default_factory=Learnt)
     supervisor: Supervisor = field(default_factory=Supervisor)
+    tracing: Tracing = field(default_factory=Tracing)
 
 
 async def remade(ports: Ports, wanted: Settings, changed: AbstractSet[str]) -> Switch | None:
@@ -143,6 +145,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
     llm = connect_models(settings, learnt)
     supervisor = Supervisor()
     async with AsyncExitStack() as stack:
+        tracing = await stack.enter_async_context(open_tracing(settings))
         if llm is not None:
             stack.push_async_callback(llm.close)
         database = await stack.enter_async_context(open_database(settings))
@@ -162,6 +165,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             images=connect_images(settings),
             learnt=learnt,
             supervisor=supervisor,
+            tracing=tracing,
         )
 
 

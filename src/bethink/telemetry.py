@@ -18,7 +18,7 @@ from bisect import bisect_left
 from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 
@@ -52,6 +52,7 @@ class Correlation:
     request_id: str | None = None
     run_id: str | None = None
     owner: str | None = None
+    trace_id: str | None = None
 
 
 NOTHING: Final = Correlation()
@@ -151,9 +152,7 @@ class _Json(_Text):
             "logger": record.name,
             "message": _cut(without_keys(record.getMessage())),
         }
-        known = correlation()
-        ids = {"request_id": known.request_id, "run_id": known.run_id, "owner": known.owner}
-        line |= {name: id for name, id in ids.items() if id is not None}
+        line |= {name: id for name, id in asdict(correlation()).items() if id is not None}
         line |= getattr(record, FIELDS, {})
         if record.exc_info:
             # As the library does: to read the lines of source again for each handler takes long.
@@ -199,7 +198,12 @@ def configure(level: str, form: Literal["text", "json"] = "text", *, requests: b
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     handler.addFilter(Throttle())
-    for name, least in (("bethink", level.upper()), ("uvicorn", "WARNING"), ("asyncio", "WARNING")):
+    for name, least in (
+        ("bethink", level.upper()),
+        ("uvicorn", "WARNING"),
+        ("asyncio", "WARNING"),
+        ("opentelemetry", "WARNING"),
+    ):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.setLevel(least)

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from bethink.projects import Projects
     from bethink.settings import Settings
     from bethink.telemetry import Supervise
+    from bethink.tracing import Tracing
     from bethink.visibility.service import Visibility
 
 
@@ -147,6 +148,7 @@ class Runs:
     warnings: Callable[[], Sequence[Warned]]
     admit: Callable[[Principal, int], None]
     metrics: RunMetrics = field(repr=False)
+    tracing: Tracing = field(repr=False)
     is_draining: bool = False
     """Whether this process is about to stop, and lets its runs end first."""
     stored: StoredRuns = field(init=False, repr=False)
@@ -425,8 +427,23 @@ class Runs:
         return recorder.run.id
 
     async def _drive(self, live: _Live, events: AsyncGenerator[Event, None]) -> None:
+        run, owner = live.recorder.run, live.recorder.principal.owner
+        correlate(run_id=run.id, owner=owner)
+        told = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": "bethink",
+            "gen_ai.conversation.id": run.conversation,
+            "bethink.run.id": run.id,
+        }
+        with self.tracing.begin("invoke_agent bethink", told) as span:
+            reason = await self._finish(live, events)
+            span.set({"bethink.run.end": reason})
+            if reason == "failed":
+                span.fail(reason)
+
+    async def _finish(self, live: _Live, events: AsyncGenerator[Event, None]) -> StopReason:
+        """Run to the end, whatever it is, and store that; the reason of the end."""
         recorder = live.recorder
-        correlate(run_id=recorder.run.id, owner=recorder.principal.owner)
         done = RunDone(reason="interrupted")
         try:
             with live.scope, self.watched(recorder.principal, lambda: live.end("cancelled")):
@@ -447,6 +464,7 @@ class Runs:
                         recorder.lookup = await is_lookup(live.request, self.loops.context)
                 recorder.is_to_be_read = self.post_turn.lasts and self.loops.memory
                 await self._end(recorder, done)
+        return done.reason
 
     async def _consume(self, live: _Live, events: AsyncGenerator[Event, None]) -> RunDone:
         recorder = live.recorder

@@ -42,6 +42,7 @@ from bethink.messages import ToolCall, ToolMessage
 from bethink.principal import PerKey, Recent
 from bethink.telemetry import log
 from bethink.tool import OF_CLIENT, Foretold, NewFile, Tool, ToolContext, ToolOutput, no_subagent
+from bethink.tracing import span
 from bethink.visibility.reader_filter import sees_everything
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.secrets_at_rest import SecretBox
     from bethink.tool import Effect, SubagentResult, SubagentTask
+    from bethink.tracing import Span
 
 
 ToolSource = Callable[[], Sequence[Tool]]
@@ -329,15 +331,28 @@ class Toolbox:
                 finish(queue.put_nowait, prepared.call, ToolOutput(text, error="tool_failed"))
 
         async def call() -> None:
-            with scope:
-                await self._one(prepared, context, queue)
+            name = prepared.tool.name
+            told = {
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": name,
+                "gen_ai.tool.call.id": prepared.call.id,
+                "gen_ai.tool.type": "function",
+            }
+            with scope, span(f"execute_tool {name}", told) as kept:
+                kept.tell("gen_ai.tool.call.arguments", lambda: prepared.shown)
+                await self._one(prepared, context, queue, kept=kept)
 
         task = asyncio.create_task(call())
         task.add_done_callback(close)
         return task
 
     async def _one(
-        self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | CallResult | Postponed]
+        self,
+        prepared: Prepared,
+        context: ToolContext,
+        queue: asyncio.Queue[Event | CallResult | Postponed],
+        *,
+        kept: Span,
     ) -> None:
         def emit(event: Event) -> None:
             if isinstance(event, ToolProgress):
@@ -366,6 +381,9 @@ class Toolbox:
         if reader_filter is not None:
             output = await reader_filter.tool_output(output, prepared.tool)
         output = await self._bounded(output, own)
+        if output.error:
+            kept.fail(output.error)
+        kept.tell("gen_ai.tool.call.result", lambda: output.text)
         finish(
             queue.put_nowait,
             prepared.call,

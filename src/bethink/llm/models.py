@@ -37,6 +37,7 @@ from bethink.llm.openai_wire import Limits
 from bethink.llm.providers import PROVIDERS, Connection, connect, split_spec
 from bethink.llm.routed import RoutedLlm
 from bethink.llm.tagged import TaggedLlm
+from bethink.llm.traced import traced
 from bethink.messages import ToolMessage, UserMessage
 from bethink.settings.catalogue import SETTINGS
 
@@ -173,7 +174,7 @@ class FallbackLlm:
             said = False
             if turn.model is not self._models[0]:
                 await turn.model.learn()
-            deltas = turn.model.stream(turn.request)
+            deltas = traced(turn.model, turn.request)
             try:
                 async for delta in deltas:
                     if not said and isinstance(delta, ToolCallDelta):

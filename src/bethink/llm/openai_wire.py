@@ -27,6 +27,7 @@ from bethink.llm.endpoint import NativeAnswer, native_request, window_named, win
 from bethink.llm.openai_answer import MAX_EVENT_BYTES, Answer, Disconnected, Failures, PicturesRefused
 from bethink.llm.openai_shapes import ErrorDetail, encode_request, parts_of, without_pictures
 from bethink.messages import AssistantMessage, Origin
+from bethink.tracing import trace_headers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -273,7 +274,7 @@ class OpenAiWire:
             Unreachable: there is none.
         """
         session = await self._connected()
-        headers = self._endpoint.headers | (_JSON if body is not None else {})
+        headers = self._endpoint.headers | trace_headers() | (_JSON if body is not None else {})
         limit = _time_limit(self._limits)
         try:
             return await session.request(

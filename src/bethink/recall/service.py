@@ -31,6 +31,7 @@ from bethink.recall.ranking import (
     without_cues,
 )
 from bethink.telemetry import Histogram
+from bethink.tracing import span
 from bethink.visibility.search import VisibleSearch
 
 if TYPE_CHECKING:
@@ -218,8 +219,12 @@ class Recall:
         Raises:
             BadInput: `k` is not 1..200, `budget` not above 0, a kind is unknown or a time has no zone.
         """
-        with self.times.measuring():
-            return await self._ask(principal, question)
+        told = {"gen_ai.operation.name": "search_memory", "gen_ai.retrieval.top_k": question.k}
+        with self.times.measuring(), span("search_memory", told) as kept:
+            kept.tell("gen_ai.memory.query.text", lambda: question.text)
+            result = await self._ask(principal, question)
+            kept.set({"gen_ai.memory.record.count": len(result.hits)})
+            return result
 
     async def _ask(self, principal: Principal, question: RecallQuestion) -> RecallResult:
         if principal.project is not None:

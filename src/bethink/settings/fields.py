@@ -115,6 +115,34 @@ class Settings(ModelSettings):
         restart=True,
     )
 
+    traces_url: WebAddressOrNone = _advanced(
+        None,
+        "Traces go to",
+        "Collector of OpenTelemetry that is sent traces (OTLP over HTTP), such as `http://127.0.0.1:4318`;"
+        " none if unset.",
+        restart=True,
+    )
+    traces_headers: SecretStr | None = _advanced(
+        None,
+        "Headers for the collector",
+        "Headers that the collector wants, such as `authorization=Bearer KEY` (comma-separated).",
+        restart=True,
+    )
+    traces_content: bool = _advanced(
+        False,
+        "Words in traces",
+        "Whether traces tell prompts, answers, and what tools are asked and answer.",
+        restart=True,
+    )
+    traces_share: float = _advanced(
+        1.0,
+        "Share of requests that is traced",
+        "Share of requests that is traced, 0 to 1; one that a traced program sends is traced as that one is.",
+        ge=0,
+        le=1,
+        restart=True,
+    )
+
     # --- who may come in, from where, and how often
     user: str = _access(
         "",

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
     from starlette.types import Message, Scope, Send
 
+    from bethink.tracing import Span
+
 ANSWERS: Final = "answers"
 """Their place in the state of every request."""
 _METHODS: Final = frozenset(
     {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT"}
 )
+_FAULT: Final = 500
 _STREAM: Final = "text/event-stream"
 _log = logging.getLogger(REQUESTS)
 
@@ -40,8 +43,8 @@ class AnswerCounts:
     streams: int = 0
 
     @contextmanager
-    def counting(self, scope: Scope, send: Send) -> Generator[Send]:
-        """Count one; inside, the answer is sent by what is given."""
+    def counting(self, scope: Scope, send: Send, span: Span) -> Generator[Send]:
+        """Count one, and tell its span; inside, the answer is sent by what is given."""
         started = time.perf_counter()
         # Strangers may invent methods without end: they count as one.
         method = scope["method"] if scope["method"] in _METHODS else "other"
@@ -63,12 +66,20 @@ class AnswerCounts:
             yield noting
         finally:
             took_s = time.perf_counter() - started
+            _describe(span, method, route_of(scope), status)
             if is_stream:
                 self.streams -= 1
             else:
                 self.times.take(took_s)
             if _log.isEnabledFor(logging.INFO):
                 _log_request(scope, method, status, took_s)
+
+
+def _describe(span: Span, method: str, route: str, status: int | None) -> None:
+    span.rename(f"{method} {route}")
+    span.set({"http.route": route, "http.response.status_code": status})
+    if status is None or status >= _FAULT:
+        span.fail(str(status or "unanswered"))
 
 
 def _log_request(scope: Scope, method: str, status: int | None, took_s: float) -> None:

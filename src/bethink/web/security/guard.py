@@ -24,6 +24,7 @@ from bethink.audio import MAX_AUDIO_BYTES
 from bethink.errors import BadInput, BethinkError, NotAllowed, TooLarge
 from bethink.json_bounds import JsonBounds
 from bethink.telemetry import Correlation, correlated, correlation
+from bethink.tracing import Tracing
 from bethink.web.problems import of_error
 from bethink.web.request_scope import RequestScope
 from bethink.web.security.answers import ANSWERS
@@ -32,10 +33,12 @@ from bethink.web.security.credentials import FOREIGN, credential_of, keep_own_co
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
+    from contextlib import AbstractContextManager
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from bethink.app import App
+    from bethink.tracing import Span
     from bethink.web.security.answers import AnswerCounts
 
 
@@ -102,6 +105,8 @@ REQUEST_ID: Final = "x-request-id"
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,127}")
 """What proxies and clients make: UUIDs, numbers, Base64. It is logged and sent back."""
 
+_WATCHED: Final = frozenset({"/livez", "/readyz", "/metrics"})
+
 _PREFLIGHT = {
     "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
     # Clients add headers of their own: the star is all but the first if there are no credentials.
@@ -130,7 +135,7 @@ class Guard:
             if counted is None:
                 await self._serve(scope, receive, send)
             else:
-                with counted.counting(scope, send) as counting:
+                with _traced(scope) as span, counted.counting(scope, send, span) as counting:
                     await self._serve(scope, receive, counting)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -168,6 +173,16 @@ class Guard:
             await Response(status_code=204, headers=_PREFLIGHT)(scope, receive, send_safely)
             return
         await RequestScope().run(self.app, scope, bounds.counting(receive), send_safely)
+
+
+def _traced(scope: Scope) -> AbstractContextManager[Span]:
+    """A span of the request; its name comes with its route, since an address may hold somebody's words.
+
+    What supervises asks every few seconds: of that there is none.
+    """
+    tracing = Tracing() if scope["path"] in _WATCHED else scope["state"]["app"].ports.tracing
+    told = {"http.request.method": scope["method"], "url.scheme": scope["scheme"]}
+    return tracing.begin("request", told, kind="server", headers=Headers(scope=scope))
 
 
 def request_id(scope: Scope) -> str:
