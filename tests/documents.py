@@ -55,6 +55,13 @@ def examples(document: str) -> list[Example]:
     ]
 
 
+def code_of(document: str) -> str:
+    """What a document shows as code: examples, and what stands in backticks, a line each."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    inline = re.findall(r"`[^`]+`", _FENCE.sub("", text))
+    return "\n".join((*(one.text for one in examples(document)), *(" ".join(one.split()) for one in inline)))
+
+
 def links(document: str) -> list[str]:
     """Where a document's links and pictures lead, outside of its examples."""
     text = _FENCE.sub("", (ROOT / document).read_text(encoding="utf-8"))

@@ -10,16 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from bethink.cli.commands import make_parser, words_of
 from bethink.llm.models import connect_models
 from bethink.settings import Settings, load_settings
 from scripts import reference, reference_doors
 from scripts.reference_doors import FOLDER
-from tests.documents import ROOT, Example, anchors, documents, examples, links
+from tests.documents import ROOT, Example, anchors, code_of, documents, examples, links
 from tests.house import open_house
 
 HOW_TO = ("mcp-servers", "keep-your-memory-well", "vault", "use-it-from-elsewhere")
 DECIDED_COLUMNS = ("source", "decided there", "here", "record")
 TOOLS = set(re.findall(r"^## `(\w+)`$", (FOLDER / "tools.md").read_text(encoding="utf-8"), re.MULTILINE))
+NO_COMMANDS = {"CHANGELOG.md", "docs/tutorials/add-a-feature.md"}
+"""What they name was there once, or is made by their reader."""
+TYPED = re.compile(r"(?m)(?:^|[`/]|[|$] |-- |bethink(?:-1)? )bethink (?!bethink)([a-z][^`\"|#>;&\n]*)")
 KINDS = {
     "sh run",
     "python run",
@@ -120,6 +124,23 @@ def test_the_index_of_decisions_has_each_with_its_title() -> None:
     for path in sorted(folder.glob("[0-9]*.md")):
         number, title = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ").split(". ", 1)
         assert f"[{number}. {title}]({path.name})" in index
+
+
+def test_every_command_that_a_document_names_is_there_with_its_options() -> None:
+    known = dict(words_of(make_parser()))
+    wrong: set[str] = set()
+    for document in {name for name in documents() if name not in NO_COMMANDS}:
+        for typed in TYPED.findall(code_of(document)):
+            path = ""
+            for word in typed.split():
+                below = f"{path} {word}".strip()
+                path = below if below in known else path
+                is_option, has_commands = word.startswith("--"), not known[path][0].startswith("-")
+                if is_option and word.split("=")[0] not in known[path]:
+                    wrong.add(f"{document}: {typed}")
+                if not is_option and below not in known and has_commands and word.islower():
+                    wrong.add(f"{document}: {typed}")
+    assert wrong == set()
 
 
 def test_every_marked_example_names_a_check_that_there_is() -> None:
