@@ -304,6 +304,52 @@ async def test_the_application_tells_its_configuration_and_takes_ratings() -> No
         assert rated.status_code == 200
 
 
+async def test_tokens_are_counted_and_what_does_not_fit_is_named_oldest_first() -> None:
+    async with open_dial_house(HELLO) as way:
+        base = way.dial.own.applications["bethink"].endpoint.removesuffix("/chat/completions")
+
+        async def asked(endpoint: str, *inputs: object) -> list[dict[str, Any]]:
+            told = await way.http.post(
+                f"{base}/{endpoint}", json={"inputs": list(inputs)}, headers={"Api-Key": KEY}
+            )
+            assert told.status_code == 200, told.text
+            return told.json()["outputs"]
+
+        says = [
+            {"role": "system", "content": "Be brief."},
+            user("one " * 100),
+            {"role": "assistant", "content": "two " * 100},
+            user("three " * 100),
+            {"role": "assistant", "content": "", "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "call_1", "content": "four " * 100},
+            user("last"),
+        ]
+        text, request, tools = await asked(
+            "tokenize",
+            {"type": "string", "value": "word " * 100},
+            {"type": "request", "value": {"messages": says}},
+            {"type": "request", "value": {"messages": says, "tools": [TOOL]}},
+        )
+        assert 80 < text["token_count"] < 200
+        assert text["token_count"] * 4 < request["token_count"] < tools["token_count"]
+
+        async def discarded(most: int | None, **more: object) -> dict[str, Any]:
+            (told,) = await asked("truncate_prompt", {"messages": says, "max_prompt_tokens": most, **more})
+            return told
+
+        whole = request["token_count"]
+        assert await discarded(whole) == {"status": "success", "discarded_messages": []}
+        assert (await discarded(whole - 1))["discarded_messages"] == [1, 2]
+        assert (await discarded(100))["discarded_messages"] == [1, 2, 3, 4, 5]
+        assert (await discarded(whole, tools=[TOOL]))["discarded_messages"] == [1, 2]
+        assert "more than 3" in (await discarded(3))["error"]
+        assert "max_prompt_tokens" in (await discarded(None))["error"]
+
+
+TOOL = {"type": "function", "function": {"name": "find", "description": "Find a thing.", "parameters": {}}}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+
+
 @tool(effect="read", label="Draw", timeout_s=5)
 async def draw(context: ToolContext) -> ToolOutput:
     """Draw a picture of the files that are there."""

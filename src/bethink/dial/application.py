@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import anyio.to_thread
 from aidial_sdk import DIALApp
 from aidial_sdk import HTTPException as DialProtocolError
 from aidial_sdk.chat_completion import ChatCompletion, FinishReason
+from aidial_sdk.deployment.tokenize import TokenizeResponse
+from aidial_sdk.deployment.truncate_prompt import TruncatePromptResponse
 
 from bethink.dial.answer import RefusedError
 from bethink.dial.door import Door, Request
+from bethink.dial.tokens import counted, truncated
 from bethink.errors import BethinkError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from aidial_sdk.chat_completion import Choice, Response
     from aidial_sdk.chat_completion import Request as DialRequest
     from aidial_sdk.deployment.configuration import ConfigurationRequest
+    from aidial_sdk.deployment.tokenize import TokenizeRequest
+    from aidial_sdk.deployment.truncate_prompt import TruncatePromptRequest
     from starlette.types import ASGIApp
 
     from bethink.dial.render import AnswerRenderer
@@ -25,6 +33,8 @@ _STATUS: Final = {"rate_limited": 429, "context_too_long": 400, "no_model": 500}
 """Of runs that failed as a whole. Core repeats a request after 429, 502, 503 and 504: where that helps
 nobody it is 500."""
 _BAD_REQUEST, _SERVER_ERROR = 400, 500
+T = TypeVar("T")
+R = TypeVar("R")
 _LEFT: Final = "Nobody reads this answer any more."
 
 
@@ -59,10 +69,23 @@ class Application(ChatCompletion):
             raise _protocol(error.message, error.code, status) from error
         _end(renderer, opened[0], response)
 
+    async def tokenize(self, request: TokenizeRequest) -> TokenizeResponse:
+        """How many tokens each of the texts or requests takes, by estimate."""
+        return TokenizeResponse(outputs=await anyio.to_thread.run_sync(_each, counted, request.inputs))
+
+    async def truncate_prompt(self, request: TruncatePromptRequest) -> TruncatePromptResponse:
+        """Which messages of each request are left out to have it fit."""
+        outputs = await anyio.to_thread.run_sync(_each, truncated, request.inputs)
+        return TruncatePromptResponse(outputs=outputs)
+
     async def configuration(self, request: ConfigurationRequest) -> dict[str, Any]:
         """What a request may set."""
         del request
         return self._door.configuration
+
+
+def _each(work: Callable[[T], R], inputs: Sequence[T]) -> list[R]:
+    return [work(one) for one in inputs]
 
 
 def create_application(door: Door) -> ASGIApp:
