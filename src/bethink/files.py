@@ -146,7 +146,7 @@ class Files:
                 file.name,
                 file.media_type,
                 file.size,
-                self.blobs.path(principal.owner, file.id),
+                await self.blobs.opened(principal.owner, file.id),
                 file.made_as,
                 file.attachment.url,
             )
@@ -163,7 +163,7 @@ class Files:
         (found,) = await self.store.get(FILES, principal.owner, [file])
         if found is None:
             raise UnknownId("File not found: its conversation was deleted, or what it held was forgotten.")
-        return found.record, self.blobs.path(principal.owner, file)
+        return found.record, await self.blobs.opened(principal.owner, file)
 
     async def attachments(
         self, principal: Principal, conversation: str, ids: Sequence[str]
@@ -208,7 +208,7 @@ class Files:
     async def _places(self, owner: str, says: Callable[[str], bool]) -> list[TextPlace]:
         places: list[TextPlace] = []
         async for file in records_of(self.store, owner, Scan(FILES)):
-            path = self.blobs.path(owner, file.id)
+            path = await self.blobs.opened(owner, file.id)
             if await anyio.to_thread.run_sync(_says, path, says):
                 places.append(TextPlace("files", file.id))
             elif says(file.name):

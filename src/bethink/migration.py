@@ -24,6 +24,7 @@ from bethink.engines.sqlite.bus import is_in_use
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput, Busy, StorageError
+from bethink.sealing import cipher_of
 from bethink.store import Collection, Delete, Put, Record, Scan, owners_of, pages_of
 
 if TYPE_CHECKING:
@@ -268,11 +269,14 @@ def directory_of(address: str) -> Path | None:
 
 
 @asynccontextmanager
-async def open_side(address: str, *, is_new: bool = True) -> AsyncGenerator[Side]:
+async def open_side(
+    address: str, *, is_new: bool = True, master_key: str | None = None
+) -> AsyncGenerator[Side]:
     """One side of a migration: the database of a data directory, or PostgreSQL; closed with the block.
 
     Raises:
         BadInput: there is no database, and none may be made: `is_new` is false.
+        StorageError: the directory is sealed, and `master_key` is not its key.
         Busy: a Bethink uses the data directory.
         StorageError: it cannot be opened.
     """
@@ -287,5 +291,6 @@ async def open_side(address: str, *, is_new: bool = True) -> AsyncGenerator[Side
         raise BadInput(f"There is no database in {directory}: name the data directory to read.")
     if await anyio.to_thread.run_sync(is_in_use, directory):
         raise Busy(f"A Bethink uses {directory}: stop it first.")
-    async with open_database(directory) as database:
+    cipher = await anyio.to_thread.run_sync(cipher_of, directory, master_key)
+    async with open_database(directory, cipher) as database:
         yield Side(database.store, database.index, str(directory))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager
+import os
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+import anyio
 import anyio.to_thread
 
 from bethink.agent.context import Prompts, read_prompts
+from bethink.backups.contents import WORK
 from bethink.backups.service import before_upgrade, roll_back
-from bethink.blobs.directory import DirectoryBlobs
+from bethink.blobs.directory import DirectoryBlobs, SealedContents
 from bethink.clock import Clock, SystemClock
+from bethink.documents.work_folders import clear_left_over, work_folder
 from bethink.embeddings.factory import embeddings_of
 from bethink.engines.postgres.bus import open_bus as open_postgres_bus
 from bethink.engines.postgres.store import open_database as open_postgres
@@ -26,6 +31,7 @@ from bethink.llm.capabilities import FILE, Learnt
 from bethink.llm.models import OfferedModels, connect_models, plain
 from bethink.redis_mirror.service import open_shared_store
 from bethink.sandbox.interpreters import open_interpreters
+from bethink.sealing import cipher_of
 from bethink.secrets_at_rest import SecretBox
 from bethink.settings.catalogue import SETTINGS
 from bethink.telemetry import Supervisor
@@ -45,12 +51,17 @@ if TYPE_CHECKING:
     from bethink.internet import Internet
     from bethink.llm import Llm
     from bethink.sandbox.interpreters import Interpreters
+    from bethink.sealing import Cipher
     from bethink.settings import Settings
     from bethink.settings.live import Switch
     from bethink.store import Store
     from bethink.telemetry import Supervise
     from bethink.tool import Tool
     from bethink.tools.mcp import McpTools
+
+
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - memory; a folder of our own is made in it
+"""Where what is opened of sealed files never reaches a disk, if the system has it."""
 
 
 @dataclass(slots=True)
@@ -108,6 +119,38 @@ class Database:
     index: Index
 
 
+async def cipher_in(settings: Settings) -> Cipher | None:
+    """What opens the home of the settings; None if it is not sealed.
+
+    Raises:
+        StorageError: its key is missing or another one.
+    """
+    return await anyio.to_thread.run_sync(cipher_of, settings.data_dir, plain(settings.master_key))
+
+
+@asynccontextmanager
+async def open_blobs(data_dir: Path, cipher: Cipher | None) -> AsyncGenerator[DirectoryBlobs]:
+    """Contents of files in a data directory; what is opened of sealed ones goes with the block."""
+    root = data_dir / "files"
+    if cipher is None:
+        yield DirectoryBlobs(root)
+        return
+    stack = ExitStack()
+    folder = await anyio.to_thread.run_sync(_folder_of_opened, data_dir, stack)
+    try:
+        yield DirectoryBlobs(root, SealedContents(cipher, folder))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(stack.close)
+
+
+def _folder_of_opened(data_dir: Path, stack: ExitStack) -> Path:
+    """A folder of this process for what it opens; what killed ones left is removed."""
+    below = _MEMORY / f"bethink-{os.getuid()}" if os.access(_MEMORY, os.W_OK) else data_dir / WORK
+    clear_left_over(below)
+    return stack.enter_context(work_folder(below))
+
+
 @asynccontextmanager
 async def open_database(settings: Settings) -> AsyncGenerator[Database]:
     """The PostgreSQL that the settings name, or the file of the data directory; closed with the block.
@@ -119,9 +162,11 @@ async def open_database(settings: Settings) -> AsyncGenerator[Database]:
         StorageError: the database cannot be used.
     """
     backup = await before_upgrade(settings, SystemClock(), COLLECTIONS)
-    url = settings.database_url
+    url, cipher = settings.database_url, await cipher_in(settings)
     async with AsyncExitStack() as stack:
-        opened = open_sqlite(settings.data_dir) if url is None else open_postgres(url.get_secret_value())
+        opened = (
+            open_sqlite(settings.data_dir, cipher) if url is None else open_postgres(url.get_secret_value())
+        )
         try:
             database = await stack.enter_async_context(opened)
         except StorageError as error:
@@ -157,7 +202,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             bus,
             await anyio.to_thread.run_sync(embeddings_of, settings),
             llm,
-            blobs=DirectoryBlobs(settings.data_dir / "files"),
+            blobs=await stack.enter_async_context(open_blobs(settings.data_dir, await cipher_in(settings))),
             internet=(
                 await anyio.to_thread.run_sync(connect_internet, settings) if settings.web_enabled else None
             ),
@@ -178,7 +223,7 @@ async def _open_bus(settings: Settings, store: Store, supervise: Supervise) -> A
     elif settings.database_url is not None:
         opened = open_postgres_bus(settings.database_url.get_secret_value(), supervise=supervise)
     else:
-        async with open_bus(settings.data_dir) as bus:
+        async with open_bus(settings.data_dir, cipher=await cipher_in(settings)) as bus:
             yield bus
         return
     async with bus_elsewhere(settings.data_dir), opened as bus:

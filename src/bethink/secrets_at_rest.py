@@ -97,7 +97,7 @@ class SecretBox:
         if self._key is None:
             path = self.data_dir / FILE
             try:
-                self._key = _parsed(self.chosen) if self.chosen else _made(path)
+                self._key = key_of(self.chosen) if self.chosen else made_key(path)
             except OSError as error:
                 raise StorageError(
                     f"The master key {path} cannot be read or made: {error.strerror}."
@@ -105,7 +105,12 @@ class SecretBox:
         return self._key
 
 
-def _parsed(chosen: str) -> bytes:
+def key_of(chosen: str) -> bytes:
+    """The key that is meant: 32 bytes in base64, or a passphrase of 16 characters or more.
+
+    Raises:
+        BadInput: it is too short.
+    """
     try:
         key = base64.b64decode(chosen, validate=True)
     except ValueError:
@@ -119,11 +124,15 @@ def _parsed(chosen: str) -> bytes:
     return hashlib.scrypt(chosen.encode(), salt=b"bethink master key", n=2**14, r=8, p=1, dklen=_KEY_BYTES)
 
 
-def _made(path: Path) -> bytes:
-    """The key in the file; several processes may make it at once, and all get the same."""
+def made_key(path: Path) -> bytes:
+    """The key in the file; several processes may make it at once, and all get the same.
+
+    Raises:
+        OSError, StorageError: it cannot be read or made, or is damaged.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():
-        fresh = path.with_name(f"{FILE}.{os.getpid()}.{secrets.token_hex(4)}")
+        fresh = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(base64.b64encode(secrets.token_bytes(_KEY_BYTES)) + b"\n")
@@ -135,6 +144,15 @@ def _made(path: Path) -> bytes:
             pass
         finally:
             fresh.unlink()
+    return key_in(path)
+
+
+def key_in(path: Path) -> bytes:
+    """The key in a file.
+
+    Raises:
+        OSError, StorageError: it cannot be read, or is damaged.
+    """
     try:
         key = base64.b64decode(path.read_bytes(), validate=False)
     except ValueError:

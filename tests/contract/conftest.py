@@ -25,6 +25,7 @@ from bethink.engines.postgres.store import open_database as postgres_database
 from bethink.engines.sqlite.store import open_database
 from bethink.index import Candidates, Index, IndexItem, IndexQuery, WithoutVector
 from bethink.redis_mirror.outbox import OutboxStore
+from bethink.sealing import Cipher, new_key
 from bethink.store import Store
 from tests.postgres_server import PostgresServer, postgres_server
 
@@ -68,7 +69,7 @@ class LargeOwners:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what needs a database with every engine; what is searched, with both ways of PostgreSQL."""
     if "database" in metafunc.fixturenames:
-        engines = ["memory", "sqlite", "sqlite noting", "postgres"]
+        engines = ["memory", "sqlite", "sqlite noting", "sqlite sealed", "postgres"]
         is_search = metafunc.definition.path.stem == "test_index"
         metafunc.parametrize("database", [*engines, *["postgres large"] * is_search], indirect=True)
 
@@ -86,7 +87,8 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
             is_large = request.param == "postgres large"
             yield Database(held.store, LargeOwners(held) if is_large else held.index)
         else:
-            opened = await stack.enter_async_context(open_database(tmp_path / "data"))
+            cipher = Cipher(new_key()) if request.param == "sqlite sealed" else None
+            opened = await stack.enter_async_context(open_database(tmp_path / "data", cipher))
             store: Store = opened.store
             if request.param == "sqlite noting":
                 followed = {"messages": "conversation", "facts": "id"}

@@ -49,6 +49,8 @@ _OF_PROGRAMS = (
         "recurrence.py",
         "schedules/timing.py",
         "secrets_at_rest.py",
+        "sealing.py",
+        "maintenance/resealing.py",
         "settings",
         "store",
     ),

@@ -23,6 +23,7 @@ from bethink.documents.work_folders import clear_left_over, work_folder
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.snapshot import DatabaseState, copy_database, state_of
 from bethink.errors import BadInput, CorruptDatabase, StorageError
+from bethink.sealing import FILE as SEALED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -399,6 +400,8 @@ def _write_all(archive: Archive, staging: Path, database: Path) -> None:
         _inside(archive, staging, path).mkdir(mode=0o700, parents=True, exist_ok=True)
     for file in archive.contents.files:
         _write_file(archive, file, database if file.path == FILE_NAME else staging)
+        if file.path == SEALED and database != staging:
+            _write_file(archive, file, database)
     _count(archive, database)
     # The names of all files are on the disk before it gets its own; what is in them is there already.
     for place, _, _ in os.walk(staging):

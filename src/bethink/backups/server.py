@@ -7,26 +7,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
+
 from bethink.engines.postgres.store import open_snapshot
+from bethink.engines.sqlite.schema import FILE_NAME
+from bethink.engines.sqlite.snapshot import opens
 from bethink.engines.sqlite.store import open_database
 from bethink.migration import Side, bring, migrate, open_side
+from bethink.sealing import cipher_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
+    from bethink.sealing import Cipher
     from bethink.store import Collection
 
 
-async def copy_server(url: str, folder: Path, collections: Sequence[Collection[Any]]) -> None:
+async def copy_server(
+    url: str, folder: Path, collections: Sequence[Collection[Any]], *, cipher: Cipher | None = None
+) -> None:
     """Have the database file in a folder hold what the server's holds at this moment, while others write.
 
-    What the file holds already and is alike stays in its place; the rest is overwritten.
+    What the file holds already and is alike stays in its place; the rest is overwritten. With a `cipher` the
+    file is sealed, as its home is.
 
     Raises:
         StorageError: a side cannot be read or written.
     """
-    async with open_snapshot(url) as server, open_database(folder) as file:
+    if not await anyio.to_thread.run_sync(opens, folder / FILE_NAME, cipher):
+        await anyio.to_thread.run_sync((folder / FILE_NAME).unlink)
+    async with open_snapshot(url) as server, open_database(folder, cipher) as file:
         source, target = Side(server.store, server.index, "the server"), Side(file.store, file.index, "file")
         await bring(source, target, collections, tell=_silent)
 
@@ -37,6 +48,7 @@ async def fill_server(
     collections: Sequence[Collection[Any]],
     *,
     name: str,
+    master_key: str | None,
     last: Callable[[], Awaitable[object]],
 ) -> None:
     """Bring all records of the file in a folder to the server's database, and prove it; `last` comes last.
@@ -45,9 +57,10 @@ async def fill_server(
 
     Raises:
         BadInput: it holds something else.
-        StorageError: a side cannot be read or written: do it again.
+        StorageError: `master_key` does not open the file, or a side cannot be read or written: do it again.
     """
-    async with open_database(folder) as file, open_side(url) as target:
+    cipher = await anyio.to_thread.run_sync(cipher_of, folder, master_key)
+    async with open_database(folder, cipher) as file, open_side(url) as target:
         source = Side(file.store, file.index, name)
         await migrate(source, target, collections, tell=_silent, also=last)
 

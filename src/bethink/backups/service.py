@@ -27,6 +27,7 @@ from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.snapshot import awaits_upgrade
 from bethink.errors import BethinkError, Busy, StorageError, UnknownId
 from bethink.feature import BackgroundTask, Feature, OpenFeature
+from bethink.sealing import cipher_of
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -82,6 +83,10 @@ class BackupService:
     def _passphrase(self) -> str | None:
         chosen = self.settings.backups.passphrase
         return chosen.get_secret_value() or None if chosen else None
+
+    @property
+    def _master_key(self) -> str | None:
+        return self.settings.master_key.get_secret_value() if self.settings.master_key else None
 
     async def list(self) -> list[Backup]:
         """All backups, the newest first.
@@ -141,7 +146,12 @@ class BackupService:
         if self.settings.database_url is None:
             return None
         url = self.settings.database_url.get_secret_value()
-        return lambda folder: anyio.from_thread.run(copy_server, url, folder, self.collections)
+
+        def copy(folder: Path) -> None:
+            cipher = cipher_of(self.settings.data_dir, self._master_key)
+            anyio.from_thread.run(partial(copy_server, url, folder, self.collections, cipher=cipher))
+
+        return copy
 
     async def verify(self, id: str = LATEST, passphrase: str | None = None) -> Backup:
         """See that a backup could be restored, and keep what is found.
@@ -217,7 +227,8 @@ class BackupService:
         return await anyio.to_thread.run_sync(work)
 
     def _to_server(self, url: str, folder: Path, last: Callable[[], None], *, name: str) -> None:
-        fill = partial(fill_server, name=name, last=partial(anyio.to_thread.run_sync, last))
+        done = partial(anyio.to_thread.run_sync, last)
+        fill = partial(fill_server, name=name, master_key=self._master_key, last=done)
         anyio.from_thread.run(fill, url, folder, self.collections)
 
     async def put_back(self, id: str) -> bool:

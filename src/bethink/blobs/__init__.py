@@ -39,8 +39,12 @@ class Blobs(Protocol):
         """Contents of another kind, whose ids are their own."""
         ...
 
-    def path(self, owner: str, id: str) -> Path:
-        """Where the content is read, and never changed; there may be none."""
+    async def opened(self, owner: str, id: str) -> Path:
+        """Where the content is read, and never changed, until it is deleted; there may be none.
+
+        Raises:
+            StorageError: it cannot be read.
+        """
         ...
 
     async def ids(self, owner: str) -> Sequence[str]:

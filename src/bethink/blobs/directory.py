@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
+import io
 import os
 import shutil
 import tempfile
@@ -18,9 +19,12 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import DiskFull, StorageError
+from bethink.sealing import OVERHEAD, NotSealedSoError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+
+    from bethink.sealing import Cipher
 
 _PARTIAL = ".part"
 _PART = 2**20
@@ -28,11 +32,118 @@ _LOCK_S = 0.005
 """How often it is looked whether another has left."""
 
 
+_MAGIC = b"bethink sealed 1\n"
+_SEALED_PART = _PART + OVERHEAD
+_OPENED_BYTES = 512 << 20
+"""So much is kept opened; then what was opened first goes."""
+
+
+def is_sealed(path: Path) -> bool:
+    """Whether a content looks sealed: it begins as one does."""
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def seal_file(source: BinaryIO, target: BinaryIO, cipher: Cipher) -> None:
+    """Write what one file holds to another, sealed part by part: none can be left out, repeated or moved."""
+    target.write(_MAGIC)
+    part, number = source.read(_PART), 0
+    while True:
+        following = source.read(_PART)
+        target.write(cipher.seal(part, _place(number, is_last=not following)))
+        if not following:
+            return
+        part, number = following, number + 1
+
+
+def open_sealed(source: BinaryIO, target: BinaryIO, cipher: Cipher) -> None:
+    """Write what a sealed file holds to another.
+
+    Raises:
+        NotSealedSoError: another key sealed it, it was changed or cut short, or it is not sealed.
+    """
+    if source.read(len(_MAGIC)) != _MAGIC:
+        raise NotSealedSoError
+    part, number = source.read(_SEALED_PART), 0
+    while True:
+        following = source.read(_SEALED_PART)
+        target.write(cipher.open(part, _place(number, is_last=not following)))
+        if not following:
+            return
+        part, number = following, number + 1
+
+
+def _place(number: int, *, is_last: bool) -> bytes:
+    return b"%d%s" % (number, b"." if is_last else b"+")
+
+
+@dataclass(frozen=True, slots=True)
+class SealedContents:
+    """Sealed contents as they are read: opened into `folder`, which is best in memory. Calls block."""
+
+    cipher: Cipher
+    folder: Path
+
+    def path_of(self, sealed: Path) -> Path:
+        """Where a content is read, opened; a path of nothing if there is none.
+
+        Raises:
+            StorageError: it was changed, or sealed with another key.
+        """
+        opened = self._place(sealed)
+        try:
+            source = sealed.open("rb")
+        except FileNotFoundError:
+            opened.unlink(missing_ok=True)
+            return opened
+        with source:
+            if opened.exists() and opened.stat().st_mtime_ns == os.fstat(source.fileno()).st_mtime_ns:
+                return opened
+            self._make_room()
+            descriptor, name = tempfile.mkstemp(dir=self.folder)
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    open_sealed(source, file, self.cipher)
+                at = os.fstat(source.fileno()).st_mtime_ns
+                os.utime(name, ns=(at, at))
+                Path(name).replace(opened)
+            except NotSealedSoError as error:
+                raise StorageError(
+                    f"{sealed} was changed, or sealed with another key: restore it from a backup."
+                ) from error
+            finally:
+                Path(name).unlink(missing_ok=True)
+        return opened
+
+    def drop(self, sealed: Iterable[Path]) -> None:
+        """Have no content of these be here any more."""
+        for path in sealed:
+            self._place(path).unlink(missing_ok=True)
+
+    def _place(self, sealed: Path) -> Path:
+        return self.folder / hashlib.sha256(os.fsencode(sealed)).hexdigest()
+
+    def _make_room(self) -> None:
+        found = sorted(
+            ((one, one.stat()) for one in self.folder.iterdir()), key=lambda one: one[1].st_ctime_ns
+        )
+        held = sum(state.st_size for _, state in found)
+        for path, state in found:
+            if held <= _OPENED_BYTES:
+                return
+            path.unlink(missing_ok=True)
+            held -= state.st_size
+
+
 @dataclass(frozen=True, slots=True)
 class DirectoryBlobs:
-    """Contents below `root`, for nobody else on this machine to read."""
+    """Contents below `root`, for nobody else on this machine to read.
+
+    If they are `sealed`, that opens them to be read.
+    """
 
     root: Path
+    sealed: SealedContents | None = None
 
     async def write(self, owner: str, id: str, content: bytes) -> None:
         """Keep a content; durable when it returns."""
@@ -40,7 +151,11 @@ class DirectoryBlobs:
 
     async def keep(self, owner: str, id: str, content: bytes | Path) -> None:
         """Keep a content, or what a file holds; durable when it returns."""
-        await self._in_thread(partial(_write, self.path(owner, id), content))
+        path = self.path(owner, id)
+        cipher = self.sealed and self.sealed.cipher
+        await self._in_thread(partial(_write, path, content, cipher))
+        if self.sealed is not None:
+            await self._in_thread(partial(self.sealed.drop, [path]))
 
     @asynccontextmanager
     async def alone(self, owner: str) -> AsyncGenerator[None]:
@@ -55,10 +170,20 @@ class DirectoryBlobs:
 
     def area(self, name: str) -> DirectoryBlobs:
         """Contents of another kind, in a directory beside those of owners."""
-        return DirectoryBlobs(self.root / name)
+        return DirectoryBlobs(self.root / name, self.sealed)
+
+    async def opened(self, owner: str, id: str) -> Path:
+        """Where the content is read."""
+        path = self.path(owner, id)
+        if self.sealed is None:
+            return path
+        try:
+            return await anyio.to_thread.run_sync(self.sealed.path_of, path)
+        except OSError as error:
+            raise StorageError(f"{path} cannot be opened: {error.strerror}.") from error
 
     def path(self, owner: str, id: str) -> Path:
-        """Where the content is read."""
+        """Where the content lies, sealed or not."""
         return self._home(owner) / id
 
     async def ids(self, owner: str) -> Sequence[str]:
@@ -71,7 +196,10 @@ class DirectoryBlobs:
 
     async def delete(self, owner: str, ids: Iterable[str]) -> None:
         """Remove contents."""
-        await self._in_thread(partial(_unlink, [self.path(owner, id) for id in ids]))
+        paths = [self.path(owner, id) for id in ids]
+        await self._in_thread(partial(_unlink, paths))
+        if self.sealed is not None:
+            await self._in_thread(partial(self.sealed.drop, paths))
 
     async def _in_thread(self, work: Callable[[], None]) -> None:
         try:
@@ -97,17 +225,17 @@ async def temporary_blobs(below: Path | None = None) -> AsyncGenerator[Directory
             await anyio.to_thread.run_sync(partial(shutil.rmtree, root, ignore_errors=True))
 
 
-def _write(path: Path, content: bytes | Path) -> None:
+def _write(path: Path, content: bytes | Path, cipher: Cipher | None = None) -> None:
     for directory in (path.parent.parent, path.parent):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial_path = path.with_name(f"{path.name}{_PARTIAL}")
     try:
         with _held(partial_path) as file:
-            if isinstance(content, bytes):
-                file.write(content)
-            else:
-                with content.open("rb") as source:
+            with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source:
+                if cipher is None:
                     shutil.copyfileobj(source, file, _PART)
+                else:
+                    seal_file(source, file, cipher)
             file.flush()
             os.fsync(file.fileno())
             partial_path.replace(path)

@@ -43,6 +43,7 @@ OWN_FAMILIES = {
     "import": "import data from ChatGPT, Claude, Notion, Obsidian or Markdown",
     "migrate": "move everything from one database to another one",
     "restore": "bring a backup back as a new data directory",
+    "seal": "seal this home, so that nobody without its key reads it from the disk",
     "users": "manage users and their keys",
     "settings": "show and change the settings that are kept in the data directory",
     "mcp": "serve memory and tools to MCP clients, over stdio",

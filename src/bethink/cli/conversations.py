@@ -174,7 +174,7 @@ def _delete(session: Session, options: Namespace) -> Exit | None:
     arg("--days N", "nothing was said for so many days; by default as the settings or you say", type=int),
     arg("--dry-run", "only say how many would go"),
     YES,
-    json="the count",
+    json="the report",
 )
 def _expire(session: Session, options: Namespace) -> Exit | None:
     """Delete old conversations for good, but for pinned ones."""

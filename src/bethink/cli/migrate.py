@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -31,12 +32,14 @@ COMMANDS = Commands(_EPILOG)
 )
 def _migrate(options: Namespace) -> int:
     """Move all records with what is searched of them, and prove by counts and hashes that all is there."""
-    from bethink.cli.session import log_if_asked
+    from bethink.cli.session import log_if_asked, settings_of
     from bethink.cli.terminal import Screen
 
     log_if_asked(options)
     screen = Screen.of_process(is_data=options.json)
-    moved, files = anyio.run(_move, options.source, options.to, screen)
+    settings = settings_of(options)
+    key = settings.master_key.get_secret_value() if settings.master_key else None
+    moved, files = anyio.run(partial(_move, options.source, options.to, screen, key=key))
     count = sum(moved.records.values())
     screen.result(
         {"records": moved.records, "owners": len(moved.owners), "sha256": moved.digest, "files": files},
@@ -46,13 +49,19 @@ def _migrate(options: Namespace) -> int:
     return Exit.OK
 
 
-async def _move(source: str, target: str, screen: Screen) -> tuple[Moved, int]:
+async def _move(source: str, target: str, screen: Screen, *, key: str | None) -> tuple[Moved, int]:
     from bethink.backups.contents import Home, copy_files
     from bethink.features import COLLECTIONS
     from bethink.migration import directory_of, migrate, open_side
+    from bethink.sealing import keep_state, state_of
 
     files = 0
     here, there = directory_of(source), directory_of(target)
+
+    if here is not None and there is not None and (state := state_of(here)) is not None:
+        # What is sealed stays so, by the same key.
+        there.mkdir(mode=0o700, parents=True, exist_ok=True)
+        keep_state(there, state)
 
     async def copy() -> None:
         nonlocal files
@@ -62,6 +71,9 @@ async def _move(source: str, target: str, screen: Screen) -> tuple[Moved, int]:
     def tell(name: str, count: int) -> None:
         screen.status(f"{name}: {count:,}")
 
-    async with open_side(source, is_new=False) as read, open_side(target) as written:
+    async with (
+        open_side(source, is_new=False, master_key=key) as read,
+        open_side(target, master_key=key) as written,
+    ):
         moved = await migrate(read, written, COLLECTIONS, tell=tell, also=copy)
     return moved, files

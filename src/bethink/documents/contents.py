@@ -125,7 +125,7 @@ class Contents:
 
     async def has_bytes(self, owner: str, id: str) -> bool:
         """Whether the original bytes are there."""
-        return await anyio.to_thread.run_sync(self.blobs.path(owner, id).is_file)
+        return await anyio.Path(await self.blobs.opened(owner, id)).is_file()
 
     def too_large(self, name: str) -> str:
         """What is said of a file that is longer than one may be."""
@@ -267,7 +267,7 @@ class Contents:
     async def rewrite(self, owner: str, id: str, said: bytes) -> None:
         """Have the bytes of a content be these, if it is still there."""
         async with self.blobs.alone(owner):
-            path = anyio.Path(self.blobs.path(owner, id))
+            path = anyio.Path(await self.blobs.opened(owner, id))
             if await path.is_file() and await path.read_bytes() != said:
                 await self.blobs.keep(owner, id, said)
 

@@ -193,7 +193,7 @@ class DocumentForgetting:
 
     async def _hidden(self, owner: str, content: Content) -> tuple[dict[str, str], bool]:
         """What the parts of a content's bytes say, as fields; and whether all were looked through."""
-        path = self.library.contents.blobs.path(owner, content.id)
+        path = await self.library.contents.blobs.opened(owner, content.id)
         return await anyio.to_thread.run_sync(_hidden_in, path, content.kind)
 
     async def _all_fields_of(self, owner: str, record: Record) -> dict[str, str]:

@@ -311,7 +311,7 @@ class _ContentIngest:
     async def _read(self) -> None:
         """Keep the pages of a file, a portion at a time."""
         file, extraction = self.content, self.ingest.extraction
-        kind = await extraction.kind(self._path, file.name, file.media_type)
+        kind = await extraction.kind(await self._path(), file.name, file.media_type)
         gone = [DeleteAll(PAGES, {"content": self.id})]
         await self._keep(gone, stage="reading", kind=kind or "", pages=0, done=0, note="", title="")
         done = 0
@@ -353,14 +353,13 @@ class _ContentIngest:
             ]
             await self._keep(puts, **fields)
 
-    @property
-    def _path(self) -> Path:
-        return self.ingest.library.contents.blobs.path(self.owner, self.id)
+    async def _path(self) -> Path:
+        return await self.ingest.library.contents.blobs.opened(self.owner, self.id)
 
     async def _portion(self, first: int) -> Extracted:
         file = self.content
         return await self.ingest.extraction.read(
-            self._path, file.name, file.media_type, first=first, last=first + _PORTION - 1
+            await self._path(), file.name, file.media_type, first=first, last=first + _PORTION - 1
         )
 
     def _page(self, number: int, text: str, label: str) -> PageText:

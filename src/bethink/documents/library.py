@@ -424,7 +424,7 @@ class Library:
             raise UnknownId(f"The original file of {held.name} is not kept: its text is.")
         if await self.filter_for(acting) is not None:
             raise NotAllowed("A filter may hide a part of this file from you: read its text instead.")
-        return self.contents.blobs.path(acting.owner, content)
+        return await self.contents.blobs.opened(acting.owner, content)
 
     async def _held(self, owner: str, id: str) -> Versioned[Document]:
         (found,) = await self.store.get(DOCUMENTS, owner, [id])

@@ -25,6 +25,7 @@ import anyio
 from bethink.bus import ALIVE_WITHIN_S, Mailboxes, Notice, TokenBuckets
 from bethink.clock import SystemClock
 from bethink.errors import BethinkError, NewerSchema, StorageError
+from bethink.sealing import NotSealedSoError
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
     from bethink.clock import Clock
+    from bethink.sealing import Cipher
 
 
 PROCESSES = "processes"
@@ -365,8 +367,9 @@ _log = log("bus")
 class SqliteBus:
     """One process's access to the bus; made by `open_bus`."""
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, cipher: Cipher | None = None) -> None:
         self._path = path
+        self._cipher = cipher
         self._clock = clock
         self._process = uuid.uuid4().hex
         self._mailboxes = Mailboxes()
@@ -390,7 +393,8 @@ class SqliteBus:
 
     async def publish(self, topic: str, payload: str = "") -> None:
         """Tell every subscriber of the topic, in every process."""
-        await self._run(lambda file: file.publish(topic, payload))
+        said = payload if self._cipher is None else self._cipher.seal(payload.encode()).hex()
+        await self._run(lambda file: file.publish(topic, said))
 
     @asynccontextmanager
     async def subscribe(self, topic: str) -> AsyncGenerator[AsyncIterator[Notice]]:
@@ -511,7 +515,16 @@ class SqliteBus:
 
     def _deliver(self, notices: Sequence[Notice]) -> None:
         if notices:
-            self._tell(self._mailboxes.deliver, notices)
+            self._tell(self._mailboxes.deliver, [self._opened(one) for one in notices])
+
+    def _opened(self, notice: Notice) -> Notice:
+        """The notice as it was published; if it was before the home was sealed so, look at all anew."""
+        if self._cipher is None or notice.payload is None:
+            return notice
+        try:
+            return Notice(notice.topic, self._cipher.open(bytes.fromhex(notice.payload)).decode())
+        except (NotSealedSoError, ValueError):
+            return Notice(notice.topic, None)
 
     def _answer(
         self, future: asyncio.Future[Any], value: object = None, *, error: Exception | None = None
@@ -542,14 +555,18 @@ def _settle(future: asyncio.Future[Any], value: object, error: Exception | None)
 
 
 @asynccontextmanager
-async def open_bus(directory: Path, *, clock: Clock | None = None) -> AsyncGenerator[SqliteBus]:
+async def open_bus(
+    directory: Path, *, clock: Clock | None = None, cipher: Cipher | None = None
+) -> AsyncGenerator[SqliteBus]:
     """The bus of a data directory, made if it is not there; closed with the block.
+
+    With a `cipher` nobody else can read what its file has of notices.
 
     Raises:
         NewerSchema: a newer Bethink uses it now.
         StorageError: the directory cannot be written.
     """
-    bus = SqliteBus(directory / FILE_NAME, clock or SystemClock())
+    bus = SqliteBus(directory / FILE_NAME, clock or SystemClock(), cipher)
     await bus.open()
     try:
         yield bus

@@ -19,7 +19,18 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from bethink.engines.sqlite.index import INDEX_TABLES, body_of
-from bethink.engines.sqlite.tables import BODY_TABLES, blank, definition, keep_padded, layout_of
+from bethink.engines.sqlite.tables import (
+    BODY_TABLES,
+    SECRET_BYTES,
+    Connection,
+    blank,
+    cipher_of,
+    definition,
+    keep_padded,
+    layout_of,
+    secret_of,
+    show_opened,
+)
 from bethink.errors import BethinkError, CorruptDatabase, DiskFull, NewerSchema, StorageError, TooLarge
 from bethink.search.analysis import Analyzer, Entry, Names, quantized
 from bethink.store import Seal
@@ -28,8 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from bethink.sealing import Cipher
 
-_SECRET_BYTES = 16
 _COLUMNS_OF_ALL = ("owner", "id", "version", "schema")
 _INDEX_ITEMS_OF_3 = """
 CREATE TABLE index_items (
@@ -63,8 +74,9 @@ def newest(connection: sqlite3.Connection) -> None:
 def _make_bodies(connection: sqlite3.Connection) -> Seal:
     for statement in BODY_TABLES:
         connection.execute(statement)
-    secret = os.urandom(_SECRET_BYTES)
-    connection.execute("INSERT INTO seal VALUES (?)", (secret,))
+    secret = os.urandom(SECRET_BYTES)
+    cipher = cipher_of(connection)
+    connection.execute("INSERT INTO seal VALUES (?)", (cipher.seal(secret) if cipher else secret,))
     return Seal(secret)
 
 
@@ -110,8 +122,7 @@ def without_unkeyed_digests(connection: sqlite3.Connection) -> None:
     """
     if "threads" not in layout_of(connection, "threads"):
         return
-    (secret,) = connection.execute("SELECT secret FROM seal").fetchone()
-    response = (Seal(secret)("response"),)
+    response = (Seal(secret_of(connection))("response"),)
     blank(connection, ("SELECT place FROM threads WHERE said IS NOT ?", response))
     connection.execute("DELETE FROM threads WHERE said IS NOT ?", response)
 
@@ -232,20 +243,22 @@ _LOCK_BYTE = 0x40000000
 """The page that holds this byte is never written (fileformat2.html#the_lock_byte_page)."""
 
 
-def open_connection(path: Path, *, write: bool) -> sqlite3.Connection:
-    """A connection for one thread, in autocommit.
+def open_connection(path: Path, *, write: bool, cipher: Cipher | None = None) -> sqlite3.Connection:
+    """A connection for one thread, in autocommit; with a `cipher` it reads what is sealed.
 
     Raises:
         sqlite3.Error: the file cannot be opened.
     """
     connection = sqlite3.connect(
-        path, timeout=BUSY_S, isolation_level=None, cached_statements=_STATEMENTS_KEPT
+        path, timeout=BUSY_S, isolation_level=None, cached_statements=_STATEMENTS_KEPT, factory=Connection
     )
+    connection.cipher = cipher
     if write:
         connection.execute("PRAGMA synchronous = FULL")
         # What is deleted is overwritten with zeros (https://sqlite.org/pragma.html#pragma_secure_delete).
         connection.execute("PRAGMA secure_delete = ON")
     else:
+        show_opened(connection)
         connection.execute("PRAGMA query_only = ON")
     return connection
 
@@ -310,7 +323,7 @@ def _lacks_pages(path: Path, log: Path) -> bool:
     return not logged.union(unwritten).issuperset(range(there + 1, pages + 1))
 
 
-def open_writer(path: Path) -> sqlite3.Connection:
+def open_writer(path: Path, cipher: Cipher | None = None) -> sqlite3.Connection:
     """A writing connection to an existing or new file, brought to the newest schema.
 
     The directory is made with mode 0700, the file with 0600. A file that is
@@ -337,7 +350,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
     deadline = time.monotonic() + BUSY_S
     while True:
         try:
-            return _prepared(path)
+            return _prepared(path, cipher)
         except sqlite3.Error as error:
             # Two processes that start on a new file meet where SQLite does not wait by itself.
             if not is_busy(error) or time.monotonic() > deadline:
@@ -345,11 +358,12 @@ def open_writer(path: Path) -> sqlite3.Connection:
             time.sleep(_RETRY_S)
 
 
-def _prepared(path: Path) -> sqlite3.Connection:
-    connection = open_connection(path, write=True)
+def _prepared(path: Path, cipher: Cipher | None) -> sqlite3.Connection:
+    connection = open_connection(path, write=True, cipher=cipher)
     try:
         _check_version(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
+        show_opened(connection)
         connection.execute("BEGIN IMMEDIATE")
         applied = _check_version(connection, path)
         # A new file begins with the newest schema.
@@ -358,6 +372,7 @@ def _prepared(path: Path) -> sqlite3.Connection:
             if number > applied:
                 _migrate(connection, migrate, path, number=number)
         connection.execute("COMMIT")
+        secret_of(connection)
     except BaseException:
         connection.close()
         raise

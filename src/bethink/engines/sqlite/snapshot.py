@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bethink.engines.sqlite.schema import MIGRATIONS, check_files, open_connection, translated
-from bethink.engines.sqlite.tables import layout_of
+from bethink.engines.sqlite.tables import layout_of, secret_of
 from bethink.errors import CorruptDatabase, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from bethink.sealing import Cipher
 
 _STEP_PAGES = 4096
 """Copied between two looks whether it is still wanted: 16 MB."""
@@ -87,6 +89,17 @@ def state_of(path: Path) -> DatabaseState:
     except sqlite3.Error as error:
         raise translated(error, str(path)) from error
     return DatabaseState(schema, records)
+
+
+def opens(path: Path, cipher: Cipher | None) -> bool:
+    """Whether a database is sealed with this cipher, or not if it is None; True if there is no file."""
+    if not path.exists():
+        return True
+    try:
+        with closing(open_connection(path, write=False, cipher=cipher)) as connection:
+            return bool(secret_of(connection))
+    except (sqlite3.Error, StorageError):
+        return False
 
 
 def awaits_upgrade(path: Path) -> int | None:

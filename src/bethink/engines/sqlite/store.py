@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bethink.engines.sqlite.tables import Table
+    from bethink.sealing import Cipher
     from bethink.store import Collection, Key, R, Scan, Versioned
 
     Step = Callable[[sqlite3.Connection, IndexRows], None]
@@ -154,8 +155,9 @@ _Jobs = SimpleQueue["_Task[Any] | None"]
 class Writer:
     """The one thread of this process that writes to the file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, cipher: Cipher | None = None) -> None:
         self._path = path
+        self._cipher = cipher
         self._answers = _Answers()
         self._jobs: SimpleQueue[_Batch | _Task[Any] | None] = SimpleQueue()
         self._ended = self._answers.future()
@@ -202,7 +204,7 @@ class Writer:
 
     def _run(self, opened: asyncio.Future[None]) -> None:
         try:
-            connection = open_writer(self._path)
+            connection = open_writer(self._path, self._cipher)
         except Exception as error:  # noqa: BLE001 - handed on to whoever opens the store
             self._answers.send(
                 [_Answer(self._ended), _Answer(opened, error=_storage_error(error, self._path))]
@@ -344,8 +346,9 @@ class Readers:
     connection and the processor have at hand is warm.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, cipher: Cipher | None = None) -> None:
         self._path = path
+        self._cipher = cipher
         self._answers = _Answers()
         self._ended: list[asyncio.Future[None]] = []
         self._all: list[_Jobs] = []
@@ -403,7 +406,7 @@ class Readers:
         task = jobs.get()
         while task is not None:
             try:
-                connection = connection or open_connection(self._path, write=False)
+                connection = connection or open_connection(self._path, write=False, cipher=self._cipher)
                 answer = task.answer(connection, self._path)
             except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the task
                 answer = _Answer(task.future, error=_storage_error(error, self._path))
@@ -663,17 +666,17 @@ class SqliteDatabase:
 
 
 @asynccontextmanager
-async def open_database(directory: Path) -> AsyncGenerator[SqliteDatabase]:
+async def open_database(directory: Path, cipher: Cipher | None = None) -> AsyncGenerator[SqliteDatabase]:
     """The database of a data directory, made if it is not there; closed with the block.
 
-    Leaving the block finishes what was handed in.
+    With a `cipher` its bodies are sealed. Leaving the block finishes what was handed in.
 
     Raises:
         NewerSchema: a newer Bethink wrote it.
         StorageError: it cannot be opened; `CorruptDatabase` if it is damaged.
     """
     path = directory / FILE_NAME
-    writer, readers = Writer(path), Readers(path)
+    writer, readers = Writer(path, cipher), Readers(path, cipher)
     await writer.open()
     try:
         table_of = await writer.alone(tables_of)

@@ -11,17 +11,20 @@ its row waits in `blanks` for another body of its length.
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bethink.errors import Conflict
+from bethink.errors import Conflict, StorageError
+from bethink.sealing import FILE as SEALED
+from bethink.sealing import OVERHEAD, NotSealedSoError
 from bethink.store import Page, Position, Seal, Versioned, cursor, order_key, record_of
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Mapping, Sequence
 
+    from bethink.sealing import Cipher
     from bethink.store import Collection, Key, Row, Scan
 
 
@@ -37,8 +40,8 @@ WASTE_SHARE = 4
 
 _FREE = "SELECT place FROM blanks WHERE length = ? LIMIT 1"
 _TAKE = "DELETE FROM blanks WHERE length = ? AND place = ?"
-_APPEND = "INSERT INTO bodies (body) VALUES (?)"
-_OVERWRITE = "UPDATE bodies SET body = ? WHERE place = ? AND length(body) = ?"
+_APPEND = "INSERT INTO main.bodies (body) VALUES (?)"
+_OVERWRITE = "UPDATE main.bodies SET body = ? WHERE place = ? AND length(body) = ?"
 
 BODY_TABLES = (
     "CREATE TABLE bodies (place INTEGER PRIMARY KEY, body BLOB NOT NULL)",
@@ -46,6 +49,55 @@ BODY_TABLES = (
         length INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (length, place)) WITHOUT ROWID""",
     "CREATE TABLE seal (secret BLOB NOT NULL)",
 )
+
+_OPENED = "CREATE TEMP VIEW bodies AS SELECT place, opened(body) AS body FROM main.bodies"
+"""What reads `bodies` reads this, if the file is sealed; what writes says `main.bodies`."""
+
+
+class Connection(sqlite3.Connection):
+    """A connection to a database's file, and what opens its bodies if they are sealed."""
+
+    cipher: Cipher | None = None
+
+
+def cipher_of(connection: sqlite3.Connection) -> Cipher | None:
+    """What seals and opens the bodies; None if they are not sealed."""
+    return connection.cipher if isinstance(connection, Connection) else None
+
+
+def show_opened(connection: sqlite3.Connection) -> None:
+    """Have `bodies` be read opened, if they are sealed."""
+    if (cipher := cipher_of(connection)) is not None:
+        connection.create_function("opened", 1, cipher.open, deterministic=True)
+        connection.execute(_OPENED)
+
+
+def hide_opened(connection: sqlite3.Connection) -> None:
+    """Take `show_opened` back."""
+    if cipher_of(connection) is not None:
+        connection.execute("DROP VIEW temp.bodies")
+
+
+def secret_of(connection: sqlite3.Connection) -> bytes:
+    """What the digests of keys are made with.
+
+    Raises:
+        StorageError: the file is sealed otherwise than the connection expects.
+    """
+    (kept,) = connection.execute("SELECT secret FROM seal").fetchone()
+    cipher = cipher_of(connection)
+    if (len(kept) != SECRET_BYTES) is not (cipher is not None):
+        state = "not sealed" if cipher else "sealed"
+        raise StorageError(
+            f"The database is {state}, and {SEALED} of its directory says otherwise: restore both together."
+        )
+    try:
+        return kept if cipher is None else cipher.open(kept)
+    except NotSealedSoError as error:
+        raise StorageError(f"The database is sealed with another key than {SEALED} beside it has.") from error
+
+
+SECRET_BYTES = 16
 
 Query = tuple[str, tuple[str | int | bytes | None, ...]]
 
@@ -59,6 +111,8 @@ def keep_padded(connection: sqlite3.Connection, body: bytes, place: int | None =
     step = max(STEP, (1 << len(body).bit_length()) // (2 * _STEPS_MAX))
     length = -(-len(body) // step) * step
     body = body.ljust(length)
+    if (cipher := cipher_of(connection)) is not None:
+        body, length = cipher.seal(body), length + OVERHEAD
     if place is not None:
         if connection.execute(_OVERWRITE, (body, place, length)).rowcount:
             return place
@@ -76,11 +130,11 @@ def blank(connection: sqlite3.Connection, places: Query) -> None:
     """Overwrite the bodies whose places the query selects."""
     query, parameters = places
     connection.execute(
-        f"INSERT INTO blanks SELECT length(body), place FROM bodies WHERE place IN ({query})",
+        f"INSERT INTO blanks SELECT length(body), place FROM main.bodies WHERE place IN ({query})",
         parameters,
     )
     connection.execute(
-        f"UPDATE bodies SET body = zeroblob(length(body)) WHERE place IN ({query})",
+        f"UPDATE main.bodies SET body = zeroblob(length(body)) WHERE place IN ({query})",
         parameters,
     )
 
@@ -100,14 +154,16 @@ def compact(connection: sqlite3.Connection) -> None:
         return
     if blanks:
         connection.execute("BEGIN IMMEDIATE")
+        hide_opened(connection)
         connection.execute("CREATE TABLE kept_bodies (place INTEGER PRIMARY KEY, body BLOB NOT NULL)")
         connection.execute(
-            "INSERT INTO kept_bodies SELECT place, body FROM bodies "
+            "INSERT INTO kept_bodies SELECT place, body FROM main.bodies "
             "WHERE place NOT IN (SELECT place FROM blanks) ORDER BY place"
         )
-        connection.execute("DROP TABLE bodies")
+        connection.execute("DROP TABLE main.bodies")
         connection.execute("ALTER TABLE kept_bodies RENAME TO bodies")
         connection.execute("DELETE FROM blanks")
+        show_opened(connection)
         connection.execute("COMMIT")
     connection.execute("VACUUM")
 
@@ -158,7 +214,7 @@ def definition(name: str, keys: Sequence[str]) -> str:
 
 def tables_of(connection: sqlite3.Connection) -> Callable[[Collection[Any]], Table]:
     """What makes the `Table` of a collection of this file."""
-    (secret,) = connection.execute("SELECT secret FROM seal").fetchone()
+    secret = secret_of(connection)
     return partial(Table, layouts=layout_of(connection), seal=Seal(secret))
 
 
