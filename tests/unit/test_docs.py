@@ -12,6 +12,8 @@ import pytest
 
 from bethink.cli.commands import make_parser, words_of
 from bethink.llm.models import connect_models
+from bethink.llm.providers import PROVIDERS
+from bethink.mcp_server.families import FAMILIES
 from bethink.settings import Settings, load_settings
 from scripts import reference, reference_doors
 from scripts.reference_doors import FOLDER
@@ -141,6 +143,21 @@ def test_every_command_that_a_document_names_is_there_with_its_options() -> None
                 if not is_option and below not in known and has_commands and word.islower():
                     wrong.add(f"{document}: {typed}")
     assert wrong == set()
+
+
+def test_each_provider_of_models_is_named_with_its_address_and_key() -> None:
+    rows = (ROOT / "docs/how-to/choose-a-model.md").read_text(encoding="utf-8")
+    for name, provider in PROVIDERS.items():
+        (row,) = [line for line in rows.splitlines() if line.startswith(f"| `{name}:` |")]
+        assert provider.key_variable in row
+        assert not provider.local or (provider.base_url or "") in row
+
+
+def test_each_family_of_tools_is_named_where_mcp_clients_are_told_of_them() -> None:
+    page = (ROOT / "docs/how-to/use-bethink-from-other-programs.md").read_text(encoding="utf-8")
+    offered = [name for name, family in FAMILIES.items() if not family.on_request]
+    assert [name for name in offered if f"\n| {name} | `" not in page] == []
+    assert f"families: {', '.join(offered)}\n" in (FOLDER / "cli.md").read_text(encoding="utf-8")
 
 
 def test_every_marked_example_names_a_check_that_there_is() -> None:

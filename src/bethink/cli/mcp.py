@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 _EPILOG = """\
-families: memory, people, vault, knowledge, web, python; what is switched off is not offered
+families: memory, vault, knowledge, people, tasks, calendar, schedules, artifacts, web, python
+what is switched off is not offered
 `--only conversations` offers the memory service for turns of other programs, and nothing else has it
 `bethink serve` offers the same at /mcp and can run at the same time on the same data."""
 COMMANDS = Commands(_EPILOG)
