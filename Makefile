@@ -34,7 +34,7 @@ CHECKS := check-format check-lint check-types check-layers check-budgets check-d
 	check-hosts check-requirements check-ui
 
 .DEFAULT_GOAL := help
-.PHONY: help setup python ui model real-model servers clients conformance serve test test-python test-foreign test-ui soak coverage check $(CHECKS) check-newcomer \
+.PHONY: help setup python ui model real-model servers clients conformance serve test test-python test-foreign test-postgresql test-ui soak coverage check $(CHECKS) check-newcomer \
 	format lock upgrade package check-package clean
 
 help: ## what there is to make
@@ -220,6 +220,15 @@ endif
 # Against what has to be fetched first; CI runs them where what they test was touched (checks/due.py).
 test-foreign: setup real-model servers clients conformance ## the tests against foreign servers and clients, and a real model
 	@$(MAKE) --no-print-directory test-python ARGS="-m foreign $(ARGS)"
+
+# Homes in a PostgreSQL instead of files; CI runs it for a release and where storage was touched (checks/due.py).
+ON_POSTGRESQL := tests/service $(if $(SKIPPED_TESTS),,tests/ui/test_chat.py tests/ui/test_memory.py \
+	tests/ui/test_conversations.py tests/ui/test_forgetting.py tests/ui/test_server_dies.py)
+
+test-postgresql: setup ## the end-to-end tests, with everything kept in a PostgreSQL
+	@echo "== pytest, on PostgreSQL"
+	@BETHINK_TEST_ENGINE=postgresql $(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --inline-snapshot=disable \
+		$(PATIENCE) -m "not foreign and not sqlite" $(ON_POSTGRESQL) $(ARGS)
 
 soak: python model ## clients at work while the server is killed again and again: an hour by default
 	@$(BIN)/python -m benchmarks.soak $(ARGS)

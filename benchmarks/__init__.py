@@ -86,9 +86,11 @@ async def _search(_: Settings, how: How) -> Rows:
 
 
 async def _scale(_: Settings, how: How) -> Rows:
+    from benchmarks.processes import measure_processes
     from benchmarks.scale import OWNERS, SIZES, measure_scale
 
-    return await measure_scale(how.sizes or SIZES, how.owners or OWNERS)
+    rows = await measure_scale(how.sizes or SIZES, how.owners or OWNERS)
+    return [*rows, *await measure_processes()]
 
 
 async def _memory(settings: Settings, how: How) -> Rows:

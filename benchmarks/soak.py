@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 STORY = " ".join(f"w{number:03}" for number in range(800))
 """What the model says to everything: 4 seconds of text, some eighty writes of the journal."""
 _CHUNK, _DELAY_MS = 40, 40
-_START_S = 120.0
+_START_S = 300.0
 _PAUSE_S = 0.2
 _AWAY_S = 3.0
 """How long a database or a Redis that was killed is away."""

@@ -14,6 +14,15 @@ class _Balancer:
         parts = [urlsplit(url) for url in urls]
         self._places = [(part.hostname or "", part.port or 0) for part in parts]
         self._turn = count()
+        self._writers = set[asyncio.StreamWriter]()
+
+    async def close(self) -> None:
+        """End all connections."""
+        for writer in self._writers:
+            writer.close()
+        for writer in list(self._writers):
+            with suppress(OSError):
+                await writer.wait_closed()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry one connection."""
@@ -23,7 +32,11 @@ class _Balancer:
                 inner, out = await asyncio.open_connection(host, port)
             except OSError:
                 continue
-            await asyncio.gather(_carry(reader, out), _carry(inner, writer))
+            self._writers |= {writer, out}
+            try:
+                await asyncio.gather(_carry(reader, out), _carry(inner, writer))
+            finally:
+                self._writers -= {writer, out}
             return
         writer.close()
 
@@ -39,9 +52,11 @@ async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 @asynccontextmanager
 async def balanced(urls: Sequence[str]) -> AsyncGenerator[str]:
     """The address of a proxy before these servers, while the block lasts."""
-    listening = await asyncio.start_server(_Balancer(urls).serve, "127.0.0.1")
+    balancer = _Balancer(urls)
+    listening = await asyncio.start_server(balancer.serve, "127.0.0.1")
     host, port = listening.sockets[0].getsockname()[:2]
     try:
         yield f"http://{host}:{port}"
     finally:
         listening.close()
+        await balancer.close()

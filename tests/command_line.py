@@ -26,6 +26,7 @@ from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_thre
 from bethink.cli import main
 from bethink.llm.scripted import Reply
 from tests import warm
+from tests.postgres_server import database_of
 
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _DURATION = re.compile(r"\((?:\d+ ms|\d+\.\d s)\)")
@@ -233,6 +234,7 @@ def plain(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         # What `serve` fetches at its first start stays where it is.
         "PIP_NO_INDEX": "1",
         "UV_OFFLINE": "1",
+        **database_of(data),
     }
     return CommandLine(data, environment, capsys, monkeypatch)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import pwd
@@ -10,8 +11,9 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -227,3 +229,24 @@ def postgres_server(*options: str, durable: bool = False, disk_mb: int = 0) -> G
             yield server
         finally:
             server.stop()
+
+
+def database_of(home: Path) -> dict[str, str]:
+    """What a process is told so that a home's records are in a PostgreSQL, if BETHINK_TEST_ENGINE says so."""
+    if os.environ.get("BETHINK_TEST_ENGINE") != "postgresql":
+        return {}
+    return {"BETHINK_DATABASE_URL": _database_of(home.resolve())}
+
+
+@cache
+def _database_of(home: Path) -> str:
+    del home
+    return _of_this_process().new_database()
+
+
+@cache
+def _of_this_process() -> PostgresServer:
+    """One server for all tests of a worker."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(postgres_server())

@@ -16,6 +16,7 @@ import httpx2
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from tests.door import Frame, frames, said
+from tests.postgres_server import database_of
 from tests.warm import Started, start
 
 ROOT = Path(__file__).parent.parent
@@ -38,7 +39,7 @@ def environment(data: Path, model: ScriptedProcess | None, **more: str) -> dict[
     if model is not None:
         told |= {"BETHINK_MODEL": "openai:scripted-demo", "BETHINK_MODEL_BASE_URL": model.base_url}
         told |= {"OPENAI_API_KEY": "any"}
-    return own | told | more
+    return own | told | database_of(data) | more
 
 
 _LOOKS, _PAUSE_S = 6_000, 0.02

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.postgres_server import database_of
 from tests.warm import Started, start
 
 ROOT = Path(__file__).parents[2]
@@ -110,6 +111,7 @@ def bethink(
         "BETHINK_PORT": "0",
         # The pages' own: what is said in words means the same on both sides.
         "BETHINK_TIME_ZONE": "Europe/Paris",
+        **database_of(data),
         **settings,
         "BETHINK_MODELS_DIR": os.environ.get("BETHINK_MODELS_DIR", str(ROOT / ".models")),
     }
