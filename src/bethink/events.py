@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from bethink.messages import Attachment
+from bethink.questions import Action, Mode, QuestionField
 
 SCHEMA = 1
 """Version of this union's shapes; greater after a change that an old reader cannot skip."""
@@ -137,6 +138,32 @@ class ApprovalDecided(_Event, frozen=True, tag="approval_decided"):
     call: str
     decision: Literal["approve", "reject", "edit"]
     arguments: str
+
+
+class QuestionAsked(_Event, frozen=True, tag="question_asked"):
+    """A running call of `source` asks its owner; it goes on with the answer, or without at `until` (µs UTC).
+
+    `form` wants the values of `fields`; `url` leads to a page at `host`, which nobody opens but the owner;
+    `model` wants leave to have the owner's model answer what `text` shows. All of it are the source's words.
+    """
+
+    call: str
+    question: str
+    source: str
+    mode: Mode
+    text: str
+    fields: tuple[QuestionField, ...] = ()
+    url: str = ""
+    host: str = ""
+    until: int = 0
+
+
+class QuestionAnswered(_Event, frozen=True, tag="question_answered"):
+    """A question was answered, or nobody did so in time (`cancel`). What was answered is not told."""
+
+    call: str
+    question: str
+    outcome: Action
 
 
 class ToolProgress(_Event, frozen=True, tag="tool_progress"):
@@ -271,6 +298,8 @@ Event = (
     | ToolRequested
     | ApprovalNeeded
     | ApprovalDecided
+    | QuestionAsked
+    | QuestionAnswered
     | ToolProgress
     | ToolFinished
     | MemoryChanged

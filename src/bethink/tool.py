@@ -25,6 +25,7 @@ from pydantic import ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from bethink.errors import BadInput, NotAllowed
+from bethink.questions import Answer, Question, ask_nobody
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -54,6 +55,7 @@ class SubagentTask:
     task: str
     tools: tuple[str, ...]
     steps: int = 20
+    max_output_tokens: int | None = None
     model: str = "auto"
     way: Literal["auto", "native", "tagged", "routed"] = "auto"
     outside: bool = False
@@ -74,7 +76,7 @@ class SubagentResult:
     """What came of a task: `reply` is its last answer, `thoughts` what was considered on the way.
 
     `failure` is the sentence of what ended it early, `code` its code; "" where nothing did.
-    What is `untrusted` rests on words from outside.
+    What is `untrusted` rests on words from outside. `model` answered last, for so many `tokens` in all.
     """
 
     reply: str
@@ -84,6 +86,8 @@ class SubagentResult:
     failure: str = ""
     code: str = ""
     untrusted: bool = False
+    model: str = ""
+    tokens: int = 0
 
     def sources(self, by: Collection[str]) -> tuple[str, ...]:
         """The ids of what these tools read, each once, in the order of reading."""
@@ -222,7 +226,8 @@ class ToolContext:
     says may come from; None where the owner makes it themselves. `forgotten` is
     what a call must not keep any more. `keep` keeps a file in the conversation,
     `files` gives those that it has. `run_agent` has a model do a task for the call.
-    `approved` says that the owner saw this very call, with its arguments, and agreed to it.
+    `ask` asks the owner and waits, while the call's own time stands still. `approved` says that the
+    owner saw this very call, with its arguments, and agreed to it.
     """
 
     principal: Principal
@@ -238,6 +243,7 @@ class ToolContext:
     keep: Callable[[NewFile], Awaitable[Attachment]] = _keep_nowhere
     files: Callable[[], Awaitable[Sequence[HeldFile]]] = _no_files
     run_agent: RunAgent = no_subagent
+    ask: Callable[[ToolContext, Question], Awaitable[Answer]] = ask_nobody
     approved: bool = False
 
     @property

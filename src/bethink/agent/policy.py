@@ -505,7 +505,7 @@ _LATELY = 50
 def tool_context(request: RunRequest, files: Files) -> ToolContext:
     """The context of a run's calls."""
     principal, conversation = request.principal, request.conversation
-    return ToolContext(
+    context = ToolContext(
         principal=principal,
         conversation=conversation,
         run=request.run,
@@ -517,6 +517,7 @@ def tool_context(request: RunRequest, files: Files) -> ToolContext:
         keep=partial(_keep, request, files),
         files=partial(files.held, principal, conversation),
     )
+    return replace(context, ask=request.ask) if request.ask is not None else context
 
 
 @retry_conflicts

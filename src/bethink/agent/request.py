@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from bethink.forgetting.announcements import ForgetBarrier
     from bethink.messages import Message, ToolCall
     from bethink.principal import Principal
+    from bethink.questions import Answer, Question
     from bethink.redaction import Redaction
-    from bethink.tool import Forgotten
+    from bethink.tool import Forgotten, ToolContext
 
     Watched = Callable[[Principal, Callable[[], None]], AbstractContextManager[None]]
     from collections.abc import Mapping
@@ -353,7 +354,8 @@ class RunRequest:
     `message` is that message's id. A run that goes on after an approval has the
     `decided` calls of its last assistant message. `outside` says whether
     something from outside was read in the conversation before. `sealed` holds the
-    arguments of calls that are about to wait, by the call, for the run's record.
+    arguments of calls that are about to wait, by the call, for the run's record. `ask` asks the owner
+    while a call runs; None if nobody can be asked.
 
     `places` are those of the first messages, which were said before the run; a `summary` stands for what
     was said before them. `keep_summary` keeps another one, up to a place on the active line; it is None if
@@ -377,6 +379,7 @@ class RunRequest:
     is_whole: bool = True
     keep_summary: Callable[[str, MessagePlace], Awaitable[None]] | None = None
     sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    ask: Callable[[ToolContext, Question], Awaitable[Answer]] | None = field(default=None, repr=False)
     has_told_filling: bool = False
     _gone: tuple[Redaction, ...] = ()
 

@@ -14,9 +14,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
+import msgspec
 
 from bethink.agent.claims import is_lookup
 from bethink.agent.client_tools import open_calls, results_of
+from bethink.agent.questions import OpenQuestions, can_be_asked
 from bethink.agent.recorder import JournalWriter
 from bethink.agent.request import (
     DEFAULT_OPTIONS,
@@ -29,9 +31,10 @@ from bethink.agent.signals import RunSignals
 from bethink.agent.start import RunOpening, RunStarter
 from bethink.agent.stored_runs import Approvals, StoredRuns
 from bethink.conversations import ConversationEdit, checked_content
-from bethink.errors import BethinkError, Busy, StorageError
+from bethink.errors import BethinkError, Busy, StorageError, UnknownId
 from bethink.events import Place, RunDone, RunFailed, TextDelta, ToolFinished, Usage
 from bethink.messages import ToolMessage, UserMessage
+from bethink.questions import GivenAnswer
 from bethink.telemetry import Histogram, correlate, log, recorded
 
 if TYPE_CHECKING:
@@ -155,6 +158,7 @@ class Runs:
     approvals: Approvals = field(init=False, repr=False)
     _starter: RunStarter = field(init=False, repr=False)
     _signals: RunSignals = field(init=False, repr=False)
+    _questions: OpenQuestions = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
     _starting: Counter[str] = field(default_factory=Counter[str], repr=False)
@@ -163,6 +167,7 @@ class Runs:
 
     def __post_init__(self) -> None:
         self._signals = RunSignals(self.bus, self.conversations.new_id)
+        self._questions = OpenQuestions(self.conversations.new_id, self.conversations.clock)
         self.stored = StoredRuns(
             self.conversations, self.announcements, self._signals, self._live.__contains__, self.settings
         )
@@ -192,6 +197,9 @@ class Runs:
                 supervise, "runs read elsewhere", partial(signals.tell_readers, self._journal_of)
             )
             tasks.start_soon(supervise, "runs that wait", self.approvals.tend_always)
+            tasks.start_soon(
+                supervise, "answers from elsewhere", partial(signals.take_answers, self._take_answer)
+            )
             try:
                 yield self
             finally:
@@ -309,6 +317,31 @@ class Runs:
         elif record.state == "waiting":
             await self.stored.settle(principal, record.conversation, rejecting=True)
 
+    async def answer_question(self, principal: Principal, run: str, given: GivenAnswer) -> None:
+        """Answer what a running call asks, wherever it runs; the values are kept nowhere.
+
+        Raises:
+            UnknownId: this owner has no such run, or it asks no such thing any more.
+            BadInput: the values do not fit the form.
+        """
+        if self._questions.answer(principal.owner, run, given):
+            return
+        record = await self.stored.get(principal, run)
+        secret_box, process = self.loops.secret_box, record.process
+        if record.state == "running" and process != self.bus.process and secret_box is not None:
+            sealed = await secret_box.seal(msgspec.json.encode(given).decode())
+            if await self._signals.answer(principal.owner, run, sealed, process=process):
+                return
+        raise UnknownId("This question does not wait any more.")
+
+    async def _take_answer(self, owner: str, run: str, sealed: bytes) -> bool:
+        """An answer that another process was given; False if it is for nobody here, or does not fit."""
+        secret_box = self.loops.secret_box
+        if secret_box is None or self._here(owner, run) is None:
+            return False
+        given = msgspec.json.decode(await secret_box.open(sealed), type=GivenAnswer)
+        return self._questions.answer(owner, run, given)
+
     async def write(self, owner: str) -> None:
         """Write what the owner's runs of this process have said so far."""
         for live in self._of(owner):
@@ -418,6 +451,7 @@ class Runs:
         recorder, request = started.recorder, started.request
         request.heed(recorder.barrier)
         request.sealed = recorder.sealed
+        request.ask = self._questions.ask if can_be_asked(recorder.principal) else None
         self._live[recorder.run.id] = live = _Live(recorder, request, anyio.CancelScope())
         self.metrics.started += 1
         self.post_turn.pause(recorder.principal.owner)

@@ -6,9 +6,10 @@ if nothing arrives: events are in the store a moment later, and forgettings are 
 
 from __future__ import annotations
 
+import base64
 import sys
 import time
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _CANCEL_TOPIC = "runs.cancel"
+_ANSWER_TOPIC = "runs.answer"
 _FORGETTING_TOPIC = "runs.hush"
 _ANSWERED_TOPIC = "runs.answered"
 _READ_TOPIC = "runs.read"
@@ -103,6 +105,22 @@ class RunSignals:
                 owner, _, run = subject.rpartition(" ")
                 if cancel(owner, run):
                     await self._answer(asked)
+
+    async def answer(self, owner: str, run: str, sealed: bytes, *, process: str) -> bool:
+        """Hand an answer to the process that runs it; whether it took it. It is sealed: a bus keeps it."""
+        subject = f"{owner} {run} {base64.b64encode(sealed).decode()}"
+        return not await self._ask(_ANSWER_TOPIC, subject, {process})
+
+    async def take_answers(self, take: Callable[[str, str, bytes], Awaitable[bool]]) -> None:
+        """Take answers to questions of this process's runs, for ever; given the owner, the run, the seal."""
+        async with self.bus.subscribe(_ANSWER_TOPIC) as notices:
+            async for notice in notices:
+                subject, _, asked = (notice.payload or "").rpartition(" ")
+                subject, _, sealed = subject.rpartition(" ")
+                owner, _, run = subject.rpartition(" ")
+                with suppress(BethinkError, ValueError):
+                    if await take(owner, run, base64.b64decode(sealed)):
+                        await self._answer(asked)
 
     async def heed_forgetting(self, owner: str, processes: Collection[str]) -> None:
         """Have these processes listen to what is announced of the owner; return when they have."""

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from bethink.preferences import PreferenceBook
     from bethink.principal import Principal
     from bethink.projects import Project, Projects
+    from bethink.secrets_at_rest import SecretBox
     from bethink.tool import Tool
     from bethink.visibility.reader_filter import ReaderFilter
     from bethink.visibility.service import Visibility
@@ -508,6 +509,11 @@ class LoopFactory:
     summaries: Summaries | None = None
     memory: bool = True
     """Whether any run uses memory."""
+
+    @property
+    def secret_box(self) -> SecretBox | None:
+        """What seals secrets; None if there is none."""
+        return self.policy.toolbox.secret_box
 
     def of(
         self,

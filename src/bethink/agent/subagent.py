@@ -120,7 +120,15 @@ class SubagentRunner:
             toolbox,
             _Unasked(self.policy.rules, toolbox, self.policy.settings),
             self.files,
-            replace(self.context, prompt=task.system, brief="", limit=0, profile_limit=0, added=""),
+            replace(
+                self.context,
+                prompt=task.system,
+                brief="",
+                limit=0,
+                profile_limit=0,
+                added="",
+                max_output_tokens=task.max_output_tokens or self.context.max_output_tokens,
+            ),
             replace(self.bounds, steps=task.steps),
             job=task.job,
         )
@@ -195,6 +203,8 @@ class SubagentTranscript:
     _reason: StopReason = "failed"
     _failed: RunFailed | None = None
     _untrusted: bool = False
+    _model: str = ""
+    _tokens: int = 0
 
     def take(self, event: Event) -> None:
         """Add an event."""
@@ -220,6 +230,9 @@ class SubagentTranscript:
                 )
             case MessageSaved():
                 self._part()
+            case Usage():
+                self._model = event.model
+                self._tokens += event.input_tokens + event.output_tokens
             case RunFailed():
                 self._failed = event
             case RunDone(reason=reason):
@@ -243,6 +256,8 @@ class SubagentTranscript:
             failure=failed.message if failed else "",
             code=failed.code if failed else "",
             untrusted=self._untrusted,
+            model=self._model,
+            tokens=self._tokens,
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from bethink.feature import FilterFor
     from bethink.messages import AssistantMessage, Message
     from bethink.principal import Principal
+    from bethink.questions import Answer, Question
     from bethink.secrets_at_rest import SecretBox
     from bethink.tool import Effect, SubagentResult, SubagentTask
     from bethink.tracing import Span
@@ -397,7 +399,8 @@ class Toolbox:
         """What the tool gave, or what is said in its place; and whether those words are ours alone."""
         timeout_s = prepared.tool.timeout_s or self.timeout_s
         try:
-            with anyio.move_on_after(timeout_s):
+            with anyio.move_on_after(timeout_s) as scope:
+                context = replace(context, ask=_unhurried(scope, context.ask))
                 output = await prepared.tool.handler(context, **prepared.arguments)
                 return ToolOutput(output) if isinstance(output, str) else output, False
         except BethinkError as error:
@@ -431,6 +434,22 @@ class Toolbox:
         near = difflib.get_close_matches(name, by_name, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         return f"There is no tool {name!r}.{hint} Available: {', '.join(sorted(by_name)) or 'none'}."
+
+
+def _unhurried(
+    scope: anyio.CancelScope, ask: Callable[[ToolContext, Question], Awaitable[Answer]]
+) -> Callable[[ToolContext, Question], Awaitable[Answer]]:
+    """Asks as `ask` does, while the call's own time stands still: people take theirs."""
+
+    async def asked(context: ToolContext, question: Question) -> Answer:
+        left = scope.deadline - anyio.current_time()
+        scope.deadline = math.inf
+        try:
+            return await ask(context, question)
+        finally:
+            scope.deadline = anyio.current_time() + left
+
+    return asked
 
 
 def discreet(tool: Tool | None, arguments: str) -> str:

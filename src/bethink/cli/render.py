@@ -20,6 +20,8 @@ from bethink.events import (
     MemoryRecalled,
     MemoryUsed,
     MessageSaved,
+    QuestionAnswered,
+    QuestionAsked,
     ReasoningDelta,
     RunDone,
     RunFailed,
@@ -142,6 +144,8 @@ class Words:
                 self._show_answer(event)
             case ToolRequested() | ToolProgress() | ToolFinished() | ApprovalNeeded() | ApprovalDecided():
                 self._show_call(event)
+            case QuestionAsked() | QuestionAnswered():
+                self._show_question(event)
             case MemoryRecalled() | MemoryChanged() | MemoryUsed():
                 self._show_memory(event)
             case ClaimUnbacked():
@@ -219,6 +223,18 @@ class Words:
                 self._running.pop(event.call, None)
             case ApprovalDecided():
                 self._running.pop(event.call, None)
+
+    def _show_question(self, event: QuestionAsked | QuestionAnswered) -> None:
+        self.screen.status("")
+        match event:
+            case QuestionAsked():
+                self.screen.note(f"{one_line(event.source)} asks: {printable(event.text)}", "bold")
+                if event.url:
+                    self.screen.note(f"  a page at {event.host}: {one_line(event.url, 2_000)}")
+            case QuestionAnswered(outcome="cancel"):
+                self.screen.note("Not answered.", "yellow")
+            case QuestionAnswered():
+                pass
 
     def _labels(self) -> str:
         return "… " + ", ".join(request.label for request in self._running.values())

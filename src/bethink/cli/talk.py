@@ -15,17 +15,18 @@ from bethink.agent.stored_runs import ApprovalChoice
 from bethink.cli.checks import model_of_server
 from bethink.cli.conversations import conversation_of
 from bethink.cli.exits import Exit
+from bethink.cli.questions import answer_question
 from bethink.cli.render import STOPPED, Outcome, memory_updated
 from bethink.cli.terminal import exact, one_line, use_completion, use_history
 from bethink.conversations import checked_content
 from bethink.errors import BadInput, BethinkError, UnknownId
-from bethink.events import Place
+from bethink.events import Place, QuestionAsked
 from bethink.messages import UserMessage
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from bethink.agent.records import WaitingCall
+    from bethink.agent.records import NumberedEvent, WaitingCall
     from bethink.cli.render import Renderer
     from bethink.cli.session import Session
     from bethink.conversations import ChangedRef, Conversation, StoredMessage
@@ -227,12 +228,17 @@ class Talk:
             outcome = Outcome()
             with self._stoppable(run):
                 for batch in self.session.follow(run, after):
-                    for numbered in batch:
-                        outcome.take(numbered)
-                        self.renderer.show(numbered)
+                    self._show(run, batch, outcome)
             if outcome.reason != "awaiting_approval" or not _decide_all(self.session, run):
                 return outcome.exit
             after = outcome.place
+
+    def _show(self, run: str, batch: Sequence[NumberedEvent], outcome: Outcome) -> None:
+        for numbered in batch:
+            outcome.take(numbered)
+            self.renderer.show(numbered)
+            if isinstance(numbered.event, QuestionAsked):
+                answer_question(self.session, run, numbered.event)
 
     @contextmanager
     def _stoppable(self, run: str) -> Generator[None]:

@@ -9,11 +9,14 @@ revisions 2024-11-05 to 2026-07-28.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
+
+from bethink.errors import NotAllowed
+from bethink.questions import CANCELLED, Answer, Question
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -66,6 +69,8 @@ class ServerConfig:
 
     `call_timeout_s` bounds a call in all; `idle_timeout_s`, where it is set, the
     time in which neither progress nor a result comes. Without `sandbox` a command may do what Bethink may.
+    It may ask its callers if it has `questions`, their model if it `samples`; `roots` are the places that
+    it is told of.
     """
 
     name: str
@@ -86,6 +91,9 @@ class ServerConfig:
     pin: bool = True
     oauth: OAuth | None = None
     max_message_bytes: int = MAX_MESSAGE_BYTES
+    questions: bool = True
+    samples: bool = False
+    roots: tuple[str, ...] = ()
 
     @property
     def confinement(self) -> Confinement | None:
@@ -217,6 +225,55 @@ class SignIn:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """What a server wants answered by a model: at most `max_tokens`."""
+
+    system: str
+    text: str
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What the `model` answered; it `is_cut` where the bound ended it."""
+
+    text: str
+    model: str
+    is_cut: bool = False
+
+
+class Person(Protocol):
+    """Whom a call is made for: the server may ask them something while it runs."""
+
+    @property
+    def owner(self) -> str:
+        """Who it is."""
+        ...
+
+    async def answer(self, question: Question) -> Answer:
+        """What they answer."""
+        ...
+
+    async def sample(self, wanted: Sampling) -> Sampled:
+        """What their model answers.
+
+        Raises:
+            BethinkError: it may not be asked, or does not answer.
+        """
+        ...
+
+
+async def _no_answer(question: Question) -> Answer:
+    del question
+    return CANCELLED
+
+
+async def _no_model(wanted: Sampling) -> Sampled:
+    del wanted
+    raise NotAllowed("There is nobody whose model could be asked.")
+
+
+@dataclass(frozen=True, slots=True)
 class Hooks:
     """What a session tells its connection, at any time, from any task."""
 
@@ -228,6 +285,10 @@ class Hooks:
     """A person must sign in; None once that is done."""
     on_words: Callable[[str], None] = lambda _words: None
     """What the server wrote last for people to read, its secrets hidden; again with each line."""
+    on_question: Callable[[Question], Awaitable[Answer]] = _no_answer
+    """It asks whoever the running call is made for."""
+    on_sampling: Callable[[Sampling], Awaitable[Sampled]] = _no_model
+    """It wants an answer of their model; raises `BethinkError` if it gets none."""
 
 
 Progress = Callable[[str, float | None], None]

@@ -10,15 +10,17 @@ from __future__ import annotations
 import asyncio
 import random
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bethink.errors import BethinkError, McpError, McpLost, McpTimeout, McpUnreachable
+from bethink.errors import BethinkError, McpError, McpLost, McpTimeout, McpUnreachable, NotAllowed
 from bethink.mcp_client import Hooks, ServerStatus
 from bethink.mcp_client.masking import SecretMask
 from bethink.mcp_client.sign_in import WAIT_S
+from bethink.questions import CANCELLED
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -29,14 +31,18 @@ if TYPE_CHECKING:
         CallResult,
         Connector,
         Library,
+        Person,
         Progress,
         RemoteTool,
+        Sampled,
+        Sampling,
         ServerConfig,
         ServerInfo,
         Session,
         SignIn,
         State,
     )
+    from bethink.questions import Answer, Question
 
     _Request = Callable[[Session, Progress], Coroutine[Any, Any, "T"]]
 
@@ -62,6 +68,7 @@ _END_S = 6
 """For a session to end: its input closed, SIGTERM and SIGKILL take three seconds."""
 
 _log = log("mcp")
+_current: ContextVar[_Call | None] = ContextVar("the call that this task makes", default=None)
 
 
 @dataclass(slots=True)
@@ -70,6 +77,49 @@ class _Open:
 
     session: Session
     gone: asyncio.Future[str]
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A request under way: until when, and whom the server may ask during it. `over` is its end."""
+
+    end: float
+    idle_s: float
+    person: Person | None
+    limit: asyncio.Timeout = field(init=False)
+    over: asyncio.Future[None] = field(init=False)
+    _asked: int = 0
+
+    def __post_init__(self) -> None:
+        self.limit = asyncio.timeout_at(self._until())
+        self.over = _future()
+
+    def _until(self) -> float:
+        return min(self.end, asyncio.get_running_loop().time() + self.idle_s)
+
+    def sign(self) -> None:
+        """Take note of a sign of progress."""
+        if not self._asked:
+            self.limit.reschedule(self._until())
+
+    async def during(self, asked: Coroutine[Any, Any, T]) -> T | None:
+        """What a person says, while the call's time stands still; None if it is over before."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        self._asked += 1
+        self.limit.reschedule(None)
+        task = asyncio.ensure_future(asked)
+        try:
+            await asyncio.wait({task, self.over}, return_when=asyncio.FIRST_COMPLETED)
+            return task.result() if task.done() else None
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+            self._asked -= 1
+            if not self._asked and not self.over.done() and not self.limit.expired():
+                self.end += loop.time() - began
+                self.limit.reschedule(self._until())
 
 
 class Connection:
@@ -90,6 +140,7 @@ class Connection:
         self._on_tools = on_tools
         self._open: _Open | None = None
         self._calls = 0
+        self._running: list[_Call] = []
         self._wanted, self._kick, self._wake = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._changed = False
         self._patience_s, self._read_at = _COALESCE_S, float("-inf")
@@ -143,9 +194,14 @@ class Connection:
             delay = min(delay * 2, _LONGEST_S)
 
     async def call(
-        self, tool: str, arguments: dict[str, Any], on_progress: Progress = lambda _text, _fraction: None
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        on_progress: Progress = lambda _text, _fraction: None,
+        *,
+        person: Person | None = None,
     ) -> CallResult:
-        """Make a call on the session; opens it if need be.
+        """Make a call on the session; opens it if need be. The server may ask the `person`.
 
         Raises:
             McpUnreachable: there is no session within the server's time for connecting.
@@ -154,7 +210,7 @@ class Connection:
             McpError: the server refused.
         """
         return await self._request(
-            lambda session, progress: session.call(tool, arguments, progress), on_progress
+            lambda session, progress: session.call(tool, arguments, progress), on_progress, person=person
         )
 
     async def ask(self, request: Callable[[Library], Coroutine[Any, Any, T]]) -> T:
@@ -162,12 +218,16 @@ class Connection:
         return await self._request(lambda session, _progress: request(session.library))
 
     async def _request(
-        self, request: _Request[T], on_progress: Progress = lambda _text, _fraction: None
+        self,
+        request: _Request[T],
+        on_progress: Progress = lambda _text, _fraction: None,
+        *,
+        person: Person | None = None,
     ) -> T:
         opened = await self.ready()
         self._calls += 1
         try:
-            return await self._bounded(opened, request, on_progress)
+            return await self._bounded(opened, request, on_progress, person=person)
         except McpError as error:
             # It may be the session that failed.
             if self._open is opened:
@@ -176,28 +236,35 @@ class Connection:
         finally:
             self._calls -= 1
 
-    async def _bounded(self, opened: _Open, request: _Request[T], on_progress: Progress) -> T:
+    async def _bounded(
+        self, opened: _Open, request: _Request[T], on_progress: Progress, *, person: Person | None
+    ) -> T:
         config, loop = self.config, asyncio.get_running_loop()
-        end = loop.time() + config.call_timeout_s
         idle = config.idle_timeout_s or config.call_timeout_s
-        limit = asyncio.timeout_at(min(end, loop.time() + idle))
+        call = _Call(loop.time() + config.call_timeout_s, idle, person)
 
         def progress(text: str, fraction: float | None) -> None:
-            limit.reschedule(min(end, loop.time() + idle))
+            call.sign()
             on_progress(self.hidden(text), fraction)
 
+        self._running.append(call)
+        token = _current.set(call)
         try:
-            async with limit:
+            async with call.limit:
                 return await _first(request(opened.session, progress), opened.gone)
         except TimeoutError as error:
-            if not limit.expired():
+            if not call.limit.expired():
                 raise
-            waited = "in all" if loop.time() >= end else "without a sign of progress"
-            seconds = config.call_timeout_s if loop.time() >= end else idle
+            waited = "in all" if loop.time() >= call.end else "without a sign of progress"
+            seconds = config.call_timeout_s if loop.time() >= call.end else idle
             raise McpTimeout(
                 f"The server {config.name} took more than {seconds:g} s {waited}. It was told to stop;"
                 " whether the call had effects is not known."
             ) from error
+        finally:
+            _current.reset(token)
+            self._running.remove(call)
+            call.over.set_result(None)
 
     async def ready(self) -> _Open:
         """Wait for the session.
@@ -221,6 +288,34 @@ class Connection:
         if self._open is None:
             raise McpUnreachable(f"The server {self.config.name} cannot be reached: {reason}")
         return self._open
+
+    # --- what the server asks during a call
+
+    async def _question(self, question: Question) -> Answer:
+        call = self._asking()
+        if call is None or call.person is None:
+            return CANCELLED
+        told = replace(question, text=self.hidden(question.text))
+        answer = await call.during(call.person.answer(told))
+        return answer or CANCELLED
+
+    async def _sampling(self, wanted: Sampling) -> Sampled:
+        call = self._asking()
+        sampled = await call.during(call.person.sample(wanted)) if call and call.person else None
+        if sampled is None:
+            raise NotAllowed("There is nobody whose model could be asked.")
+        return sampled
+
+    def _asking(self) -> _Call | None:
+        """The call during which the server asks.
+
+        Older revisions do not say: it is the last one, unless calls of several people run.
+        """
+        if (known := _current.get()) in self._running:
+            return known
+        people = [call for call in self._running if call.person is not None]
+        owners = {call.person.owner for call in people if call.person is not None}
+        return people[-1] if len(owners) == 1 else None
 
     # --- the one task
 
@@ -269,6 +364,8 @@ class Connection:
             on_lost=self._end,
             on_sign_in=self._must_sign_in,
             on_words=self._hear,
+            on_question=self._question,
+            on_sampling=self._sampling,
         )
         async with self._connector.open(self.config, hooks) as session:
             info = session.info

@@ -18,7 +18,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.types import (
     CONNECTION_CLOSED,
+    URL_ELICITATION_REQUIRED,
     CallToolResult,
+    ElicitationRequiredErrorData,
     Implementation,
     JSONRPCNotification,
     JSONRPCRequest,
@@ -37,6 +39,7 @@ from bethink.json_bounds import JsonBounds
 from bethink.mcp_client import MAX_MESSAGE_VALUES, CallResult, RemoteTool, ServerInfo
 from bethink.mcp_client.schemas import plain
 from bethink.mcp_client.sdk_library import SdkLibrary, part_of
+from bethink.mcp_client.sdk_requests import callbacks, question_of
 from bethink.mcp_client.sign_in import signing_in
 from bethink.mcp_client.stdio import stdio_transport
 from bethink.telemetry import log, recorded
@@ -75,6 +78,8 @@ _HANDSHAKE_S = 20
 _NEVER_S = 1e9
 """The caller bounds calls itself, since progress may renew its bound."""
 _LISTEN_AGAIN_S = 5
+_MAX_PAGES = 3
+"""That one call may want visited first."""
 _PAGES = 50
 """Of a list of tools: a server that never ends it is cut off."""
 _MAX_TOOLS = 2_000
@@ -101,6 +106,7 @@ async def opened(setup: SessionSetup, *, is_older: bool) -> AsyncGenerator[SdkSe
             client_info=Implementation(name="bethink", version=__version__),
             mode="legacy" if is_older else "auto",
             cache=None,
+            **callbacks(setup.config, setup.hooks),
         )
         await stack.enter_async_context(client)
         session = SdkSession(client, setup)
@@ -233,21 +239,42 @@ class SdkSession:
         async def report(progress: float, total: float | None, message: str | None) -> None:
             on_progress(message or "", progress / total if total and 0 <= progress <= total else None)
 
-        try:
-            result = await self._client.call_tool(
+        async def made() -> CallToolResult:
+            return await self._client.call_tool(
                 tool, arguments, read_timeout_seconds=_NEVER_S, progress_callback=report
             )
+
+        try:
+            try:
+                result = await made()
+            except MCPError as error:
+                # It did nothing yet, and says so: it is called again once its pages were visited.
+                if error.code != URL_ELICITATION_REQUIRED or not await self._visited(error):
+                    raise
+                result = await made()
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise McpLost from error
             raise McpError(f"{_brief(error)}{self._refusal()}") from error
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, httpx2.HTTPError) as error:
             raise McpLost from error
-        except (RuntimeError, ValueError) as error:
+        except (RuntimeError, ValueError, ExceptionGroup) as error:
             # The answer broke the tool's own schema or the protocol.
             raise McpError(f"The answer is not valid: {_brief(error)}") from error
         parts = await anyio.to_thread.run_sync(lambda: tuple(map(part_of, result.content)))
         return CallResult(parts, structured=result.structured_content, is_error=bool(result.is_error))
+
+    async def _visited(self, error: MCPError) -> bool:
+        """Whether the owner has visited the pages without which a call cannot be made."""
+        try:
+            wanted = ElicitationRequiredErrorData.model_validate(error.data).elicitations[:_MAX_PAGES]
+            questions = [question_of(self._setup.config.name, one) for one in wanted]
+        except (ValueError, BadInput):
+            return False
+        for question in questions:
+            if (await self._setup.hooks.on_question(question)).action != "accept":
+                return False
+        return bool(questions)
 
     async def ping(self) -> None:
         """A sign of life; see the port."""

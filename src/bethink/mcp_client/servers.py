@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Connector,
         Keeping,
         Part,
+        Person,
         Progress,
         PromptMessage,
         RemotePrompt,
@@ -219,7 +220,13 @@ class Servers:
         return server.is_reviewed and server.config.pin
 
     async def call(
-        self, server: str, tool: str, *, arguments: dict[str, Any], on_progress: Progress
+        self,
+        server: str,
+        tool: str,
+        *,
+        arguments: dict[str, Any],
+        on_progress: Progress,
+        person: Person | None = None,
     ) -> CallResult:
         """Make a call; see `Connection.call`.
 
@@ -234,7 +241,7 @@ class Servers:
                 f"The server {server} describes {tool} otherwise than when it was accepted: "
                 f"`bethink mcp-servers accept {server}` shows and accepts it."
             )
-        return await found.connection.call(tool, arguments, on_progress)
+        return await found.connection.call(tool, arguments, on_progress, person=person)
 
     def has_resources(self, name: str) -> bool:
         """Whether a server has anything to read beside its tools, as far as is known."""

@@ -125,6 +125,12 @@ class McpServer(BaseModel):
     pin: bool = True
     tools: dict[str, ToolRule] = {}
     oauth: bool | McpOAuth = False
+    questions: bool = True
+    question_timeout_s: float = Field(300, gt=0, le=3_600)
+    sampling: Literal["never", "ask", "allow"] = "never"
+    sampling_tokens: int = Field(2_000, ge=1, le=100_000)
+    sampling_calls: int = Field(3, ge=1, le=100)
+    roots: list[str] = []
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -34,6 +34,7 @@ from bethink.settings import McpOAuth, McpServer, variable
 from bethink.store import Collection, Delete, Put, Record
 from bethink.tool import NewFile, ToolContext, ToolOutput, foreign_tool, leaves
 from bethink.tools.mcp_library import READER, reader_tool
+from bethink.tools.mcp_requests import CallPerson
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -61,6 +62,7 @@ _PROGRESS_EVERY_S = 0.1
 _MARGIN_S = 5
 """The server's own time-out comes first: it says more."""
 _MAX_FILES = 20
+_NO_RULES = McpServer.model_construct()
 _WEB = re.compile(r"https?:|//", re.IGNORECASE)
 """An address of the web, which other tools open too: a server's word does not make that harmless."""
 _MOST_LISTED = 10_000
@@ -139,7 +141,8 @@ class McpTools:
             rule, name = offered[remote.name], names.get(remote.name)
             if name is None:
                 continue
-            call = _Call(self.servers, config, remote, tuple(rule.lists) if rule else (), reader)
+            lists = tuple(rule.lists) if rule else ()
+            call = _Call(self.servers, config, remote, rules or _NO_RULES, lists, reader)
             tool = foreign_tool(
                 call,
                 name=name,
@@ -220,6 +223,7 @@ class _Call:
     servers: Servers
     config: ServerConfig
     remote: RemoteTool
+    rules: McpServer
     lists: Sequence[str]
     reader: str
 
@@ -235,12 +239,14 @@ class _Call:
                 text = text[:300] or self.remote.name
                 context.emit(ToolProgress(call=context.call, text=text, fraction=fraction))
 
+        person = CallPerson(context, self.config.name, self.rules)
         result = await self.servers.call(
-            self.config.name, self.remote.name, arguments=arguments, on_progress=report
+            self.config.name, self.remote.name, arguments=arguments, on_progress=report, person=person
         )
         output = await _output(context, result, self.reader)
         found = listed(output.text, self.lists, arguments)
-        return replace(output, addresses=(*found, *output.addresses))
+        text = "\n".join((output.text, *person.notes))
+        return replace(output, text=text, addresses=(*found, *output.addresses))
 
 
 async def _output(context: ToolContext, result: CallResult, reader: str) -> ToolOutput:
@@ -443,6 +449,9 @@ def _config(
         idle_timeout_s=server.idle_timeout_s,
         ping_every_s=server.ping_every_s,
         pin=server.pin,
+        questions=server.questions,
+        samples=server.sampling != "never",
+        roots=tuple(map(expanded, server.roots)),
         oauth=oauth
         and OAuth(
             oauth.redirect_uri or redirect_uri,

@@ -23,6 +23,7 @@ from bethink.events import (
     ClaimUnbacked,
     MemoryChanged,
     MemoryRecalled,
+    QuestionAsked,
     ReasoningDelta,
     RunFailed,
     TextDelta,
@@ -358,7 +359,14 @@ class ReaderFilter:
         """An event of a run without what is hidden."""
         replace = msgspec.structs.replace
         match event:
-            case TextDelta() | ReasoningDelta() | ToolProgress() | MemoryChanged() | ClaimUnbacked():
+            case (
+                TextDelta()
+                | ReasoningDelta()
+                | ToolProgress()
+                | MemoryChanged()
+                | ClaimUnbacked()
+                | QuestionAsked()
+            ):
                 return replace(event, text=self.text(event.text))
             case TextSoFar():
                 return replace(event, text=self.text(event.text), reasoning=self.text(event.reasoning))

@@ -18,6 +18,7 @@ from bethink.agent.records import NumberedEvent
 from bethink.agent.stored_runs import ApprovalChoice
 from bethink.errors import NotAllowed
 from bethink.events import Place, ReasoningDelta, TextDelta
+from bethink.questions import GivenAnswer
 from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
 from bethink.web.sse import EventStream, event_stream
@@ -112,6 +113,24 @@ async def decide(run: str, call: str, body: DecisionBody, app: Served, caller: C
     choice = ApprovalChoice(body.decision, body.arguments, body.always)
     goes_on = await app.runs.approvals.decide(caller, run, call=call, choice=choice)
     return Decided(run=run, goes_on=goes_on)
+
+
+class CallAnswerBody(Body):
+    """What the owner answers to a question of a running call."""
+
+    action: Literal["accept", "decline", "cancel"]
+    values: dict[str, Any] = Field(
+        default_factory=dict, description="With `accept` of a form: the values of its fields, by name."
+    )
+
+
+@router.post("/questions/{question}", status_code=202)
+async def answer_call_question(
+    run: str, question: str, body: CallAnswerBody, app: Served, caller: Caller
+) -> RunRef:
+    """Answer what a running call asks (`question_asked`); the values go to who asked and are kept nowhere."""
+    await app.runs.answer_question(caller, run, GivenAnswer(question, body.action, body.values))
+    return RunRef(run=run)
 
 
 _OTHERS = "Another program started this run, and it may have read what this one must not."

@@ -78,6 +78,8 @@ export type CalendarConflictShown = { account: string; account_name: string; at:
 
 export type CalendarRefusal = { title: string; why: string };
 
+export type CallAnswerBody = { action: "accept" | "decline" | "cancel"; values?: Record<string, unknown> };
+
 export type CallPage = { cursor: string | null; items: readonly CallShown[] };
 
 export type CallShown = { arguments: string | null; at: string; by: "policy" | "approve" | "edit" | "reject" | "deny"; call: string; conversation: string; duration_ms: number; error: string | null; id: string; redacted: Record<string, number>; run: string; tool: string };
@@ -178,7 +180,7 @@ export type DownloadBody = { path?: string | null; url?: string | null };
 
 export type EmbeddingsBody = { dimensions?: number | null; encoding_format?: "float" | "base64"; input: string | readonly string[] | readonly number[] | readonly (readonly number[])[]; model: string };
 
-export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | ContextFilled | Warned | MessageSaved | RunFailed | RunDone;
+export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | QuestionAsked | QuestionAnswered | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | ContextFilled | Warned | MessageSaved | RunFailed | RunDone;
 
 export type EventAccount = { id: string; name: string };
 
@@ -332,7 +334,7 @@ export type Mark = { after: number; id: string };
 
 export type McpOAuth = { client_id?: string | null; client_secret?: string | null; redirect_uri?: string | null; scope?: string | null; token_endpoint_auth_method?: "client_secret_basic" | "client_secret_post" | null };
 
-export type McpServerBody = { args?: readonly string[]; call_timeout_s?: number; command?: string | null; confirm?: string | null; connect_timeout_s?: number; cwd?: string | null; disabled?: boolean; effect?: "read" | "write" | "destructive" | "egress"; enabled?: boolean; env?: Record<string, string>; headers?: Record<string, string>; idle_timeout_s?: number | null; network?: boolean; oauth?: boolean | McpOAuth; pin?: boolean; ping_every_s?: number; readable?: readonly string[]; sandbox?: boolean | null; start?: "lazy" | "eager"; tools?: Record<string, ToolRule>; trust?: "owner" | "untrusted"; type?: "stdio" | "http" | "streamable-http" | "streamable_http" | "sse" | null; url?: string | null; writable?: readonly string[] };
+export type McpServerBody = { args?: readonly string[]; call_timeout_s?: number; command?: string | null; confirm?: string | null; connect_timeout_s?: number; cwd?: string | null; disabled?: boolean; effect?: "read" | "write" | "destructive" | "egress"; enabled?: boolean; env?: Record<string, string>; headers?: Record<string, string>; idle_timeout_s?: number | null; network?: boolean; oauth?: boolean | McpOAuth; pin?: boolean; ping_every_s?: number; question_timeout_s?: number; questions?: boolean; readable?: readonly string[]; roots?: readonly string[]; sampling?: "never" | "ask" | "allow"; sampling_calls?: number; sampling_tokens?: number; sandbox?: boolean | null; start?: "lazy" | "eager"; tools?: Record<string, ToolRule>; trust?: "owner" | "untrusted"; type?: "stdio" | "http" | "streamable-http" | "streamable_http" | "sse" | null; url?: string | null; writable?: readonly string[] };
 
 export type McpServerConfigured = { attempts: number; command_line: string; config: Record<string, unknown>; confinement: "none" | "sandbox" | "offline" | null; digest: string | null; editable: boolean; last_error: string | null; name: string; prompts: boolean; protocol: string | null; reason: string | null; resources: boolean; server: string | null; sign_in: string | null; since: string; source: "environment" | "file" | "flag" | "kept"; source_name: string | null; start: "lazy" | "eager"; state: "off" | "idle" | "connecting" | "ready" | "retrying" | "sign_in"; suggested: Record<string, string>; tools: readonly string[]; transport: "stdio" | "http" | "sse"; unreviewed: readonly WaitingTool[]; waiting: readonly WaitingTool[] };
 
@@ -340,7 +342,7 @@ export type McpServerShown = { attempts: number; confinement: "none" | "sandbox"
 
 export type McpServersShown = { can_sandbox: boolean; servers: readonly McpServerConfigured[] };
 
-export type McpTrialBody = { args?: readonly string[]; call_timeout_s?: number; command?: string | null; confirm?: string | null; connect_timeout_s?: number; cwd?: string | null; disabled?: boolean; effect?: "read" | "write" | "destructive" | "egress"; enabled?: boolean; env?: Record<string, string>; headers?: Record<string, string>; idle_timeout_s?: number | null; name?: string; network?: boolean; oauth?: boolean | McpOAuth; pin?: boolean; ping_every_s?: number; readable?: readonly string[]; sandbox?: boolean | null; start?: "lazy" | "eager"; tools?: Record<string, ToolRule>; trust?: "owner" | "untrusted"; type?: "stdio" | "http" | "streamable-http" | "streamable_http" | "sse" | null; url?: string | null; writable?: readonly string[] };
+export type McpTrialBody = { args?: readonly string[]; call_timeout_s?: number; command?: string | null; confirm?: string | null; connect_timeout_s?: number; cwd?: string | null; disabled?: boolean; effect?: "read" | "write" | "destructive" | "egress"; enabled?: boolean; env?: Record<string, string>; headers?: Record<string, string>; idle_timeout_s?: number | null; name?: string; network?: boolean; oauth?: boolean | McpOAuth; pin?: boolean; ping_every_s?: number; question_timeout_s?: number; questions?: boolean; readable?: readonly string[]; roots?: readonly string[]; sampling?: "never" | "ask" | "allow"; sampling_calls?: number; sampling_tokens?: number; sandbox?: boolean | null; start?: "lazy" | "eager"; tools?: Record<string, ToolRule>; trust?: "owner" | "untrusted"; type?: "stdio" | "http" | "streamable-http" | "streamable_http" | "sse" | null; url?: string | null; writable?: readonly string[] };
 
 export type McpTrialShown = { ok: boolean; problem?: string | null; protocol?: string | null; server?: string | null; tools?: readonly OfferedTool[] };
 
@@ -529,6 +531,14 @@ export type PushKeys = { auth: string; p256dh: string };
 export type PushShown = { browsers: readonly PushBrowser[]; public_key: string };
 
 export type Question = { filters?: readonly string[]; question: string; stream?: boolean };
+
+export type QuestionAnswered = { call: string; kind: "question_answered"; outcome: "accept" | "cancel" | "decline"; question: string };
+
+export type QuestionAsked = { call: string; fields?: readonly QuestionField[]; host?: string; kind: "question_asked"; mode: "form" | "model" | "url"; question: string; source: string; text: string; until?: number; url?: string };
+
+export type QuestionChoice = { title: string; value: string };
+
+export type QuestionField = { choices?: readonly QuestionChoice[]; default?: string | number | boolean | readonly string[] | null; description?: string; format?: "" | "date" | "date-time" | "email" | "uri"; kind: "boolean" | "choice" | "choices" | "integer" | "number" | "text"; least?: number | null; most?: number | null; name: string; required?: boolean; title?: string };
 
 export type Reasoning = { effort?: string | null };
 

@@ -105,6 +105,21 @@ describe("reduce", () => {
     expect(reduce(reduce(going, finished), done, 9)).toMatchObject({ end: "answered", endedAt: 9 });
   });
 
+  test("holds a question as long as it waits", () => {
+    const question = { call: "t1", question: "q1" };
+    const wants: ContractEvent = {
+      ...question,
+      kind: "question_asked",
+      source: "inn",
+      mode: "form",
+      text: "?",
+    };
+    const answered: ContractEvent = { ...question, kind: "question_answered", outcome: "accept" };
+    expect(tool(play(started, asked, wants))?.questions).toHaveLength(1);
+    expect(tool(play(started, asked, wants, answered))?.questions).toHaveLength(0);
+    expect(tool(play(started, asked, wants, finished))?.questions).toHaveLength(0);
+  });
+
   test("knows what is asked each time, and what came from outside", () => {
     const needed = { ...asked, kind: "approval_needed", reason: "", final: true } as ContractEvent;
     expect(tool(play(started, asked))).toMatchObject({ final: false, untrusted: false });

@@ -14,6 +14,8 @@ import type {
   ClaimUnbacked,
   Mark,
   MemoryChanged,
+  QuestionAnswered,
+  QuestionAsked,
   Recalled,
   Usage,
   WindowFilled,
@@ -45,6 +47,8 @@ export type ToolPart = {
   /** What it brought is not the owner's own. */
   untrusted: boolean;
   attachments: readonly Attachment[];
+  /** What it asks now, and waits for. */
+  questions: readonly QuestionAsked[];
 };
 
 export type Part =
@@ -165,6 +169,7 @@ export function newTool(key: string, called: Called): ToolPart {
     final: false,
     untrusted: false,
     attachments: [],
+    questions: [],
   };
 }
 
@@ -195,6 +200,7 @@ function finishTool(run: Run, event: ToolFinished): Run {
     durationMs: event.duration_ms,
     progress: null,
     fraction: null,
+    questions: [],
     attachments: event.attachments ?? [],
     untrusted: event.untrusted ?? false,
   });
@@ -206,11 +212,21 @@ function waitFor(run: Run, event: ApprovalNeeded): Run {
   return changeTool(run, event, { state: "waiting", reason, label, final });
 }
 
+/** A question is there as long as it waits. */
+function question(run: Run, event: QuestionAsked | QuestionAnswered): Run {
+  const part = run.parts.findLast((one) => one.type === "tool" && one.call === event.call);
+  const held = part?.type === "tool" ? part.questions : [];
+  const others = held.filter((one) => one.question !== event.question);
+  return changeTool(run, event, {
+    questions: event.kind === "question_asked" ? [...others, event] : others,
+  });
+}
+
 function finish(run: Run, reason: StopReason, now: number): Run {
   const settled = reason === "awaiting_approval" ? "waiting" : "unknown";
   const parts = run.parts.map((part) =>
     part.type === "tool" && part.state === "running"
-      ? { ...part, state: settled as ToolState }
+      ? { ...part, state: settled as ToolState, questions: [] }
       : part,
   );
   return { ...run, parts, end: reason, endedAt: now };
@@ -254,6 +270,9 @@ export function reduce(before: Run, event: ContractEvent, now: number = Date.now
       const decided = { decision: event.decision, arguments: event.arguments };
       return changeTool(run, event, { ...decided, state: "running" });
     }
+    case "question_asked":
+    case "question_answered":
+      return question(run, event);
     case "tool_progress":
       return changeTool(run, event, { progress: event.text, fraction: event.fraction ?? null });
     case "tool_finished":

@@ -6,6 +6,7 @@ import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { Approval } from "./Approval";
 import { AttachmentList } from "./AttachmentList";
+import { CallQuestion } from "./CallQuestion";
 
 /** The calls of one step, in their order: a quiet line each, a card where one asks for a decision. */
 export function ToolGroup(props: {
@@ -25,6 +26,10 @@ export function ToolGroup(props: {
           ) : (
             <ToolLine tool={tool} />
           )}
+          {run &&
+            tool.questions.map((asked) => (
+              <CallQuestion key={asked.question} asked={asked} run={run} />
+            ))}
           <ArtifactCard tool={tool} isLive={isLive} />
           <AttachmentList
             of="tool"
