@@ -37,6 +37,12 @@ async def reply(house: House, name: str, **arguments: object) -> str:
     return (await call(house, name, **arguments))[0].content
 
 
+async def test_memory_is_waited_for_longer_than_other_tools() -> None:
+    async with open_house(None, tool_timeout_s=1e-6) as house:
+        assert await reply(house, "store_memory", content="Lives in Paris") == "Memory stored: Lives in Paris"
+        assert "Lives in Paris" in await reply(house, "search_memory", query="Where?")
+
+
 async def schema(name: str) -> ToolSchema:
     async with open_house() as house:
         (found,) = [schema for schema in house.app.toolbox.offer.schemas if schema.name == name]

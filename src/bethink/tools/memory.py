@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -53,6 +53,8 @@ _NEAR = (
 )
 _NEAREST = 3
 """So many are shown if none answers."""
+_PATIENCE_S: Final = 30
+"""Of a call: a slow machine that has just started still loads the embedding model, and late is not lost."""
 NOTHING_FOUND = "No memories found matching: {query}"
 NEAR_ONLY = (
     "None of these is known to answer it: they are near. If none of them says it, tell the user that you do"
@@ -104,7 +106,12 @@ _About = Annotated[str, Field(description="Whom it is about, if not the user: a 
 
 def _store_memory_tool(memory: Memory) -> Tool:
     @tool(
-        effect="write", label="Remember: {content}", family="memory", needs_memory=True, echoes_arguments=True
+        effect="write",
+        label="Remember: {content}",
+        timeout_s=_PATIENCE_S,
+        family="memory",
+        needs_memory=True,
+        echoes_arguments=True,
     )
     async def store_memory(
         context: ToolContext,
@@ -224,6 +231,7 @@ def _search_memory_tool(memory: Memory, recall: Recall, least_score: float) -> T
     @tool(
         effect="read",
         label="Search memory: {query}",
+        timeout_s=_PATIENCE_S,
         family="memory",
         needs_memory=True,
         echoes_arguments=True,
