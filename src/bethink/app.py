@@ -74,6 +74,7 @@ from bethink.settings.live import after, follows
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
 from bethink.tools.images import image_tools
+from bethink.tools.outside_code import outside_source
 from bethink.tools.vault import VaultTools
 from bethink.tools.web import web_tools
 from bethink.vault import Vault
@@ -637,7 +638,10 @@ def _tools(base: _Base, toolbox: Toolbox) -> tuple[Sequence[Tool], Sequence[Tool
         *image_tools(ports.images, settings.images_timeout_s, settings.images_price_usd),
         search_tool(lambda: toolbox.all),
     )
-    code = code_source(ports.interpreters, settings.code_timeout_s)
+    if settings.code_server:
+        code = outside_source(shared.mcp, settings)
+    else:
+        code = code_source(ports.interpreters, settings.code_timeout_s)
     tools = [*_with(own, shared.tools), *shared.plugged.tools]
     return tools, [shared.mcp.source, code, base.vault_tools.source]
 

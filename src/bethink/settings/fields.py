@@ -551,6 +551,12 @@ class Settings(ModelSettings):
     code_sandbox: Literal["auto", "bubblewrap", "landlock"] = _code(
         "auto", "Sandbox", "The sandbox; `auto` uses the first that works on this machine.", restart=True
     )
+    code_server: str = _code(
+        "",
+        "Outside interpreter",
+        "MCP server that runs Python in place of the sandbox: `NAME` (by its `execute_code`) or `NAME/TOOL`.",
+        restart=True,
+    )
     code_timeout_s: float = _code(30, "Time per run", "Seconds of one execution of code.", gt=0)
     code_memory_mb: int = _code(1024, "Memory per interpreter", "Memory of one interpreter.", ge=128)
     code_disk_mb: int = _code(

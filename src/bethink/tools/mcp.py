@@ -83,6 +83,8 @@ class McpTools:
 
     servers: Servers
     rules: Mapping[str, McpServer]
+    code_tool: tuple[str, str] = ("", "")
+    """Server and name of the tool that runs code for `execute_code`: it is not offered by itself."""
     _made: tuple[Tool, ...] = ()
     _version: int = field(default=-1)
     _ready: dict[str, _Ready] = field(default_factory=dict[str, "_Ready"])
@@ -134,7 +136,7 @@ class McpTools:
         rules = self.rules.get(config.name)
         offered = {remote.name: rules.tools.get(remote.name) if rules else None for remote in remotes}
         for name, rule in offered.items():
-            if rule is None or rule.enabled:
+            if (rule is None or rule.enabled) and (config.name, name) != self.code_tool:
                 names[name] = public_name(config.name, name, set(names.values()))
         reader = public_name(config.name, READER, set(names.values())) if reads else ""
         for remote in remotes:
@@ -243,13 +245,14 @@ class _Call:
         result = await self.servers.call(
             self.config.name, self.remote.name, arguments=arguments, on_progress=report, person=person
         )
-        output = await _output(context, result, self.reader)
+        output = await output_of(context, result, self.reader)
         found = listed(output.text, self.lists, arguments)
         text = "\n".join((output.text, *person.notes))
         return replace(output, text=text, addresses=(*found, *output.addresses))
 
 
-async def _output(context: ToolContext, result: CallResult, reader: str) -> ToolOutput:
+async def output_of(context: ToolContext, result: CallResult, reader: str) -> ToolOutput:
+    """What a call gave, as a tool's answer; `reader` is the tool that reads what it only names."""
     output = await _shown(context, result.parts, reader=reader)
     text = output.text
     if result.structured is not None and not _says(result.parts, result.structured):
@@ -504,6 +507,12 @@ def _folder_of(server: str) -> str:
     return plain if plain == server else f"{plain}_{hashlib.sha256(server.encode()).hexdigest()[:_DIGEST]}"
 
 
+def code_tool_of(settings: Settings) -> tuple[str, str]:
+    """Server and name of the tool that runs code in place of the sandbox."""
+    server, _, tool = settings.code_server.partition("/")
+    return server, tool or "execute_code"
+
+
 def programs_of(settings: Settings) -> Programs:
     """The sandbox for programs that the settings ask for."""
     return Programs(settings.code_sandbox, settings.data_dir, closed_port=settings.port)
@@ -606,7 +615,7 @@ async def open_mcp(
     launcher = SandboxLauncher(programs_of(settings), settings.data_dir / FOLDERS)
     connector = SdkConnector(keeping, launcher)
     servers = Servers(connector, keeping, clock, on_accept=partial(bus.publish, _TOPIC))
-    tools = McpTools(servers, found.rules)
+    tools = McpTools(servers, found.rules, code_tool_of(settings))
 
     async def hear() -> None:
         async with bus.subscribe(_TOPIC) as notices:

@@ -352,6 +352,22 @@ async def _bus(app: App) -> PartHealth:
 def _sandbox(app: App) -> PartHealth:
     """Not installed is no fault; a machine on which no sandbox holds is told of."""
     interpreters = app.ports.interpreters
+    if (server := app.settings.code_server) and app.settings.code_enabled:
+        name = server.partition("/")[0]
+        known = {status.name: status for status in app.mcp_servers.statuses()}
+        if (found := known.get(name)) is None:
+            return PartHealth(
+                status="degraded",
+                message=f"There is no MCP server {name!r} to run code: BETHINK_CODE_SERVER.",
+            )
+        if found.state in {"off", "retrying", "sign_in"}:
+            return PartHealth(
+                status="degraded",
+                message=f"The MCP server {name}, which runs code, is not there: {found.reason}",
+            )
+        return PartHealth(
+            status="ok", message=f"Code runs outside of this sandbox, at the MCP server {name}."
+        )
     if interpreters is None:
         return PartHealth(status="off", message=SWITCHED_OFF)
     state = interpreters.state
