@@ -64,6 +64,7 @@ TESTED: dict[str, tuple[str, ...]] = {
         "requirements",
         "src/bethink/mcp_client",
         "src/bethink/mcp_server",
+        "src/bethink/questions.py",
         "src/bethink/web/endpoints.py",
         "src/bethink/web/security",
         "tests/conformance",

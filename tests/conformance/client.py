@@ -1,7 +1,7 @@
 """Bethink's MCP client as the conformance suite starts it: a process for each scenario.
 
 It opens a session as Bethink does, lists the tools and calls each. The person of the sign-in is played
-here: they agree at once.
+here, who agrees at once; and so is the one who is asked.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import httpx2
 from bethink.errors import McpError
 from bethink.mcp_client import Hooks, OAuth, RemoteTool, ServerConfig, Session, SignIn
 from bethink.mcp_client.sdk import SdkConnector
+from bethink.questions import Answer, Question, checked
 from tests.fake_mcp import MemoryKeeping
 
 _SAMPLES: dict[str, object] = {"string": "x", "number": 2, "integer": 2, "boolean": True, "array": []}
@@ -34,7 +35,7 @@ async def main(scenario: str, context: dict[str, Any], url: str) -> None:
         if page is not None:
             browsing.add(asyncio.create_task(agree(connector, page)))
 
-    hooks = Hooks(lambda: None, lambda _: None, sign_in)
+    hooks = Hooks(lambda: None, lambda _: None, sign_in, on_question=accept)
     oauth = OAuth(
         redirect_uri="http://localhost:8484/mcp-servers/sign-in",
         client_id=context.get("client_id"),
@@ -71,6 +72,13 @@ def arguments_of(tool: RemoteTool, tools: dict[str, RemoteTool]) -> dict[str, An
         for name, schema in properties.items()
         if name in tool.input_schema.get("required", ()) or schema.get("type") == "number"
     }
+
+
+async def accept(question: Question) -> Answer:
+    """Accept a form as it was opened: with its defaults, and yes to what has none."""
+    values = {one.name: one.default for one in question.fields if one.default is not None}
+    agreed = {one.name: True for one in question.fields if one.kind == "boolean"}
+    return Answer("accept", checked(question.fields, {**agreed, **values}))
 
 
 async def agree(connector: SdkConnector, page: SignIn) -> None:

@@ -66,8 +66,8 @@ _SIGN_IN: Mapping[str, str] = {
     "auth/dpop-nonce": _BOUND,
 }
 CLIENT_MISSES: Mapping[str, Mapping[str, str]] = {
-    SESSIONS: {**_SIGN_IN, "elicitation-sep1034-client-defaults": _LATER},
-    STATELESS: {**_SIGN_IN, "sep-2322-client-request-state": _LATER},
+    SESSIONS: _SIGN_IN,
+    STATELESS: _SIGN_IN,
 }
 
 
