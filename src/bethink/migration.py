@@ -74,8 +74,8 @@ class _Documents(Collection[_Document]):
         return record.body
 
     def decode(self, body: bytes) -> _Document:
-        """The record of a JSON."""
-        return _Document(id=msgspec.json.decode(body)["id"], body=body)
+        """The record of a JSON; an engine may have kept spaces behind it."""
+        return _Document(id=msgspec.json.decode(body)["id"], body=body.rstrip(b" "))
 
     def keys_of(self, record: _Document) -> tuple[Key, ...]:
         """None."""
