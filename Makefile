@@ -130,7 +130,7 @@ $(SMOLLM2): | .venv/editable.stamp
 # MCP servers that others wrote, for the tests of Bethink's client: by hash, apart from everything else.
 SERVERS := $(CURDIR)/.servers
 
-servers: $(SERVERS)/node/.installed $(SERVERS)/python/.installed $(SERVERS)/caldav/.installed ## foreign servers, for their tests
+servers: $(SERVERS)/node/.installed $(SERVERS)/python/.installed $(SERVERS)/caldav/.installed $(SERVERS)/s3/.installed ## foreign servers, for their tests
 
 $(SERVERS)/node/.installed: tests/servers/package.json tests/servers/package-lock.json | .venv/packages.stamp
 	@echo "== foreign MCP servers, for Node.js"
@@ -146,9 +146,11 @@ $(SERVERS)/python/.installed: requirements/mcp-servers.txt | .venv/packages.stam
 			$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; }
 	@touch $@
 
-# Calendar servers and a client: separate programs, of which nothing is a part of Bethink.
-$(SERVERS)/caldav/.installed: requirements/caldav.txt | .venv/packages.stamp
-	@echo "== foreign calendar servers and clients"
+# Calendar servers and a client, and a storage of files: separate programs, of which nothing is a part of Bethink.
+$(SERVERS)/caldav/.installed: requirements/caldav.txt
+$(SERVERS)/s3/.installed: requirements/s3-server.txt
+$(SERVERS)/caldav/.installed $(SERVERS)/s3/.installed: | .venv/packages.stamp
+	@echo "== foreign servers: $(notdir $(@D))"
 	@$(BIN)/python -m venv --clear $(@D)
 	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes -r $< \
 		|| { echo "uv could not; the same with pip"; \
@@ -309,7 +311,8 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 lock: .venv/bin/python ## write requirements/*.txt from pyproject.toml
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt
 	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev --extra web --extra code --extra dial --extra redis \
-		--extra postgres --extra documents --extra telemetry -o requirements/dev.txt
+		--extra postgres --extra documents --extra telemetry --extra s3 \
+		-o requirements/dev.txt
 	@$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
 	@printf 'hatchling\neditables\n' | $(COMPILE) pyproject.toml - -c requirements/dev.txt \
 		--override requirements/left-out.txt --extra web --extra code --extra dial --extra redis \
@@ -318,6 +321,7 @@ lock: .venv/bin/python ## write requirements/*.txt from pyproject.toml
 	@echo xllamacpp | $(COMPILE) - -o requirements/llamacpp.txt
 	@echo uv | $(COMPILE) - -c requirements/dev.txt -o requirements/uv.txt
 	@printf 'mcp-server-time\nmcp-server-git\nmcp-server-fetch\n' | $(COMPILE) - -o requirements/mcp-servers.txt
+	@echo 'moto[s3,server]>=5.2' | $(COMPILE) - -o requirements/s3-server.txt
 	@printf 'radicale>=3.9\nxandikos\ncaldav>=3.6\n' | $(COMPILE) - -o requirements/caldav.txt
 	@printf 'openai<3\naidial-client\nlangchain-openai\nllm\n' | $(COMPILE) - -o requirements/clients.txt
 

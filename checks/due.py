@@ -32,6 +32,7 @@ TESTED: dict[str, tuple[str, ...]] = {
     ),
     "servers": (
         "requirements",
+        "src/bethink/blobs",
         "src/bethink/calendar/vevent.py",
         "src/bethink/calendar_sync",
         "src/bethink/child_process.py",
@@ -46,6 +47,7 @@ TESTED: dict[str, tuple[str, ...]] = {
         "tests/service/test_calendar_compared.py",
         "tests/service/test_calendar_servers.py",
         "tests/service/test_mcp_servers.py",
+        "tests/service/test_s3_server.py",
         "tests/tool_servers.py",
     ),
     "clients": (

@@ -15,6 +15,7 @@ from bethink.agent.context import Prompts, read_prompts
 from bethink.backups.contents import WORK
 from bethink.backups.service import before_upgrade, roll_back
 from bethink.blobs.directory import DirectoryBlobs, SealedContents
+from bethink.blobs.s3 import open_s3
 from bethink.clock import Clock, SystemClock
 from bethink.documents.work_folders import clear_left_over, work_folder
 from bethink.embeddings.factory import embeddings_of
@@ -144,6 +145,17 @@ async def open_blobs(data_dir: Path, cipher: Cipher | None) -> AsyncGenerator[Di
             await anyio.to_thread.run_sync(stack.close)
 
 
+@asynccontextmanager
+async def _open_blobs(settings: Settings, bus: Bus, supervise: Supervise) -> AsyncGenerator[Blobs]:
+    """Where the contents of files are: in the data directory, or in the bucket that the settings name."""
+    async with open_blobs(settings.data_dir, await cipher_in(settings)) as files:
+        if not settings.files_url:
+            yield files
+            return
+        async with open_s3(settings, files, bus, supervise) as blobs:
+            yield blobs
+
+
 def _folder_of_opened(data_dir: Path, stack: ExitStack) -> Path:
     """A folder of this process for what it opens; what killed ones left is removed."""
     below = _MEMORY / f"bethink-{os.getuid()}" if os.access(_MEMORY, os.W_OK) else data_dir / WORK
@@ -202,7 +214,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             bus,
             await anyio.to_thread.run_sync(embeddings_of, settings),
             llm,
-            blobs=await stack.enter_async_context(open_blobs(settings.data_dir, await cipher_in(settings))),
+            blobs=await stack.enter_async_context(_open_blobs(settings, bus, supervisor.supervise)),
             internet=(
                 await anyio.to_thread.run_sync(connect_internet, settings) if settings.web_enabled else None
             ),

@@ -279,7 +279,7 @@ async def test_contents_are_for_nobody_else_and_leave_no_parts(blobs: Blobs, tmp
     await blobs.write("alice", "one", b"2")
     await blobs.write("bob/..", "two", b"3")
     assert (await blobs.ids("alice"), await blobs.ids("bob/..")) == (["one"], ["two"])
-    assert await anyio.Path(blobs.path("alice", "one")).read_bytes() == b"2"
+    assert await anyio.Path(await blobs.opened("alice", "one")).read_bytes() == b"2"
     assert modes(tmp_path / "files") == {0o600, 0o700}
     await blobs.delete("alice", ["one", "none"])
     assert await blobs.ids("alice") == []

@@ -37,7 +37,7 @@ async def kept_bytes(reading: Reading) -> bytes:
     blobs = reading.library.contents.blobs
     return b"".join(
         [
-            await anyio.Path(blobs.path(reading.me.owner, id)).read_bytes()
+            await anyio.Path(await blobs.opened(reading.me.owner, id)).read_bytes()
             for id in await blobs.ids(reading.me.owner)
         ]
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bethink.sealing import Cipher
 
-_PARTIAL = ".part"
+PARTIAL = ".part"
 _PART = 2**20
 _LOCK_S = 0.005
 """How often it is looked whether another has left."""
@@ -210,8 +210,12 @@ class DirectoryBlobs:
             raise StorageError(f"Files cannot be kept in {self.root}: {error.strerror}.") from error
 
     def _home(self, owner: str) -> Path:
-        # An owner's name may be anything; a directory's may not.
-        return self.root / hashlib.sha256(owner.encode()).hexdigest()[:32]
+        return self.root / home_of(owner)
+
+
+def home_of(owner: str) -> str:
+    """The name of an owner's directory: an owner's name may be anything, a directory's may not."""
+    return hashlib.sha256(owner.encode()).hexdigest()[:32]
 
 
 @asynccontextmanager
@@ -228,7 +232,7 @@ async def temporary_blobs(below: Path | None = None) -> AsyncGenerator[Directory
 def _write(path: Path, content: bytes | Path, cipher: Cipher | None = None) -> None:
     for directory in (path.parent.parent, path.parent):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    partial_path = path.with_name(f"{path.name}{_PARTIAL}")
+    partial_path = path.with_name(f"{path.name}{PARTIAL}")
     try:
         with _held(partial_path) as file:
             with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source:
@@ -271,7 +275,7 @@ def _held(path: Path) -> BinaryIO:
 
 
 def _clean(home: Path) -> None:
-    for path in home.glob(f"*{_PARTIAL}"):
+    for path in home.glob(f"*{PARTIAL}"):
         with suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
@@ -280,7 +284,7 @@ def _clean(home: Path) -> None:
 def _unlink(paths: Sequence[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)
-        path.with_name(f"{path.name}{_PARTIAL}").unlink(missing_ok=True)
+        path.with_name(f"{path.name}{PARTIAL}").unlink(missing_ok=True)
     for parent in {path.parent for path in paths if path.parent.is_dir()}:
         _sync(parent)
 
@@ -295,6 +299,6 @@ def _sync(directory: Path) -> None:
 
 def _names(home: Path) -> list[str]:
     try:
-        return sorted({entry.name.removesuffix(_PARTIAL) for entry in os.scandir(home)})
+        return sorted({entry.name.removesuffix(PARTIAL) for entry in os.scandir(home)})
     except FileNotFoundError:
         return []

@@ -115,6 +115,22 @@ class Settings(ModelSettings):
         restart=True,
     )
 
+    files_url: str = _advanced(
+        "",
+        "Files in S3",
+        "Bucket for the contents of files, as `s3://BUCKET/FOLDER`; empty keeps them in the data directory.",
+        restart=True,
+    )
+    files_s3_endpoint: WebAddressOrNone = _advanced(
+        None, "Address of the S3 storage", "Address of the storage, if it is not Amazon's.", restart=True
+    )
+    files_s3_region: str = _advanced("", "Region of the bucket", "Region of the bucket.", restart=True)
+    files_s3_key_id: str = _advanced(
+        "", "Id of the S3 key", "Id of the key; empty takes what the machine has (`AWS_…`).", restart=True
+    )
+    files_s3_secret_key: SecretStr | None = _advanced(
+        None, "S3 key", "Key of the storage, with `files_s3_key_id`.", restart=True
+    )
     traces_url: WebAddressOrNone = _advanced(
         None,
         "Traces go to",

@@ -1,0 +1,156 @@
+"""Files in S3-compatible storage over HTTP: a server that others wrote (moto), and a Bethink on it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+
+from bethink.blobs.directory import DirectoryBlobs
+from bethink.blobs.s3 import S3Blobs, open_s3
+from bethink.engines.memory import MemoryBus
+from bethink.errors import BadInput, StorageError
+from bethink.settings import Settings
+from bethink.telemetry import Supervisor
+from tests.server_process import ROOT, running
+
+PROGRAM = ROOT / ".servers" / "s3" / "bin" / "moto_server"
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.timeout(120),
+    pytest.mark.foreign(make="servers"),
+    pytest.mark.skipif(
+        not PROGRAM.exists() and "CI" not in os.environ, reason="`make servers` makes its environment"
+    ),
+]
+GIVEN = {
+    "files_url": "s3://files/bethink",
+    "files_s3_region": "us-east-1",
+    "files_s3_key_id": "id",
+    "files_s3_secret_key": "k3y",
+}
+UPLOAD = """
+import anyio, sys
+from pathlib import Path
+from tests.service.test_s3_server import opened
+
+async def main():
+    async with opened(sys.argv[1], Path(sys.argv[2])) as blobs:
+        print("uploading", flush=True)
+        await blobs.write("ann", "large", bytes(300_000_000))
+
+anyio.run(main)
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
+
+
+@asynccontextmanager
+async def s3_server() -> AsyncGenerator[str]:
+    """The address of a storage with the bucket `files`."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    quiet = asyncio.subprocess.DEVNULL
+    process = await asyncio.create_subprocess_exec(
+        PROGRAM, "-H", "127.0.0.1", "-p", str(port), stdout=quiet, stderr=quiet
+    )
+    try:
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            while True:
+                try:
+                    (await http.put(f"{url}/files")).raise_for_status()
+                    break
+                except httpx2.TransportError:
+                    assert process.returncode is None
+                    await anyio.sleep(0.05)
+        yield url
+    finally:
+        process.kill()
+        await process.wait()
+
+
+@asynccontextmanager
+async def opened(url: str, home: Path, **other: str) -> AsyncGenerator[S3Blobs]:
+    settings = Settings.model_validate({**GIVEN, "files_s3_endpoint": url, "data_dir": home} | other)
+    async with open_s3(settings, DirectoryBlobs(home / "files"), MemoryBus(), Supervisor().supervise) as blobs:
+        yield blobs
+
+
+async def keys(url: str) -> list[str]:
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        listed = (await http.get(f"{url}/files")).text
+    return [part.partition("</Key>")[0] for part in listed.split("<Key>")[1:]]
+
+
+async def test_a_content_goes_there_and_back_and_away(tmp_path: Path) -> None:
+    async with s3_server() as url, opened(url, tmp_path) as blobs:
+        await blobs.write("ann", "one", b"one")
+        await blobs.area("documents").write("ann", "large", bytes(12_000_000))
+        assert await anyio.Path(await blobs.opened("ann", "one")).read_bytes() == b"one"
+        large = await blobs.area("documents").opened("ann", "large")
+        assert (await anyio.Path(large).stat()).st_size == 12_000_000
+        assert await blobs.ids("ann") == ["one"]
+        assert len(await keys(url)) == 2
+        await blobs.area("documents").delete("ann", ["large", "never-there"])
+        await blobs.delete("ann", ["one"])
+        assert await keys(url) == []
+        assert not await anyio.Path(await blobs.opened("ann", "one")).exists()
+
+
+async def test_what_is_wrong_is_told_with_what_to_do(tmp_path: Path) -> None:
+    async with s3_server() as url, opened(url, tmp_path, files_url="s3://nowhere") as blobs:
+        with pytest.raises(StorageError, match="make the bucket, or correct `files_url`"):
+            await blobs.write("ann", "one", b"one")
+    async with opened("http://127.0.0.1:9", tmp_path) as blobs:
+        with pytest.raises(StorageError, match="check that the storage runs") as told:
+            await blobs.write("ann", "one", b"one")
+    assert "k3y" not in str(told.value)
+    with pytest.raises(BadInput, match="write it as s3://BUCKET"):
+        async with opened("http://127.0.0.1:9", tmp_path, files_url="files"):
+            pass
+
+
+async def test_an_upload_that_is_killed_leaves_nothing_that_is_read(tmp_path: Path) -> None:
+    async with s3_server() as url:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", UPLOAD, url, str(tmp_path / "a")), stdout=subprocess.PIPE, cwd=ROOT
+        )
+        assert process.stdout
+        await process.stdout.readline()
+        await anyio.sleep(0.3)
+        assert process.returncode is None
+        process.kill()
+        await process.wait()
+        async with opened(url, tmp_path / "b") as blobs:
+            assert await blobs.ids("ann") == []
+            await blobs.write("ann", "large", b"whole")
+            assert await anyio.Path(await blobs.opened("ann", "large")).read_bytes() == b"whole"
+
+
+async def test_a_server_keeps_files_there_answers_ranges_and_forgets_them(tmp_path: Path) -> None:
+    async with s3_server() as url:
+        environment = {f"BETHINK_{name.upper()}": value for name, value in GIVEN.items()}
+        environment["BETHINK_FILES_S3_ENDPOINT"] = url
+        async with running(tmp_path, None, **environment) as server:
+            made = (await server.http.post("/conversations", json={})).json()["id"]
+            given = {"file": ("a.txt", b"0123456789", "text/plain")}
+            file = (await server.http.post(f"/conversations/{made}/files", files=given)).json()
+            part = await server.http.get(f"/files/{file['id']}", headers={"Range": "bytes=3-5"})
+            assert (part.status_code, part.content) == (206, b"345")
+            assert len(await keys(url)) == 1
+            assert not await anyio.Path(tmp_path / "files").exists()
+            await server.http.delete(f"/conversations/{made}")
+            assert await keys(url) == []
