@@ -152,7 +152,7 @@ async def _open_blobs(settings: Settings, bus: Bus, supervise: Supervise) -> Asy
         if not settings.files_url:
             yield files
             return
-        async with open_s3(settings, files, bus, supervise) as blobs:
+        async with open_s3(settings, bus, supervise, before=files) as blobs:
             yield blobs
 
 

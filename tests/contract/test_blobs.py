@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,9 +19,10 @@ import pytest
 from obstore.store import MemoryStore
 
 from bethink.blobs import Blobs
-from bethink.blobs.directory import DirectoryBlobs
+from bethink.blobs.directory import DirectoryBlobs, SealedContents
 from bethink.blobs.s3 import S3Blobs, drop_old
 from bethink.engines.memory import MemoryBus, MemoryHub
+from bethink.sealing import Cipher
 
 pytestmark = pytest.mark.anyio
 
@@ -197,3 +199,28 @@ async def test_a_file_that_is_forgotten_before_it_moved_does_not_come_back(tmp_p
     await blobs.delete("ann", ["one"])
     await blobs.move_in()
     assert (await blobs.ids("ann"), await read(blobs, "ann", "one")) == ([], None)
+
+
+async def test_files_of_a_sealed_home_are_sealed_in_the_bucket(tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    await anyio.Path(opened).mkdir()
+    sealed = SealedContents(Cipher(bytes(32)), opened)
+    blobs = replace(
+        over_memory(tmp_path),
+        copies=DirectoryBlobs(tmp_path / "file-copies", sealed),
+        before=DirectoryBlobs(tmp_path / "files", sealed),
+    )
+    await blobs.write("ann", "one", b"the secret word")
+    await blobs.before.write("ann", "two", b"another secret")
+    assert (await read(blobs, "ann", "one"), await read(blobs, "ann", "two")) == (
+        b"the secret word",
+        b"another secret",
+    )
+    assert await blobs.move_in() == 1
+    assert await read(blobs, "ann", "two") == b"another secret"
+    for id in ("one", "two"):
+        got = await blobs.storage.get_async(f"{blobs.copies.path('ann', '').name}/{id}")
+        assert b"secret" not in bytes(await got.bytes_async())
+    assert b"secret" not in await anyio.to_thread.run_sync(all_bytes, tmp_path / "file-copies")
+    await blobs.delete("ann", ["one", "two"])
+    assert b"secret" not in await anyio.to_thread.run_sync(all_bytes, tmp_path)

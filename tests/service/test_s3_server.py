@@ -85,7 +85,8 @@ async def s3_server() -> AsyncGenerator[str]:
 @asynccontextmanager
 async def opened(url: str, home: Path, **other: str) -> AsyncGenerator[S3Blobs]:
     settings = Settings.model_validate({**GIVEN, "files_s3_endpoint": url, "data_dir": home} | other)
-    async with open_s3(settings, DirectoryBlobs(home / "files"), MemoryBus(), Supervisor().supervise) as blobs:
+    before = DirectoryBlobs(home / "files")
+    async with open_s3(settings, MemoryBus(), Supervisor().supervise, before=before) as blobs:
         yield blobs
 
 

@@ -43,6 +43,7 @@ _LEFT_OUT: Final = frozenset(
         "bus.sqlite3-shm",
         "bus.sqlite3-wal",
         "code",
+        "file-copies",
         "imports",
         "models",
         "processes",

@@ -228,9 +228,11 @@ class S3Blobs:
 
 @asynccontextmanager
 async def open_s3(
-    settings: Settings, before: DirectoryBlobs, bus: Bus, supervise: Supervise
+    settings: Settings, bus: Bus, supervise: Supervise, *, before: DirectoryBlobs
 ) -> AsyncGenerator[S3Blobs]:
-    """The storage that the settings name; `before` is where files are without it. While the block is open, copies go when they are old.
+    """The storage that the settings name; `before` is where files are without it.
+
+    While the block is open, copies go when they are old.
 
     Raises:
         NotInstalled: the package is missing.

@@ -129,6 +129,11 @@ def _master(options: Namespace, settings: Settings) -> MasterKey:
 def _reseal(settings: Settings, screen: Screen, wanted: MasterKey | None) -> int:
     from bethink.maintenance.resealing import reseal
 
+    if settings.files_url:
+        raise BadInput(
+            "Files are in S3 and would stay as they are: bring them back to the data directory first"
+            " (docs/how-to/files-in-s3.md)."
+        )
     _tell(screen, reseal(settings.data_dir, _chosen(settings), wanted))
     screen.remark(
         "What the disk had before may still be in blocks that are free now, and backups of before are as"
