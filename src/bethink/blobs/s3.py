@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import anyio
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from obstore.store import S3Store
 
-    from bethink.bus import Bus
     from bethink.settings import Settings
     from bethink.telemetry import Supervise
 
@@ -45,6 +44,18 @@ _AGAIN_S: Final = 300
 _log = log("blobs")
 
 
+class Leases(Protocol):
+    """What of a bus is needed here."""
+
+    async def claim(self, name: str, ttl_s: float) -> bool:
+        """Take the lease, unless another living process holds it."""
+        ...
+
+    async def release(self, name: str) -> None:
+        """Give it up."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class S3Blobs:
     """Contents in a bucket, sealed as those of a directory are.
@@ -57,7 +68,7 @@ class S3Blobs:
     """The storage in words, for errors."""
     copies: DirectoryBlobs
     before: DirectoryBlobs
-    bus: Bus
+    bus: Leases
     folder: str = ""
 
     async def write(self, owner: str, id: str, content: bytes) -> None:
@@ -228,7 +239,7 @@ class S3Blobs:
 
 @asynccontextmanager
 async def open_s3(
-    settings: Settings, bus: Bus, supervise: Supervise, *, before: DirectoryBlobs
+    settings: Settings, bus: Leases, supervise: Supervise, *, before: DirectoryBlobs
 ) -> AsyncGenerator[S3Blobs]:
     """The storage that the settings name; `before` is where files are without it.
 
@@ -247,7 +258,7 @@ async def open_s3(
         yield blobs
 
 
-def _connected(settings: Settings, before: DirectoryBlobs, bus: Bus) -> S3Blobs:
+def _connected(settings: Settings, before: DirectoryBlobs, bus: Leases) -> S3Blobs:
     try:
         from obstore.store import S3Store
     except ImportError as error:
