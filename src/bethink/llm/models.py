@@ -30,14 +30,13 @@ from bethink.errors import (
     Unreachable,
 )
 from bethink.events import Warned
-from bethink.llm import Delta, LlmRequest, ToolCallDelta
+from bethink.llm import Delta, LlmRequest, ToolCallDelta, traced
 from bethink.llm.capabilities import Learnt
 from bethink.llm.markup import MarkupLlm
 from bethink.llm.openai_wire import Limits
 from bethink.llm.providers import PROVIDERS, Connection, connect, split_spec
 from bethink.llm.routed import RoutedLlm
 from bethink.llm.tagged import TaggedLlm
-from bethink.llm.traced import traced
 from bethink.messages import ToolMessage, UserMessage
 from bethink.settings.catalogue import SETTINGS
 
