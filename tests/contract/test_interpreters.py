@@ -304,6 +304,23 @@ async def test_a_conversation_plots_a_chart_and_remembers(tmp_path: Path) -> Non
             assert [file.media_type for file in table.attachments] == ["text/html"]
 
 
+async def test_memory_and_code_work_in_one_turn(tmp_path: Path) -> None:
+    script = [
+        ScriptedCall("store_memory", {"content": "User earns 5200 a month"}),
+        _call("salary = 5200\nprint(salary * 12)"),
+        ScriptedCall("search_memory", {"query": "What does the user earn a month?"}),
+        "You earn 62400 a year.",
+    ]
+    async with at_work(tmp_path, Options()) as interpreters:
+        ports = replace(ports_of(ScriptedLlm(script)), interpreters=interpreters)
+        async with open_house(ports=ports, data_dir=tmp_path) as house:
+            events = await house.say("I earn 5200 a month. What is that in a year?", await house.new())
+            stored, ran, found = [event for event in events if isinstance(event, ToolFinished)]
+            assert stored.error is None
+            assert ran.text == "62400"
+            assert "User earns 5200 a month" in found.text
+
+
 async def test_a_call_that_kills_its_interpreter_is_told_so(tmp_path: Path) -> None:
     script = [_call("x = 1"), ".", _call("import os\nos._exit(1)"), ".", _call("x"), "."]
     async with at_work(tmp_path) as interpreters:
