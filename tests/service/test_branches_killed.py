@@ -45,6 +45,7 @@ async def lines(bethink: Running, conversation: str) -> dict[int, list[str]]:
     return found
 
 
+@pytest.mark.sqlite
 @pytest.mark.requirement("R4")
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_power_cut_between_the_commits_of_an_edit_leaves_one_line_or_both(
@@ -95,6 +96,7 @@ async def test_a_power_cut_between_the_commits_of_an_edit_leaves_one_line_or_bot
         assert (await bethink.get(f"/conversations/{conversation}"))["branch_count"] == edited + 1
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_power_cut_at_a_branch_leaves_it_made_or_not(
     model: ScriptedProcess, tmp_path: Path, when: str

@@ -42,6 +42,7 @@ def test_a_fresh_machine_is_well_though_parts_are_off(plain: CommandLine, free_p
     assert not plain.data.exists(), "looking changes nothing"
 
 
+@pytest.mark.sqlite
 def test_what_is_there_is_counted(plain: CommandLine) -> None:
     plain.added("User likes tea.")
     plain("chat", "/help")
@@ -66,6 +67,7 @@ def test_a_damaged_database_is_broken(plain: CommandLine) -> None:
     assert states(plain)["database"] == "broken"
 
 
+@pytest.mark.sqlite
 def test_a_database_that_is_gone_while_its_log_is_there_is_not_begun_anew(plain: CommandLine) -> None:
     plain.added("User likes tea.")
     path = plain.data / FILE_NAME
@@ -116,6 +118,7 @@ def test_faults_of_the_settings_are_told(plain: CommandLine) -> None:
     assert re.search(r"^broken +settings .*max_steps", ended.out, re.MULTILINE)
 
 
+@pytest.mark.sqlite
 @pytest.mark.timeout(45)
 def test_users_and_keys_are_counted_and_who_cannot_come_in_is_told(plain: CommandLine) -> None:
     part = "users and keys"

@@ -41,6 +41,7 @@ def test_what_needs_nothing_imports_nothing_heavy(words: list[str]) -> None:
     assert not HEAVY & set(said.stdout.splitlines()[-1].split())
 
 
+@pytest.mark.sqlite
 def test_a_killed_answer_says_where_it_stopped(bethink: CommandLine, scripted: ScriptedProcess) -> None:
     play(
         scripted,

@@ -36,6 +36,7 @@ def model() -> Iterator[ScriptedProcess]:
         yield process
 
 
+@pytest.mark.sqlite
 @pytest.mark.requirement("C22", "R188")
 async def test_nothing_of_what_was_told_searched_corrected_and_quoted_is_left_in_any_file(
     model: ScriptedProcess, tmp_path: Path

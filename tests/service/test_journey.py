@@ -94,6 +94,7 @@ async def test_a_reader_that_comes_back_misses_nothing_and_reads_nothing_twice(
     assert after["messages"][-1]["content"] == STORY * 20
 
 
+@pytest.mark.sqlite
 async def test_a_power_cut_in_the_middle_of_an_answer_keeps_what_was_said(
     model: ScriptedProcess, tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ async def last_of(bethink: Running, conversation: str) -> dict[str, str]:
     return (await bethink.get(f"/conversations/{conversation}"))["messages"][-1]
 
 
+@pytest.mark.sqlite
 async def test_what_is_kept_of_a_long_answer_is_its_beginning_in_the_order_it_was_told(
     model: ScriptedProcess, tmp_path: Path
 ) -> None:
