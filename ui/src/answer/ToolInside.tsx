@@ -3,7 +3,8 @@ import { t } from "../i18n";
 import { Link } from "../kit/pieces";
 import type { ToolPart } from "../run/reduce";
 import { Arguments } from "./Arguments";
-import { codeIn, originOf, pretty, sourcesIn } from "./parts";
+import { codeIn, originOf, pretty, sourcesIn, titleOfTool } from "./parts";
+import { ResourceLinks } from "./ResourceLinks";
 import raw from "./raw.module.css";
 import css from "./ToolInside.module.css";
 
@@ -20,6 +21,7 @@ function Raw({ tool }: { tool: ToolPart }) {
 
 /** What went into a call and what came out of it. */
 export function ToolInside({ tool }: { tool: ToolPart }) {
+  const { server } = titleOfTool(tool);
   const isCode = codeIn(tool.arguments, tool.name) !== null;
   return (
     <div className={css.inside}>
@@ -49,6 +51,7 @@ export function ToolInside({ tool }: { tool: ToolPart }) {
           )}
         </p>
       )}
+      {server && <ResourceLinks server={server} text={tool.text} />}
       <Raw tool={tool} />
     </div>
   );

@@ -18,10 +18,7 @@ export const serversApi = {
   resources: (server: string) =>
     json<ServerResourceList>("GET", `/mcp-servers/${at(server)}/resources`),
   read: (server: string, uri: string) =>
-    json<ServerResourceContent>(
-      "GET",
-      `/mcp-servers/${at(server)}/resource?uri=${encodeURIComponent(uri)}`,
-    ),
+    json<ServerResourceContent>("GET", `/mcp-servers/${at(server)}/resource?uri=${at(uri)}`),
   attach: (conversation: string, server: string, uri: string) =>
     json<FileList>("POST", `/conversations/${at(conversation)}/resources`, { server, uri }),
   prompts: (server: string) => json<ServerPromptList>("GET", `/mcp-servers/${at(server)}/prompts`),

@@ -14,7 +14,7 @@ const PAUSES_MS = [300, 1000, 2000, 4000, 8000];
 
 /** Where a message is to stand, when that is not behind the last one. */
 export type Place = { edit: string } | { parent: string } | { regenerate: string };
-type Words = { text: string; files: readonly string[] };
+type Words = { text: string; files: readonly string[]; untrusted?: boolean | undefined };
 
 export type Opening =
   | { conversation: string; said: Words | null; place?: Place | undefined }
@@ -31,7 +31,14 @@ function open(opening: Opening, signal: AbortSignal): Promise<Response> {
     method: "POST",
     headers: { ...stream, "content-type": "application/json" },
     body: JSON.stringify({
-      ...(said && { message: { role: "user", content: said.text, attachments: said.files } }),
+      ...(said && {
+        message: {
+          role: "user",
+          content: said.text,
+          attachments: said.files,
+          untrusted: said.untrusted,
+        },
+      }),
       ...opening.place,
       stream: true,
     }),

@@ -12,7 +12,11 @@ export type Following = Extract<Opening, { run: string }> | Sent;
 
 export const asOpening = ({ conversation, said, place }: Sent): Opening => ({
   conversation,
-  said: said && { text: said.text, files: said.files.map(({ id }) => id) },
+  said: said && {
+    text: said.text,
+    files: said.files.map(({ id }) => id),
+    untrusted: said.untrusted,
+  },
   place,
 });
 

@@ -1,6 +1,7 @@
 // One conversation as the interface holds it: its past, the answer that is being written, what waits.
 // It lives on while other rooms are shown, so that an answer is never lost by looking elsewhere.
 import { api, asProblem, type Problem } from "../api/client";
+import { serversApi } from "../api/servers";
 import type { Conversation, Decision } from "../api/types";
 import { Store } from "../services/store";
 import { heard } from "./heard";
@@ -36,6 +37,8 @@ export class Session {
   readonly key = crypto.randomUUID?.() ?? `${performance.now()}`;
   /** What was typed and not sent. */
   readonly draft = new Store("");
+  /** Whether the draft holds a server's prompt. */
+  readonly foreign = new Store(false);
   /** What of the library the next message is about. */
   readonly named = new Store<readonly NamedSource[]>([]);
   /** The page was changed by a choice of branch: it stays where the reader is. */
@@ -163,9 +166,17 @@ export class Session {
   /** Sends at once, or behind what waits already, once what is before it is there: the past, an answer, its files. */
   send = async (text: string): Promise<void> => {
     const { running, queue, parked } = this.store.get();
-    const next = { text, waits: this.uploads.claim(), files: [] };
+    const untrusted = this.foreign.get();
+    this.foreign.set(false);
+    const next = { text, waits: this.uploads.claim(), files: [], untrusted };
     this.store.change({ queue: [...queue, next], parked: parked && running });
     await this.#advance();
+  };
+
+  /** Has the next message take along what a server lends, as files of the conversation. */
+  lend = async (server: string, uri: string): Promise<void> => {
+    const { items } = await serversApi.attach(await this.#made(), server, uri);
+    for (const file of items) this.uploads.attach(file);
   };
 
   /** Has the last answer go on, before anything that waits behind it. */
@@ -181,9 +192,9 @@ export class Session {
     void this.#advance();
   };
 
-  async #send({ text, waits, files }: Queued): Promise<void> {
+  async #send({ text, waits, files, untrusted }: Queued): Promise<void> {
     this.store.change({ running: true });
-    const said = { text, files: [...files, ...this.uploads.take(waits)] };
+    const said = { text, files: [...files, ...this.uploads.take(waits)], untrusted };
     this.sizes.know(said.files);
     const { from, newer, turns } = this.store.get();
     const behind = turns.find(({ key }) => key === from);

@@ -7,12 +7,17 @@ import type { Turn } from "./restore";
 import type { SentFile } from "./uploads";
 
 /** A message as it is sent. */
-export type Said = { text: string; files: readonly SentFile[] };
+/** What is `untrusted` holds a server's prompt: it is not the owner's own word. */
+export type Said = {
+  text: string;
+  files: readonly SentFile[];
+  untrusted?: boolean | undefined;
+};
 /**
  * A message that waits for the present answer's end, and for files by the keys of their uploads; `files` are
  * those that are there already.
  */
-export type Queued = { text: string; waits: readonly number[]; files: readonly SentFile[] };
+export type Queued = Said & { waits: readonly number[] };
 /** `unsent` says why a message did not get through, what it was and where it was to stand. */
 export type ShownTurn = Turn & { unsent?: { problem: Problem; said: Said; place?: Place } };
 

@@ -72,7 +72,9 @@ export function Composer({ ref, session, view }: ComposerProps) {
     <div ref={place} className={`${chat.column} ${styles.place} print-hidden`}>
       <FromHere session={session} view={view} />
       <Queue session={session} view={view} uploads={uploads} onPut={(words) => put(words)} />
-      {filling && <PromptFill key={filling.id} prompt={filling} {...fill} />}
+      {filling && (
+        <PromptFill key={filling.key} name={filling.name} variables={filling.variables} {...fill} />
+      )}
       <Completions id={menu} completion={completion} />
       <form
         className={`${styles.composer} ${temporary ? styles.temporary : ""}`}

@@ -68,6 +68,7 @@ export function ComposerField(props: FieldProps) {
       aria-activedescendant={open ? `${menu}-${completion.current}` : undefined}
       onChange={(event) => {
         session.draft.set(event.target.value);
+        if (!event.target.value) session.foreign.set(false);
         completion.reset();
       }}
       onSelect={follow}

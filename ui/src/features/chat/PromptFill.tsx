@@ -1,19 +1,18 @@
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
-import type { Prompt } from "../../api/prompts";
 import { t } from "../../i18n";
 import { Button } from "../../kit/Button";
-import { filledIn, type Variable, variablesOf } from "../../services/promptText";
+import type { Variable } from "../../services/promptText";
 import styles from "./PromptFill.module.css";
 
 type FillProps = {
-  prompt: Prompt;
-  onDone: (text: string) => void;
+  name: string;
+  variables: readonly Variable[];
+  onDone: (values: Readonly<Record<string, string>>) => void;
   onCancel: () => void;
 };
 
 /** Asks for what a prompt leaves open, where the message is written. */
-export function PromptFill({ prompt, onDone, onCancel }: FillProps) {
-  const variables = variablesOf(prompt.text);
+export function PromptFill({ name, variables, onDone, onCancel }: FillProps) {
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const form = useRef<HTMLFormElement>(null);
   const heading = useId();
@@ -22,7 +21,7 @@ export function PromptFill({ prompt, onDone, onCancel }: FillProps) {
   const done = (event?: FormEvent) => {
     event?.preventDefault();
     if (missing.length) form.current?.querySelector<HTMLElement>("input:invalid")?.focus();
-    else onDone(filledIn(prompt.text, values));
+    else onDone(values);
   };
   const press = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing || event.key !== "Escape") return;
@@ -39,7 +38,7 @@ export function PromptFill({ prompt, onDone, onCancel }: FillProps) {
       onKeyDown={press}
     >
       <p id={heading} className={styles.name}>
-        {prompt.name}
+        {name}
       </p>
       <div className={styles.fields}>
         {variables.map((variable) => (

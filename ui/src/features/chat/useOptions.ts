@@ -4,6 +4,7 @@ import {
   Library,
   type LucideIcon,
   NotebookText,
+  Plug,
   Slash,
   Sparkles,
   TextQuote,
@@ -11,7 +12,9 @@ import {
 import { useEffect, useMemo, useState } from "react";
 import { api } from "../../api/client";
 import { type Prompt, promptsApi } from "../../api/prompts";
+import { serversApi } from "../../api/servers";
 import type { ConversationFile } from "../../api/types";
+import type { ServerPrompt } from "../../contract/openapi";
 import { t } from "../../i18n";
 import type { NamedSource } from "../../run/named";
 import { bytes } from "../../services/words";
@@ -23,7 +26,9 @@ import { iconOf } from "./FileChip";
 export type Choice =
   | { kind: "command"; command: Command }
   | { kind: "prompt"; prompt: Prompt }
+  | { kind: "foreign"; server: string; prompt: ServerPrompt }
   | { kind: "file"; file: ConversationFile }
+  | { kind: "resource"; server: string; uri: string }
   | { kind: "source"; source: NamedSource }
   | { kind: "place"; path: string };
 
@@ -44,6 +49,7 @@ const SHOWN = 8;
 const TYPING_PAUSE_MS = 100;
 const PATIENCE_MS = 2000;
 const DOCUMENTS = 20;
+const LENT_MS = 30_000;
 
 const optionOfCommand = (command: Command): Option => ({
   key: command.name,
@@ -82,6 +88,55 @@ async function promptOptions(signal: AbortSignal): Promise<readonly Option[]> {
   const { items } = await promptsApi.list(signal);
   return items.map(optionOfPrompt);
 }
+
+type Lent = { at: number; found: Promise<readonly Option[]> };
+/** What servers lend, for as long as somebody types: they are not asked anew for each letter. */
+const lent = new Map<string, Lent>();
+
+/** What the servers lend; one that does not answer costs nothing else. */
+function lentOptions(
+  what: "resources" | "prompts",
+  optionsOf: (server: string) => Promise<readonly Option[]>,
+): Promise<readonly Option[]> {
+  const ask = async () => {
+    const { servers } = await api.servers();
+    const having = servers.filter((one) => one[what] && one.state !== "off");
+    const told = await Promise.allSettled(having.map(({ name }) => optionsOf(name)));
+    return told.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+  };
+  const known = lent.get(what);
+  const held = known && Date.now() - known.at < LENT_MS ? known : { at: Date.now(), found: ask() };
+  lent.set(what, held);
+  return held.found;
+}
+
+const foreignPrompts = () =>
+  lentOptions("prompts", async (server) => {
+    const { items } = await serversApi.prompts(server);
+    return items.map((prompt) => ({
+      key: `${server}:${prompt.name}`,
+      group: t("Prompts of {server}", { server }),
+      icon: TextQuote,
+      name: prompt.title || prompt.name,
+      about: prompt.description,
+      choice: { kind: "foreign", server, prompt },
+    }));
+  });
+
+const resourceOptions = () =>
+  lentOptions("resources", async (server) => {
+    const { items } = await serversApi.resources(server);
+    return items
+      .filter(({ template }) => !template)
+      .map(({ uri, name, description }) => ({
+        key: `${server}:${uri}`,
+        group: t("Attach from {server}", { server }),
+        icon: Plug,
+        name,
+        about: description || uri,
+        choice: { kind: "resource", server, uri },
+      }));
+  });
 
 async function fileOptions(conversation: string | null): Promise<readonly Option[]> {
   if (!conversation) return [];
@@ -149,6 +204,9 @@ async function read(
   return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
 }
 
+const lentBy = async (mark: Mark): Promise<readonly Option[]> =>
+  mark === "/" ? foreignPrompts() : mark === "@" ? resourceOptions() : [];
+
 const manage = (): Option => ({
   key: "prompts",
   group: t("Prompts"),
@@ -190,8 +248,15 @@ export function useOptions(
       () => {
         // Who waits for long goes on without.
         const signal = AbortSignal.any([abort.signal, AbortSignal.timeout(PATIENCE_MS)]);
-        void read(mark, asked, conversation, signal).then((options) => {
+        const tell = (options: readonly Option[]) => {
           if (!abort.signal.aborted) setFound({ mark, options });
+        };
+        const own = read(mark, asked, conversation, signal);
+        void own.then(tell);
+        // Servers may be slow: what they lend comes behind the rest, whenever it comes.
+        const foreign = lentBy(mark).catch(() => []);
+        void Promise.all([own, foreign]).then(([first, more]) => {
+          if (more.length) tell([...first, ...more]);
         });
       },
       asked ? TYPING_PAUSE_MS : 0,
