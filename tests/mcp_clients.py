@@ -7,10 +7,20 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import anyio
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, Implementation, TextContent
+from mcp.types import (
+    CallToolResult,
+    ElicitRequestParams,
+    ElicitResult,
+    Implementation,
+    ResourceListChangedNotification,
+    ResourceUpdatedNotification,
+    TextContent,
+    ToolListChangedNotification,
+)
 
 from tests import warm
 from tests.server_process import environment
@@ -35,6 +45,32 @@ class Person:
             if self.agrees
             else ElicitResult(action="decline")
         )
+
+
+class Ear:
+    """A client of sessions that hears; `told` is what, in order."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self._news = anyio.Event()
+
+    async def hear(self, message: object) -> None:
+        match message:
+            case ToolListChangedNotification():
+                self.told.append("tools")
+            case ResourceListChangedNotification():
+                self.told.append("resources")
+            case ResourceUpdatedNotification(params=params):
+                self.told.append(str(params.uri))
+            case _:
+                return
+        self._news.set()
+
+    async def wait(self, *wanted: str) -> None:
+        while not set(wanted) <= set(self.told):
+            self._news = anyio.Event()
+            with anyio.fail_after(20):
+                await self._news.wait()
 
 
 def told(person: Person | None, name: str) -> dict[str, Any]:
@@ -66,12 +102,23 @@ async def over_stdio(
 
 @asynccontextmanager
 async def over_http(
-    url: str, *, mode: Mode = "auto", person: Person | None = None, name: str = "tests"
+    url: str,
+    *,
+    mode: Mode = "auto",
+    person: Person | None = None,
+    name: str = "tests",
+    ear: Ear | None = None,
 ) -> AsyncGenerator[Client]:
-    """A client of a server that runs."""
+    """A client of a server that runs; `ear` hears what it is told by itself."""
+    hear = None if ear is None else ear.hear
     async with (
         httpx2.AsyncClient(timeout=_PATIENCE_S) as http,
-        Client(streamable_http_client(url, http_client=http), mode=mode, **told(person, name)) as client,
+        Client(
+            streamable_http_client(url, http_client=http),
+            mode=mode,
+            message_handler=hear,
+            **told(person, name),
+        ) as client,
     ):
         yield client
 

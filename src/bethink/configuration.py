@@ -77,6 +77,8 @@ class Configuration:
     """An owner's name, by which the log of changes calls them."""
     parts: list[Part] = field(default_factory=list["Part"])
     """What is made of settings, in the order in which it is put in place."""
+    heard: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"], repr=False)
+    """Are told once other settings hold."""
     file: KeptFile = field(init=False)
     _kept: Kept = field(default_factory=Kept, init=False)
     _wanted: Settings = field(init=False)
@@ -299,6 +301,8 @@ class Configuration:
         self.settings.take(_live(self.settings, wanted, differing))
         for switch in switches:
             await switch()
+        for listener in self.heard:
+            listener()
 
     async def _hear(self) -> None:
         async with self.bus.subscribe(TOPIC) as notices:

@@ -99,11 +99,17 @@ ASKING: ContextVar[Asking] = ContextVar("ASKING")
 
 
 class Fixture(Door):
-    """The door, which lets its tools and prompts ask the client."""
+    """The door, which lets its tools and prompts ask the client, and one of them offer another."""
 
     async def _called(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        if params.name == "test_trigger_tool_change":
+            others = [one for one in self.app.toolbox.tools if one is not ONE_MORE]
+            is_there = len(others) < len(self.app.toolbox.tools)
+            self.app.toolbox.tools = others if is_there else [*others, ONE_MORE]
+            for listener in self.app.configuration.heard:
+                listener()
         asking = Asking(context, params.input_responses or {}, params.request_state or "")
         ASKING.set(asking)
         result = await super()._called(context, params)
@@ -220,6 +226,18 @@ async def tool_with_progress(context: ToolContext) -> str:
         context.emit(ToolProgress(call=context.call, text=f"{percent} of 100", fraction=percent / 100))
         await asyncio.sleep(0.05)
     return "Done."
+
+
+@offered
+async def trigger_tool_change(_: ToolContext) -> str:
+    """Have one more tool offered, or one less."""
+    return "The tools are others now."
+
+
+@tool(effect="read", label="Test", family="memory", name="test_one_more")
+async def ONE_MORE(_: ToolContext) -> str:  # noqa: N802 - a tool
+    """Give a text."""
+    return "Another."
 
 
 @offered

@@ -32,17 +32,14 @@ SESSIONS, STATELESS = "2025-11-25", "2026-07-28"
 
 _TASKS = "the extension `tasks`: calls end within their time-out, longer work is a schedule or a task of ours"
 _LATER = "not offered yet"
+_LOGGING = "deprecated since 2026-07-28; what there is to say stands in results and progress"
 SERVER_MISSES: Mapping[str, Mapping[str, str]] = {
     SESSIONS: {
-        "completion-complete": _LATER,
-        "logging-set-level": _LATER,
-        "tools-call-with-logging": _LATER,
-        "resources-subscribe": _LATER,
-        "resources-unsubscribe": _LATER,
+        "logging-set-level": _LOGGING,
+        "tools-call-with-logging": _LOGGING,
         "server-sse-polling": "answers are not kept for clients that lost their connection",
     },
     STATELESS: {
-        "completion-complete": _LATER,
         "tasks-lifecycle": _TASKS,
         "tasks-capability-negotiation": _TASKS,
         "tasks-wire-fields": _TASKS,

@@ -48,6 +48,8 @@ async def background(door: Door) -> tuple[str, str | None]:
 
 
 SERVED_ELSEWHERE = {
+    "changes that MCP clients follow",
+    "conversations that MCP clients follow",
     "conversations in Redis",
     "interpreters held ready",
     "interpreters that are unused",

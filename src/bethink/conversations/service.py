@@ -133,7 +133,7 @@ TRASH_DAYS = 30
 _TRASH_LOOKED_AT = 1_000
 _REINDEXED_TOGETHER = 200
 """Messages of one commit."""
-_CHANGED = "conversations.changed"
+CHANGED = "conversations.changed"
 """Of the bus: an owner and a conversation."""
 _POSITION_DIGITS = 12
 
@@ -269,14 +269,14 @@ class Conversations:
 
     async def announce(self, owner: str, conversation: str) -> None:
         """Tell who follows the owner's conversations that this one has changed, or is gone."""
-        await self.bus.publish(_CHANGED, f"{owner} {conversation}")
+        await self.bus.publish(CHANGED, f"{owner} {conversation}")
 
     async def follow(self, principal: Principal) -> AsyncGenerator[list[str]]:
         """The ids of conversations as they change: first none, once changes are heard.
 
         It ends when some may have been missed.
         """
-        async with self.bus.subscribe(_CHANGED) as news:
+        async with self.bus.subscribe(CHANGED) as news:
             yield []
             async for one in news:
                 owner, _, conversation = (one.payload or "").rpartition(" ")

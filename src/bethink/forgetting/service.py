@@ -417,6 +417,8 @@ class Forgetting:
         async with self.views.vault.erasing(owner, erase_of(of_pages, lines), rename) as erased:
             await self.store.commit(owner, [*changes, *erased.changes])
             erased.done()
+        for listener in self.memory.heard:
+            listener(owner)
         return Receipt(
             at=intent.at,
             facts=tuple(fact.record.id for fact in found.facts),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mcp import types
 
 from bethink.errors import BadInput, UnknownId
-from bethink.mcp_server.resources import check_reads
+from bethink.mcp_server.resources import MOST_VALUES, check_reads
 
 if TYPE_CHECKING:
     from bethink.app import App
@@ -40,12 +40,16 @@ what is missing, and then begin."""
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt: `arguments` are what it asks for, with their descriptions; `make` gives its messages."""
+    """A prompt: `arguments` are what it asks for, with their descriptions; `make` gives its messages.
+
+    The argument `completed` is one of what memory is about.
+    """
 
     title: str
     description: str
     make: Callable[[App, Principal, Mapping[str, str]], Awaitable[Sequence[types.PromptMessage]]]
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
+    completed: str = ""
 
 
 async def _written(
@@ -64,6 +68,7 @@ PROMPTS: Mapping[str, Prompt] = {
         "Everything remembered about somebody or something",
         partial(_written, _WHAT_DO_YOU_KNOW),
         {"subject": "The person or subject"},
+        completed="subject",
     ),
     "remember_this_conversation": Prompt(
         "Remember this conversation",
@@ -123,6 +128,23 @@ def named(prompts: Mapping[str, Prompt], name: str) -> Prompt:
     if (prompt := prompts.get(name)) is None:
         raise UnknownId(f"There is no prompt {name[:80]!r}: there are {', '.join(prompts)}.")
     return prompt
+
+
+async def completed(
+    app: App, principal: Principal, prompt: Prompt, argument: str, begun: str
+) -> Sequence[str]:
+    """Whom and what the newest facts are about, as far as it begins so, in any case of letters; each once.
+
+    Raises:
+        NotAllowed: the key may not read.
+    """
+    if argument != prompt.completed:
+        return []
+    check_reads(principal)
+    page = await app.memory.list(principal, limit=MOST_VALUES, where={"state": "active"})
+    facts = await app.visibility.reader_filters.facts(principal, [item.record for item in page.items])
+    known = dict.fromkeys(word for fact in facts for word in fact.topics)
+    return [word for word in known if word.casefold().startswith(begun.casefold())][:MOST_VALUES]
 
 
 async def _known(app: App, principal: Principal, subject: str) -> str:

@@ -24,6 +24,8 @@ _MESSAGES = 100
 _ID = "{id}"
 _PROFILE = 50
 JSON, TEXT = "application/json", "text/plain"
+MOST_VALUES = 100
+"""That complete what somebody types (the specification's most)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Shelf:
     description: str
     mime_type: str
     read: Callable[[App, Principal, str], Awaitable[str | bytes]]
+    ids: Callable[[App, Principal], Awaitable[Sequence[str]]] | None = None
+    """The newest ids of the kind, for who completes one."""
 
 
 async def _fact(app: App, principal: Principal, id: str) -> str:
@@ -58,15 +62,27 @@ async def _conversation(app: App, principal: Principal, id: str) -> str:
     return (await talk_of(app, context, id, limit=_MESSAGES)).model_dump_json()
 
 
+async def _fact_ids(app: App, principal: Principal) -> Sequence[str]:
+    page = await app.memory.list(principal, limit=MOST_VALUES, where={"state": "active"})
+    facts = await app.visibility.reader_filters.facts(principal, [item.record for item in page.items])
+    return [fact.id for fact in facts]
+
+
+async def _conversation_ids(app: App, principal: Principal) -> Sequence[str]:
+    page = await app.conversations.list(principal, limit=MOST_VALUES)
+    return [item.record.id for item in page.items]
+
+
 SHELVES: Sequence[Shelf] = (
     Shelf("memory://profile", "profile", "What matters about the user in every conversation", TEXT, _profile),
-    Shelf("memory://facts/{id}", "fact", "One fact known about the user, by its id", JSON, _fact),
+    Shelf("memory://facts/{id}", "fact", "One fact known about the user, by its id", JSON, _fact, _fact_ids),
     Shelf(
         "memory://conversations/{id}",
         "conversation",
         "The newest messages of a conversation",
         JSON,
         _conversation,
+        _conversation_ids,
     ),
 )
 
@@ -99,6 +115,24 @@ async def listed(
         if cursor is None and _ID not in shelf.uri
     ]
     return types.ListResourcesResult(resources=[*single, *found], next_cursor=page.cursor)
+
+
+async def completed(
+    app: App, principal: Principal, shelves: Sequence[Shelf], template: str, begun: str
+) -> Sequence[str]:
+    """The newest ids that begin so, for an address of this template.
+
+    Raises:
+        UnknownId: there is no such template.
+        NotAllowed: the key may not read.
+    """
+    shelf = next((one for one in shelves if one.uri == template and _ID in one.uri), None)
+    if shelf is None:
+        raise UnknownId(f"There is no template {template[:_TITLE_CHARS]}.")
+    if shelf.ids is None:
+        return []
+    check_reads(principal)
+    return [id for id in await shelf.ids(app, principal) if id.startswith(begun)]
 
 
 def templates(shelves: Sequence[Shelf]) -> types.ListResourceTemplatesResult:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mcp import types
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 
 from bethink import __version__
@@ -40,6 +40,7 @@ from bethink.mcp_server import prompts, resources
 from bethink.mcp_server.families import instructions, offer_of, offers
 from bethink.mcp_server.prompts import PROMPTS, Prompt
 from bethink.mcp_server.resources import SHELVES, Shelf
+from bethink.mcp_server.subscriptions import Subscriptions
 from bethink.messages import Attachment, ToolCall, ToolMessage
 from bethink.principal import PRINCIPAL
 from bethink.telemetry import log
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from mcp.server.context import ServerRequestContext
+    from mcp.server.models import InitializationOptions
 
     from bethink.app import App
     from bethink.mcp_server.families import Offer
@@ -231,6 +233,7 @@ def _at(token: str) -> int:
 _PAGE = 50
 _MAX_FILES_BYTES = 8_000_000
 """Of all files of one answer. As base64 they are a third longer."""
+_SESSION = "mcp-session-id"
 _STATELESS = "2026-07-28"
 """From this version on a server asks by answering that it needs more."""
 _CONFIRM_SCHEMA: types.ElicitRequestedSchema = {
@@ -263,19 +266,26 @@ class Door:
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: PROMPTS)
     shelves: Sequence[Shelf] = SHELVES
     calls: Calls = field(init=False)
+    subscriptions: Subscriptions = field(init=False)
 
     def __post_init__(self) -> None:
         self.calls = Calls(self.app, Ids(self.app.ports.clock))
+        self.subscriptions = Subscriptions(self.app, self._tools, self.shelves)
 
     def server(self) -> Server[Any]:
         """The protocol's server; memory's resources and prompts come where memory is offered."""
         has_memory = not self.only or "memory" in self.only
-        return Server(
+        return _Server(
             "bethink",
             version=__version__,
             title="Bethink",
             description="A memory that its owner can read, correct, undo and export.",
             instructions=instructions(self.only),
+            lifespan=self.subscriptions.followed,
+            on_subscriptions_listen=self._listen,
+            on_subscribe_resource=self._subscribe if has_memory else None,
+            on_unsubscribe_resource=self._unsubscribe if has_memory else None,
+            on_completion=self._complete if has_memory else None,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources if has_memory else None,
@@ -289,6 +299,7 @@ class Door:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         principal = await self._principal(context)
+        await self._met(context, principal)
         found = [
             offer
             for offer in offers(self.app, self.only).values()
@@ -302,6 +313,48 @@ class Door:
         return types.ListToolsResult(
             tools=[_described(offer) for offer in found[start : start + _PAGE]], next_cursor=more
         )
+
+    def _tools(self) -> object:
+        return [_described(offer) for offer in offers(self.app, self.only).values()]
+
+    async def _met(self, context: Context, principal: Principal) -> str:
+        """Have the session be told of changes, if it is one; its name."""
+        name = "stdio" if context.request is None else str(context.request.headers.get(_SESSION, ""))
+        if context.protocol_version < _STATELESS:
+            await self.subscriptions.met(name, context.session, principal)
+        return name
+
+    async def _listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        with _errors():
+            return await self.subscriptions.listen(context, params, await self._principal(context))
+
+    async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        with _errors():
+            name = await self._met(context, await self._principal(context))
+            await self.subscriptions.subscribe(name, params.uri)
+        return types.EmptyResult()
+
+    async def _unsubscribe(
+        self, context: Context, params: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
+        name = await self._met(context, await self._principal(context))
+        self.subscriptions.unsubscribe(name, params.uri)
+        return types.EmptyResult()
+
+    async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        principal, argument = await self._principal(context), params.argument
+        with _errors():
+            match params.ref:
+                case types.PromptReference(name=name):
+                    prompt = prompts.named(self.prompts, name)
+                    values = await prompts.completed(
+                        self.app, principal, prompt, argument.name, argument.value
+                    )
+                case types.ResourceTemplateReference(uri=uri):
+                    values = await resources.completed(self.app, principal, self.shelves, uri, argument.value)
+        return types.CompleteResult(completion=types.Completion(values=[*values]))
 
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
@@ -421,6 +474,38 @@ class Door:
                 principal = await self.app.accounts.authenticate(audience=audience)
         with _errors():
             return await self.app.visibility.for_request(principal)
+
+
+class _Server(Server[Any]):
+    """A server that says which lists of it change, in both eras: tools and resources, never prompts."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """As the SDK makes them, for sessions."""
+        changing = NotificationOptions(tools_changed=True, resources_changed=True)
+        return super().create_initialization_options(
+            notification_options or changing, experimental_capabilities, extensions
+        )
+
+    def get_capabilities(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+        *,
+        protocol_version: str | None = None,
+    ) -> types.ServerCapabilities:
+        """As the SDK makes them; it takes all lists to change where there are streams."""
+        can = super().get_capabilities(
+            notification_options, experimental_capabilities, extensions, protocol_version=protocol_version
+        )
+        if can.prompts is not None:
+            can.prompts.list_changed = False
+        return can
 
 
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
