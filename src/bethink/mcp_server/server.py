@@ -39,8 +39,7 @@ from bethink.events import ToolFinished, ToolProgress
 from bethink.mcp_server import prompts, resources
 from bethink.mcp_server.families import instructions, offer_of, offers
 from bethink.mcp_server.prompts import PROMPTS, Prompt
-from bethink.mcp_server.resources import SHELVES, Shelf
-from bethink.mcp_server.subscriptions import Subscriptions
+from bethink.mcp_server.resources import SHELVES, Shelf, Subscriptions
 from bethink.messages import Attachment, ToolCall, ToolMessage
 from bethink.principal import PRINCIPAL
 from bethink.telemetry import log
