@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx2
@@ -186,6 +187,24 @@ async def test_metrics_time_answers_searches_and_requests_and_count_what_is_sear
     assert (shown["forgettings_total"], shown["streams_live"], shown["backups"]) == (0, 0, 0)
     counts = [value for name, value in shown.items() if name.startswith("turn_seconds_bucket")]
     assert counts == sorted(counts)
+
+
+async def test_metrics_count_all_owners_for_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    async with open_door() as door:
+        store = door.house.app.ports.store
+        count = store.count
+
+        async def counted(owner: str, *rest: Any) -> int:  # noqa: ANN401 - as it is
+            asked.append(owner)
+            await anyio.sleep(0.01)
+            return await count(owner, *rest)
+
+        monkeypatch.setattr(store, "count", counted)
+        await door.http.post("/memories", json={"content": "Lives in Paris"})
+        for _ in range(20):
+            assert samples((await door.http.get("/metrics")).text)['indexed{kind="facts"}'] == 1
+    assert 0 < len(asked) <= 10
 
 
 async def test_metrics_know_an_open_stream_and_what_was_forgotten() -> None:

@@ -142,12 +142,21 @@ def create_web(opened: AbstractAsyncContextManager[App], rooms: ASGIApp | None =
             ImportJobs(app.importing).opened() as jobs,
             anyio.create_task_group() as tasks,
         ):
-            probe, answers = ModelProbe(app.models), AnswerCounts()
+            probe, answers, sizes = ModelProbe(app.models), AnswerCounts(), metrics.Sizes()
             supervise = app.ports.supervisor.supervise
             tasks.start_soon(supervise, "the model's probe", probe.answer)
+            tasks.start_soon(supervise, "sizes for /metrics", partial(sizes.count_always, app))
             tasks.start_soon(supervise, "the door for MCP", partial(mcp.serve, app))
             tasks.start_soon(supervise, "the door for DIAL", partial(dial.serve, app))
-            yield {"app": app, "probe": probe, "jobs": jobs, "mcp": mcp, "dial": dial, ANSWERS: answers}
+            yield {
+                "app": app,
+                "probe": probe,
+                "jobs": jobs,
+                "mcp": mcp,
+                "dial": dial,
+                ANSWERS: answers,
+                metrics.SIZES: sizes,
+            }
             tasks.cancel_scope.cancel()
 
     life = Router(lifespan=lifespan)
