@@ -11,6 +11,7 @@ from tests.command_line import CommandLine
 from tests.exports import asked_and_answered, zipped
 
 
+@pytest.mark.sqlite
 @pytest.mark.timeout(120)
 def test_an_import_that_was_killed_is_told_as_stopped_and_goes_on_as_the_same(
     plain: CommandLine, tmp_path: Path

@@ -67,6 +67,7 @@ def test_a_consolidation_that_is_killed_is_done_or_not_begun(plain: CommandLine)
     assert seen
 
 
+@pytest.mark.sqlite
 def test_an_import_that_is_killed_is_repeated_and_taken_back_whole(
     plain: CommandLine, tmp_path: Path
 ) -> None:
