@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from bethink.errors import BadInput
+from bethink.errors import BadInput, NotAllowed
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
-from bethink.questions import checked, form, host_of
+from bethink.mcp_client import Sampled, Sampling, ServerConfig, Text
+from bethink.questions import Answer, Question, checked, form, host_of
 from tests.door import Door, Frame, served
 from tests.house import open_house
-from tests.tool_servers import hostile, until
+from tests.tool_servers import hostile, open_servers, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -249,3 +252,25 @@ def test_values_have_to_fit_their_fields() -> None:
 )
 def test_the_host_of_a_page_is_shown_as_it_is(url: str, host: str) -> None:
     assert host_of(url) == host
+
+
+async def test_a_server_of_the_newest_revision_asks_by_having_its_call_made_again() -> None:
+    asked: list[Question] = []
+
+    class Person:
+        owner = "local"
+
+        async def answer(self, question: Question) -> Answer:
+            asked.append(question)
+            return Answer("accept", {"city": "Lisbon"})
+
+        async def sample(self, wanted: Sampling) -> Sampled:
+            raise NotAllowed(wanted.text)
+
+    script = Path(__file__).parent.parent / "servers" / "asking.py"
+    config = ServerConfig("new", "stdio", command=(sys.executable, str(script)))
+    async with open_servers(config) as servers:
+        result = await servers.call("new", "book", arguments={}, on_progress=lambda *_: None, person=Person())
+        assert servers.status("new").protocol == "2026-07-28"
+    assert result.parts == (Text("booked Lisbon"),)
+    assert [(one.mode, one.text) for one in asked] == [("form", "Which city?")]
