@@ -29,7 +29,7 @@ from starlette.types import Receive, Scope, Send
 
 from bethink.app import App
 from bethink.errors import BadInput
-from bethink.events import ToolProgress
+from bethink.events import ToolProgress, Warned
 from bethink.mcp_server.http import serving
 from bethink.mcp_server.prompts import Prompt
 from bethink.mcp_server.resources import SHELVES, Shelf
@@ -225,6 +225,21 @@ async def tool_with_progress(context: ToolContext) -> str:
     for percent in (0, 50, 100):
         context.emit(ToolProgress(call=context.call, text=f"{percent} of 100", fraction=percent / 100))
         await asyncio.sleep(0.05)
+    return "Done."
+
+
+@offered
+async def tool_with_logging(context: ToolContext) -> str:
+    """Warn of three things."""
+    for text in ("The index is old.", "A page could not be read.", "Another model answered."):
+        context.emit(Warned(part="test", message=text))
+    return "Done."
+
+
+@offered
+async def logging_tool(context: ToolContext) -> str:
+    """Warn of something."""
+    context.emit(Warned(part="test", message="The index is old."))
     return "Done."
 
 

@@ -31,12 +31,8 @@ CLIENT = "from tests.conformance.client import run\nrun()"
 SESSIONS, STATELESS = "2025-11-25", "2026-07-28"
 
 _TASKS = "the extension `tasks`: calls end within their time-out, longer work is a schedule or a task of ours"
-_LATER = "not offered yet"
-_LOGGING = "deprecated since 2026-07-28; what there is to say stands in results and progress"
 SERVER_MISSES: Mapping[str, Mapping[str, str]] = {
     SESSIONS: {
-        "logging-set-level": _LOGGING,
-        "tools-call-with-logging": _LOGGING,
         "server-sse-polling": "answers are not kept for clients that lost their connection",
     },
     STATELESS: {

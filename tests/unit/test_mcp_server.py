@@ -13,13 +13,18 @@ from mcp.types import (
     AudioContent,
     BlobResourceContents,
     EmbeddedResource,
+    EmptyResult,
     ImageContent,
+    LoggingLevel,
+    LoggingMessageNotificationParams,
+    SetLevelRequest,
+    SetLevelRequestParams,
     TextContent,
     TextResourceContents,
 )
 
 from bethink.errors import BadInput
-from bethink.events import ToolProgress
+from bethink.events import ToolProgress, Warned
 from bethink.mcp_server.families import families_of, offers
 from bethink.mcp_server.server import Door
 from bethink.memory import NewFact
@@ -300,3 +305,29 @@ async def test_a_file_that_is_too_large_for_an_answer_is_refused_with_a_sentence
         result = await client.call_tool("make_much", {})
         assert result.is_error
         assert "x.bin is too large" in text_of(result)
+
+
+@pytest.mark.parametrize(("level", "heard"), [(None, True), ("info", True), ("error", False)])
+async def test_what_a_call_warns_of_is_a_log_message_unless_worse_is_wanted(
+    level: LoggingLevel | None, *, heard: bool
+) -> None:
+    said: list[object] = []
+
+    async def hear(params: LoggingMessageNotificationParams) -> None:
+        said.append(params.data)
+
+    @tool(effect="read", label="Warn", family="memory")
+    async def warn(context: ToolContext) -> str:
+        """Warn."""
+        context.emit(Warned(part="model", message="Another model answered."))
+        return "Done."
+
+    async with (
+        open_house(tools=[warn]) as house,
+        Client(Door(house.app, "stdio").server(), mode="legacy", logging_callback=hear) as client,
+    ):
+        if level is not None:
+            asked = SetLevelRequest(params=SetLevelRequestParams(level=level))
+            await client.session.send_request(asked, EmptyResult)
+        await client.call_tool("warn", {})
+        assert said == (["Another model answered."] if heard else [])

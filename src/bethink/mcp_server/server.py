@@ -21,10 +21,11 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from mcp import types
+from mcp.server.connection import allowed_log_levels
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 
@@ -35,7 +36,7 @@ from bethink.agent.tool_selection import reads
 from bethink.agent.toolbox import CallResult, Postponed, Prepared, discreet
 from bethink.clock import Ids
 from bethink.errors import BadInput, BethinkError, TooLarge
-from bethink.events import ToolFinished, ToolProgress
+from bethink.events import ToolFinished, ToolProgress, Warned
 from bethink.mcp_server import prompts, resources
 from bethink.mcp_server.families import instructions, offer_of, offers
 from bethink.mcp_server.prompts import PROMPTS, Prompt
@@ -67,7 +68,13 @@ _VALID_S = 600
 _AHEAD_S = 5
 """A token may be dated ahead where the same was confirmed within one second."""
 
-Progress = Callable[[float | None, str], Awaitable[None]]
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Who hears what a call tells on its way: its progress, and what it warns of, by part."""
+
+    progress: Callable[[float | None, str], Awaitable[None]]
+    warning: Callable[[str, str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,24 +128,22 @@ class Calls:
                 return agreed if isinstance(agreed, Asked) else ready
 
     async def make(
-        self, prepared: Prepared, context: ToolContext, progress: Progress, *, token: str = ""
+        self, prepared: Prepared, context: ToolContext, told: Told, *, token: str = ""
     ) -> ToolOutput | Asked:
-        """The call's result, or what it needs after all; what it tells on its way goes to `progress`.
+        """The call's result, or what it needs after all; `told` hears what it tells on its way.
 
         `token` is what came with an agreement. It counts for what the call would do now.
         """
-        made = await self._made(prepared, context, progress)
+        made = await self._made(prepared, context, told)
         if not isinstance(made, Postponed):
             return made
         asked = self._agreed(made.prepared, made.reason, context.principal, token=token)
         if isinstance(asked, Asked):
             return asked
-        made = await self._made(asked, replace(context, approved=True), progress)
+        made = await self._made(asked, replace(context, approved=True), told)
         return ToolOutput(made.reason, error="denied") if isinstance(made, Postponed) else made
 
-    async def _made(
-        self, prepared: Prepared, context: ToolContext, progress: Progress
-    ) -> ToolOutput | Postponed:
+    async def _made(self, prepared: Prepared, context: ToolContext, told: Told) -> ToolOutput | Postponed:
         result = CallResult(ToolMessage(prepared.call.id, prepared.call.name, "", error="tool_failed"))
         kinds: dict[str, int] = {}
         async with aclosing(self.app.toolbox.run([prepared], context)) as items:
@@ -151,7 +156,9 @@ class Calls:
                     case ToolFinished():
                         kinds = item.redacted
                     case ToolProgress(text=text, fraction=fraction):
-                        await progress(fraction, text)
+                        await told.progress(fraction, text)
+                    case Warned(part=part, message=text):
+                        await told.warning(part, text)
                     case _:
                         pass
         message = result.message
@@ -233,6 +240,10 @@ _PAGE = 50
 _MAX_FILES_BYTES = 8_000_000
 """Of all files of one answer. As base64 they are a third longer."""
 _SESSION = "mcp-session-id"
+_WARNING: Final = "warning"
+_WORSE: Final = frozenset({"error", "critical", "alert", "emergency"})
+_MOST_QUIET = 10_000
+"""As many as there may be sessions; one that ended is not taken out."""
 _STATELESS = "2026-07-28"
 """From this version on a server asks by answering that it needs more."""
 _CONFIRM_SCHEMA: types.ElicitRequestedSchema = {
@@ -264,6 +275,8 @@ class Door:
     only: Sequence[str] = ()
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: PROMPTS)
     shelves: Sequence[Shelf] = SHELVES
+    _quiet: set[str] = field(default_factory=set[str], repr=False)
+    """Sessions that want to hear of worse than warnings only."""
     calls: Calls = field(init=False)
     subscriptions: Subscriptions = field(init=False)
 
@@ -274,7 +287,7 @@ class Door:
     def server(self) -> Server[Any]:
         """The protocol's server; memory's resources and prompts come where memory is offered."""
         has_memory = not self.only or "memory" in self.only
-        return _Server(
+        server = _Server(
             "bethink",
             version=__version__,
             title="Bethink",
@@ -293,6 +306,8 @@ class Door:
             on_list_prompts=self._list_prompts if has_memory else None,
             on_get_prompt=self._get_prompt if has_memory else None,
         )
+        server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        return server
 
     async def _list_tools(
         self, context: Context, params: types.PaginatedRequestParams | None
@@ -318,7 +333,7 @@ class Door:
 
     async def _met(self, context: Context, principal: Principal) -> str:
         """Have the session be told of changes, if it is one; its name."""
-        name = "stdio" if context.request is None else str(context.request.headers.get(_SESSION, ""))
+        name = _session(context)
         if context.protocol_version < _STATELESS:
             await self.subscriptions.met(name, context.session, principal)
         return name
@@ -393,14 +408,6 @@ class Door:
         token: str,
     ) -> types.CallToolResult | Asked:
         """The call's result, or what is to be agreed to before; `token` came with an agreement."""
-        told = 0.0
-
-        async def progress(fraction: float | None, text: str) -> None:
-            nonlocal told
-            # Without a fraction it only has to grow.
-            told = fraction if fraction is not None else told + 1
-            await context.session.report_progress(told, None if fraction is None else 1.0, text)
-
         arguments = params.arguments or {}
         ready = await self.calls.begin(offer, arguments, principal, confirmed=token)
         match ready:
@@ -412,8 +419,33 @@ class Door:
                 token = token or str(arguments.get(CONFIRM) or "")
                 files = Files(ready.call.id)
                 call = ToolContext(principal, f"mcp:{principal.audience}", ready.call.id, "", keep=files.keep)
-                made = await self.calls.make(ready, call, progress, token=token)
+                made = await self.calls.make(ready, call, self._told(context), token=token)
                 return made if isinstance(made, Asked) else _result(made, offer, files)
+
+    def _told(self, context: Context) -> Told:
+        """The client: progress if it asked for it, warnings as log messages unless it wants worse only."""
+        so_far = 0.0
+
+        async def progress(fraction: float | None, text: str) -> None:
+            nonlocal so_far
+            # Without a fraction it only has to grow.
+            so_far = fraction if fraction is not None else so_far + 1
+            await context.session.report_progress(so_far, None if fraction is None else 1.0, text)
+
+        async def warning(part: str, text: str) -> None:
+            allowed = allowed_log_levels(context.protocol_version, context.meta)
+            if _WARNING in allowed and _session(context) not in self._quiet:
+                message = types.LoggingMessageNotificationParams(level=_WARNING, logger=part, data=text)
+                notification = types.LoggingMessageNotification(params=message)
+                await context.session.send_notification(notification, context.request_id)
+
+        return Told(progress, warning)
+
+    async def _set_level(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+        self._quiet.discard(_session(context))
+        if params.level in _WORSE and len(self._quiet) < _MOST_QUIET:
+            self._quiet.add(_session(context))
+        return types.EmptyResult()
 
     async def _ask(
         self, context: Context, tool: Tool, asked: Asked
@@ -473,6 +505,10 @@ class Door:
                 principal = await self.app.accounts.authenticate(audience=audience)
         with _errors():
             return await self.app.visibility.for_request(principal)
+
+
+def _session(context: Context) -> str:
+    return "stdio" if context.request is None else str(context.request.headers.get(_SESSION, ""))
 
 
 class _Server(Server[Any]):
