@@ -223,7 +223,7 @@ endif
 test-foreign: setup real-model servers clients conformance ## the tests against foreign servers and clients, and a real model
 	@$(MAKE) --no-print-directory test-python ARGS="-m foreign $(ARGS)"
 
-# Homes in a PostgreSQL instead of files; CI runs it for a release and where storage was touched (checks/due.py).
+# Homes in a PostgreSQL instead of files: before a release, and if `checks/due.py postgresql` says that storage was touched.
 ON_POSTGRESQL := tests/service $(if $(SKIPPED_TESTS),,tests/ui/test_chat.py tests/ui/test_memory.py \
 	tests/ui/test_conversations.py tests/ui/test_forgetting.py tests/ui/test_server_dies.py)
 
