@@ -14,6 +14,7 @@ from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.cli.exits import Exit
 from bethink.engines.sqlite.schema import FILE_NAME
 from tests.command_line import CommandLine
+from tests.postgres_server import postgres_server
 
 
 @pytest.fixture
@@ -42,11 +43,26 @@ def test_a_fresh_machine_is_well_though_parts_are_off(plain: CommandLine, free_p
     assert not plain.data.exists(), "looking changes nothing"
 
 
-@pytest.mark.sqlite
 def test_what_is_there_is_counted(plain: CommandLine) -> None:
     plain.added("User likes tea.")
     plain("chat", "/help")
     assert "1 conversation, 2 messages, 1 memory, 0 pages" in messages(plain)["database"]
+
+
+def test_what_a_server_holds_is_counted_and_one_that_is_away_is_broken(plain: CommandLine) -> None:
+    with postgres_server() as server:
+        there = plain.setting(BETHINK_DATABASE_URL=server.new_database())
+        assert "nothing yet, created at the first start" in messages(there)["database"]
+        there.added("User likes tea.")
+        there("chat", "/help")
+        told = messages(there)
+        assert "(database bethink" in told["database"]
+        assert "1 conversation, 2 messages, 1 memory, 0 pages" in told["database"]
+        assert told["memory"] == "no problems found"
+        assert told["users and keys"].startswith("none")
+    away = states(there)
+    assert away["database"] == "broken"
+    assert "memory" not in away
 
 
 def test_a_model_is_probed_and_no_secret_shown(bethink: CommandLine, scripted: ScriptedProcess) -> None:

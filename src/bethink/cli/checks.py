@@ -35,11 +35,11 @@ from bethink.embeddings.factory import embeddings_of
 from bethink.embeddings.fetch import fetch_model
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
+from bethink.engines.postgres.store import DatabaseOverview, looked_over
 from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS, check_files, open_connection, translated
 from bethink.errors import (
     BadInput,
     BethinkError,
-    CorruptDatabase,
     EmbeddingsUnavailable,
     LlmError,
     NotAllowed,
@@ -61,11 +61,12 @@ from bethink.vault.files.context import GONE, OFF
 from bethink.web.server import check_bind, served_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bethink.accounts.register import AccountsSnapshot
     from bethink.embeddings.fetch import Progress
     from bethink.engines.redis.connection import RedisState
+    from bethink.feature import Feature
 
 _MB = 1_000_000
 _FULL_BYTES = 50 * _MB
@@ -118,9 +119,9 @@ def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Chec
         fetch_embedder(settings, tell)
     yield directory(settings.data_dir)
     yield free_space(settings.data_dir)
-    found = database(settings.data_dir)
+    found, is_current = database(settings)
     yield found
-    if found.state == "ok" and is_current(settings.data_dir):
+    if found.state == "ok" and is_current:
         yield memory(options)
         yield vault(options)
         yield library(options)
@@ -188,61 +189,76 @@ def free_space(path: Path) -> Check:
     return ok("free space", f"{free / (1000 * _MB):,.1f} GB")
 
 
-def database(data_dir: Path) -> Check:
-    """Whether the database can be read, is whole, and of which schema it is."""
-    path = data_dir / FILE_NAME
+def database(settings: Settings) -> tuple[Check, bool]:
+    """Whether the database can be read and is whole; and whether it is there, and up to date."""
+    path, url = settings.data_dir / FILE_NAME, settings.database_url
     try:
+        if url is not None:
+            return _server_database(asyncio.run(looked_over(url.get_secret_value())))
         check_files(path)
         if not path.exists():
-            return ok("database", "none yet, created at the first start")
+            return ok("database", "none yet, created at the first start"), False
         with closing(open_connection(path, write=False)) as connection:
             return _database(connection, path)
-    except (CorruptDatabase, OSError) as error:
-        return broken("database", str(error))
+    except BethinkError as error:
+        return broken("database", error.message), False
+    except OSError as error:
+        return broken("database", str(error)), False
     except sqlite3.Error as error:
-        return broken("database", str(translated(error, str(path))))
+        return broken("database", str(translated(error, str(path)))), False
 
 
-def is_current(data_dir: Path) -> bool:
-    """Whether there is a database that this Bethink need not bring up to date first."""
-    path = data_dir / FILE_NAME
-    if not path.exists():
-        return False
-    with closing(open_connection(path, write=False)) as connection:
-        return connection.execute("PRAGMA user_version").fetchone() == (max(MIGRATIONS),)
-
-
-def _database(connection: sqlite3.Connection, path: Path) -> Check:
+def _database(connection: sqlite3.Connection, path: Path) -> tuple[Check, bool]:
     (schema,) = connection.execute("PRAGMA user_version").fetchone()
-    if schema > max(MIGRATIONS):
-        return broken(
-            "database",
-            f"{path} has schema {schema}, and this Bethink knows up to {max(MIGRATIONS)}: start the newer "
-            "version that wrote it.",
-        )
+    newest = max(MIGRATIONS)
+    if schema > newest:
+        told = f"{path} has schema {schema}, and this Bethink knows up to {newest}: start the newer version"
+        return broken("database", f"{told} that wrote it."), False
     faults = [fault for (fault,) in connection.execute("PRAGMA quick_check(3)") if fault != "ok"]
     if faults:
-        return broken("database", f"{path} is damaged: {'; '.join(faults)}. Restore a backup.")
+        return broken("database", f"{path} is damaged: {'; '.join(faults)}. Restore a backup."), False
+    if schema < newest:
+        return ok("database", f"schema {schema}, brought to {newest} at the next start"), False
     size = sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists())
-    if schema < max(MIGRATIONS):
-        return ok("database", f"schema {schema}, brought to {max(MIGRATIONS)} at the next start")
-    return ok("database", f"whole, schema {schema}, {size / _MB:.1f} MB, {_counts(connection)}")
-
-
-def _counts(connection: sqlite3.Connection) -> str:
-    from bethink.features import FEATURES
-
     # A collection has its table from its first record on.
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    told: list[str] = []
-    for many, (word, one) in (pair for feature in FEATURES for pair in feature.counted.items()):
-        sql = f"SELECT count(*) FROM {one.name}"  # noqa: S608 - our own names
-        (count,) = connection.execute(sql).fetchone() if one.name in tables else (0,)
-        told.append(f"{count:,} {word if count == 1 else many}")
+    records = {
+        name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608 - our own names
+        for name in _counted_collections() & tables
+    }
     (without,) = connection.execute("SELECT count(*) FROM index_items WHERE model IS NULL").fetchone()
-    if without:
-        told.append(f"{without:,} not yet found by meaning")
+    told = f"whole, schema {schema}, {size / _MB:.1f} MB, {_holdings(records, without)}"
+    return ok("database", told), True
+
+
+def _server_database(found: DatabaseOverview) -> tuple[Check, bool]:
+    about = f"{found.place}, version {found.version}"
+    if not found.schema:
+        return ok("database", f"{about}: nothing yet, created at the first start"), False
+    if not found.is_current:
+        return ok("database", f"{about}: schema {found.schema}, brought up to date at the next start"), False
+    held = _holdings(found.records, found.without_vector)
+    return ok("database", f"{about}, schema {found.schema}, {found.size_bytes / _MB:.1f} MB, {held}"), True
+
+
+def _counted_collections() -> set[str]:
+    return {one.name for feature in _features() for _, one in feature.counted.values()}
+
+
+def _holdings(records: Mapping[str, int], without_vector: int) -> str:
+    told: list[str] = []
+    for many, (word, one) in (pair for feature in _features() for pair in feature.counted.items()):
+        count = records.get(one.name, 0)
+        told.append(f"{count:,} {word if count == 1 else many}")
+    if without_vector:
+        told.append(f"{without_vector:,} not yet found by meaning")
     return ", ".join(told)
+
+
+def _features() -> Sequence[Feature]:
+    from bethink.features import FEATURES
+
+    return FEATURES
 
 
 def _is_open_to_others(path: Path) -> bool:

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 _FULL_S = 60.0
 """How long a disk that was full is taken to be full still: what is small may find room in it."""
+_SERVER = "SELECT current_setting('server_version'), pg_database_size(current_database())"
+_WITHOUT_VECTOR = "SELECT count(*) FROM index_items WHERE model IS NULL AND part = 0"
 GROUP_MAX = 64
 """Batches in one transaction at most, so that none waits long for those behind it."""
 
@@ -378,6 +380,45 @@ async def open_snapshot(url: str) -> AsyncGenerator[PostgresDatabase]:
         if secret is None:
             raise StorageError(f"There is nothing of Bethink in {connections.place}: nothing to back up.")
         yield PostgresDatabase(PostgresStore(snapshot, Seal(secret)), PostgresIndex(snapshot), snapshot)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseOverview:
+    """What a database holds of all owners: `records` by collection; `schema` is 0 if there is nothing yet."""
+
+    place: str
+    version: str
+    size_bytes: int
+    schema: int = 0
+    records: Mapping[str, int] = field(default_factory=dict[str, int])
+    without_vector: int = 0
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it need not be made or brought up to date first."""
+        return self.schema == NUMBER
+
+
+async def looked_over(url: str) -> DatabaseOverview:
+    """An overview of a database, which stays as it is.
+
+    Raises:
+        NewerSchema: a newer Bethink wrote it.
+        NotInstalled: the driver is missing.
+        StorageError: it cannot be reached.
+    """
+    async with open_connections(url) as connections:
+
+        async def look(session: Session) -> DatabaseOverview:
+            version, size = await session.fetchrow(_SERVER)
+            number, _ = await known(session, connections.place)
+            if number == 0:
+                return DatabaseOverview(connections.place, version, size)
+            records = await session.fetch("SELECT collection, count(*) FROM records GROUP BY collection")
+            without = await session.fetchval(_WITHOUT_VECTOR)
+            return DatabaseOverview(connections.place, version, size, number, dict(records), without)
+
+        return await connections.read(None, look)
 
 
 async def awaits_upgrade(url: str) -> int | None:
