@@ -11,6 +11,7 @@ from bethink.settings.groups import place
 from bethink.settings.models import ModelSettings
 from bethink.settings.shapes import Backups, DialDoor, McpServer, Redaction, VaultSettings
 from bethink.settings.values import (
+    BucketAddress,
     DatabaseAddress,
     Given,
     MailServer,
@@ -115,7 +116,7 @@ class Settings(ModelSettings):
         restart=True,
     )
 
-    files_url: str = _advanced(
+    files_url: BucketAddress = _advanced(
         "",
         "Files in S3",
         "Bucket for the contents of files, as `s3://BUCKET/FOLDER`; empty keeps them in the data directory.",

@@ -145,6 +145,7 @@ DatabaseAddress = Annotated[
     SecretStr | None,
     AddressOf(("postgresql", "postgres"), "postgresql://bethink:password@db.example/bethink"),
 ]
+BucketAddress = Annotated[str, AddressOf(("s3",), "s3://BUCKET/FOLDER")]
 RedisAddress = Annotated[SecretStr | None, AddressOf(("redis", "rediss", "unix"), "redis://127.0.0.1:6379/0")]
 
 
