@@ -160,7 +160,8 @@ async def test_a_reader_whose_connection_breaks_answers_and_the_next_question_is
 ) -> None:
     real = sqlite_threads.open_connection
 
-    def broken(path: Path, *, write: bool) -> sqlite3.Connection:
+    def broken(path: Path, *, write: bool, cipher: object = None) -> sqlite3.Connection:
+        del cipher
         raise RuntimeError(f"cannot open {path.name} ({write})")
 
     async with open_database(tmp_path) as database:

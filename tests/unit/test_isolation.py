@@ -236,6 +236,7 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
         "message": first["message"]["id"],
         "run": waits["run_id"],
         "call": waits["waiting"][0]["call"],
+        "question": waits["waiting"][0]["call"],
         "response": response["id"],
         "memory": written["memory"]["id"],
         "alias": "hers",
@@ -352,6 +353,11 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "POST /memories/batch": {"json": {"ids": [ids["memory"]], "retract": True}},
         "POST /memories/merge": {"json": {"keep": ids["memory"], "gone": ["another"]}},
         "POST /mcp-servers/{name}/accept": {"json": {}},
+        "POST /mcp-servers/{name}/prompts": {"json": {"prompt": "greet"}},
+        "POST /conversations/{conversation}/resources": {
+            "json": {"server": "nothing", "uri": "memory://hers"}
+        },
+        "POST /runs/{run}/questions/{question}": {"json": {"action": "decline"}},
         "POST /memories": {"json": {"content": "Bob has a newt"}},
         "POST /memories/undo": {"json": {"token": ids["undo"]}},
         "PATCH /memories/{memory}": {"json": {"content": "Bob was here"}},
@@ -404,6 +410,7 @@ QUERIES = {
     "DELETE /schedules/push": {"endpoint": "https://push.example.org/x"},
     "DELETE /memories": {"confirm": "true"},
     "GET /vault/search": {"query": "quetzal"},
+    "GET /mcp-servers/{name}/resource": {"uri": "memory://nothing"},
     "GET /documents/graph/path": {"start": "document:{document}", "end": "fact:{memory}"},
 }
 """What a route asks for in its address; names whose value may be left out are."""

@@ -43,6 +43,7 @@ def told(
                (("r1", first), ("r2", second))]  # fmt: skip
     said = [{"id": id, "role": "user", "run": "r", "content": content} for id, content in users]
     bodies: dict[str, dict[str, Any]] = {
+        "/conversations": {"items": [{"id": "c"}], "cursor": None},
         "/conversations/c": {"messages": [*said, *answers], "cursor": None},
         "/memories": {"items": [{"id": id, "content": content} for id, content in facts], "cursor": None},
         f"/vault/pages/{PATH}": {"text": page},

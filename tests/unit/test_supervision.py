@@ -51,6 +51,8 @@ SERVED_ELSEWHERE = {
     "changes that MCP clients follow",
     "conversations that MCP clients follow",
     "conversations in Redis",
+    "copies of files",
+    "files on their way to S3",
     "interpreters held ready",
     "interpreters that are unused",
     "notices in PostgreSQL",

@@ -222,6 +222,7 @@ NAMES_OF_OTHERS = {
     "dial/compat.py": "the classes that spec 002 names",
     "llm/scripted.py": "a model writes tools' names",
     "llm/tagged.py": "code in tags is a call of one tool",
+    "recall/service.py": "the conventions of OpenTelemetry call a search so",
 }
 """What is no list of Bethink's tools, though it writes their names."""
 

@@ -96,6 +96,7 @@ async def test_a_message_has_the_fields_of_its_role() -> None:
             "branch": 0,
             "siblings": None,
             "role": "user",
+            "untrusted": False,
             "attachments": [],
         }
     )

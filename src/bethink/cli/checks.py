@@ -480,6 +480,8 @@ def tool_servers(settings: Settings) -> Check:
         found = configured_in(settings)
     except BadInput as error:
         return broken("mcp servers", error.message)
+    if not any(one.confinement for one in found.servers):
+        return ok("mcp servers", "none is a program of this machine")
     programs = programs_of(settings)
     name = asyncio.run(programs.sandbox())
     here = (

@@ -139,7 +139,7 @@ def _prompts(session: Session, options: Namespace) -> None:
     _SERVER,
     arg("prompt PROMPT", "the prompt's name"),
     arg("arguments NAME=VALUE*", "what fills its gaps"),
-    json="the text",
+    json="each text",
 )
 def _prompt(session: Session, options: Namespace) -> None:
     """Print a prompt of a server with its gaps filled, for example to pipe it into `bethink chat`."""
