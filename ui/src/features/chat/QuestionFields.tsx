@@ -1,7 +1,7 @@
 // The fields of a form that a server asks for, and the values that are typed into them.
 import type { QuestionField } from "../../contract/openapi";
 import { t } from "../../i18n";
-import { Field } from "../../kit/Field";
+import { Field, Switch } from "../../kit/Field";
 
 export type Typed = Readonly<Record<string, string | boolean | readonly string[]>>;
 
@@ -43,22 +43,29 @@ type FieldsProps = {
 };
 
 export function QuestionFields({ fields, typed, onChange }: FieldsProps) {
-  return fields.map((one) => (
-    <Field
-      key={one.name}
-      label={`${one.title || one.name.replaceAll("_", " ")}${one.required ? "" : ` (${t("optional")})`}`}
-      hint={one.description || undefined}
-    >
-      {(control) => (
-        <Control
-          one={one}
-          control={control}
-          value={typed[one.name] ?? ""}
-          onChange={(value) => onChange({ ...typed, [one.name]: value })}
-        />
-      )}
-    </Field>
-  ));
+  return fields.map((one) => {
+    const title = one.title || one.name.replaceAll("_", " ");
+    const onValue = (value: Typed[string]) => onChange({ ...typed, [one.name]: value });
+    return one.kind === "boolean" ? (
+      <Switch
+        key={one.name}
+        label={title}
+        hint={one.description || undefined}
+        checked={typed[one.name] === true}
+        onChange={onValue}
+      />
+    ) : (
+      <Field
+        key={one.name}
+        label={`${title}${one.required ? "" : ` (${t("optional")})`}`}
+        hint={one.description || undefined}
+      >
+        {(control) => (
+          <Control one={one} control={control} value={typed[one.name] ?? ""} onChange={onValue} />
+        )}
+      </Field>
+    );
+  });
 }
 
 type ControlProps = {
@@ -70,16 +77,6 @@ type ControlProps = {
 
 function Control({ one, control, value, onChange }: ControlProps) {
   const choices = one.choices ?? [];
-  if (one.kind === "boolean") {
-    return (
-      <input
-        {...control}
-        type="checkbox"
-        checked={value === true}
-        onChange={(event) => onChange(event.target.checked)}
-      />
-    );
-  }
   if (choices.length) {
     const several = one.kind === "choices";
     return (
