@@ -76,6 +76,7 @@ def test_a_model_is_probed_and_no_secret_shown(bethink: CommandLine, scripted: S
     assert "openai_api_key from OPENAI_API_KEY" in ended.out
 
 
+@pytest.mark.sqlite
 def test_a_damaged_database_is_broken(plain: CommandLine) -> None:
     plain.data.mkdir()
     (plain.data / FILE_NAME).write_bytes(b"not a database" * 1_000)
@@ -102,6 +103,7 @@ def test_a_database_that_is_gone_while_its_log_is_there_is_not_begun_anew(plain:
     assert log.read_bytes() == left
 
 
+@pytest.mark.sqlite
 def test_a_newer_database_is_broken(plain: CommandLine) -> None:
     plain("memory", "list")
     with closing(sqlite3.connect(plain.data / FILE_NAME)) as connection:
