@@ -60,6 +60,8 @@ AUDIENCE: Final = "schedules"
 """Whom a run by schedule reads for: what is hidden from other doors than the owner's own is hidden here."""
 LOOK_S: Final = 60.0
 """The longest sleep: a clock that was set meanwhile, or a machine that slept, is noticed after it."""
+_ELSEWHERE_S: Final = 10.0
+"""How often runs of other processes are looked at: between machines one is known to be dead after so long."""
 LATE_US: Final = 120_000_000
 """What begins later than this was missed: two sleeps."""
 _JUMP_US: Final = 60_000_000
@@ -91,6 +93,7 @@ class Firing:
     _stale: set[str] = field(default_factory=set[str])
     _marks: dict[str, int] = field(default_factory=dict[str, int])
     _taken: set[str] = field(default_factory=set[str])
+    _elsewhere: set[str] = field(default_factory=set[str])
     _slots: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_AT_ONCE))
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _looked: int = 0
@@ -99,6 +102,7 @@ class Firing:
     async def run(self) -> None:
         """Do what is due, for ever."""
         self._taken.clear()
+        self._elsewhere.clear()
         self._tidied = 0
         async with self.bus.subscribe(DUE_CHANGED) as changes, anyio.create_task_group() as tasks:
             tasks.start_soon(self._listen, changes)
@@ -124,7 +128,8 @@ class Firing:
         """Sleep until something is due or has changed, and never long: a clock may be set meanwhile."""
         due = min(self._next.values(), default=None)
         until_s = LOOK_S if due is None else (due - self.clock.now_us()) / 1_000_000
-        with anyio.move_on_after(max(0.0, min(until_s, LOOK_S))):
+        most_s = _ELSEWHERE_S if self._elsewhere else LOOK_S
+        with anyio.move_on_after(max(0.0, min(until_s, most_s))):
             await self._news.wait()
 
     async def look(self, tasks: TaskGroup) -> None:
@@ -136,6 +141,10 @@ class Firing:
         if has_jumped or now >= self._tidied + _TIDY_US:
             self._tidied = now
             await self._tidy(now)
+        else:
+            for owner in sorted(self._elsewhere):
+                with recorded(_log, "what was begun of an owner was not looked at"):
+                    await self._settle_all(self.acting(owner, audience=AUDIENCE))
         due = self._stale | {owner for owner, at in self._next.items() if at <= now}
         self._stale = set()
         for owner in self._marks.keys() - due:
@@ -193,11 +202,13 @@ class Firing:
     async def _settle_all(self, principal: Principal) -> None:
         """Find out how runs ended that this process does not drive; those of living processes are theirs."""
         scan = Scan(SCHEDULE_RUNS, {"is_open": 1}, order="due_at", limit=_PAGE)
+        self._elsewhere.discard(principal.owner)
         async for held in items_of(self.store, principal.owner, scan):
             run = held.record
             if run.schedule in self._taken:
                 continue
             if run.outcome == "running" and await self._is_driven(run.process):
+                self._elsewhere.add(principal.owner)
                 continue
             with anyio.move_on_after(_SETTLE_S):
                 await self._settle(principal, held)
