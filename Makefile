@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SERVES_ONLY := $(if $(filter serve,$(MAKECMDGOALS)),$(if $(wildcard .venv/packages.stamp),,yes))
 ENVIRONMENT := .venv/$(if $(SERVES_ONLY),serving,editable).stamp
 
-# How many files a chat turn may enter: it may only shrink (45 are wished).
+# How many files a chat turn may enter; 45 are wished.
 CHAT_TURN_FILES := 63
 CHECKS := check-format check-lint check-types check-layers check-budgets check-dead-code check-dependencies \
 	check-hosts check-requirements check-ui

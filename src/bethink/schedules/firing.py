@@ -202,16 +202,18 @@ class Firing:
     async def _settle_all(self, principal: Principal) -> None:
         """Find out how runs ended that this process does not drive; those of living processes are theirs."""
         scan = Scan(SCHEDULE_RUNS, {"is_open": 1}, order="due_at", limit=_PAGE)
-        self._elsewhere.discard(principal.owner)
+        is_elsewhere = False
         async for held in items_of(self.store, principal.owner, scan):
             run = held.record
             if run.schedule in self._taken:
                 continue
             if run.outcome == "running" and await self._is_driven(run.process):
-                self._elsewhere.add(principal.owner)
+                is_elsewhere = True
                 continue
             with anyio.move_on_after(_SETTLE_S):
                 await self._settle(principal, held)
+        # Only now: if the store did not answer, these runs are looked at again.
+        (self._elsewhere.add if is_elsewhere else self._elsewhere.discard)(principal.owner)
 
     async def _is_driven(self, process: str) -> bool:
         return process != self.bus.process and await self.bus.is_alive(process)
