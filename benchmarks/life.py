@@ -29,7 +29,7 @@ from bethink.llm.models import connect_models
 from bethink.llm.scripted import ScriptedLlm
 from bethink.ports import Ports
 from bethink.principal import LOCAL_OWNER
-from bethink.recall.answerable import answering
+from bethink.recall.service import answering
 from bethink.settings import Settings
 
 if TYPE_CHECKING:

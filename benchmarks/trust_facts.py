@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchmarks.trust_stage import DAY_S, Case, Stage
 from bethink.errors import BethinkError
 from bethink.memory import NewFact
-from bethink.recall.answerable import answering
+from bethink.recall.service import answering
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,8 +28,7 @@ from bethink.engines.memory import MemoryIndex
 from bethink.feature import Recallable, RecallKind
 from bethink.index import IndexItem, IndexQuery
 from bethink.principal import Principal
-from bethink.recall.answerable import AnswerCheck
-from bethink.recall.service import Recall
+from bethink.recall.service import AnswerCheck, Recall
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

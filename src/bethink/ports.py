@@ -35,10 +35,9 @@ from bethink.sandbox.interpreters import open_interpreters
 from bethink.sealing import cipher_of
 from bethink.secrets_at_rest import SecretBox
 from bethink.settings.catalogue import SETTINGS
-from bethink.telemetry import Supervisor
+from bethink.telemetry import Supervisor, Tracing, open_tracing
 from bethink.tools.mcp import open_mcp
 from bethink.tools.plugins import FOLDER, LoadedPlugins, load_plugins
-from bethink.tracing import Tracing, open_tracing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -202,7 +201,14 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
     llm = connect_models(settings, learnt)
     supervisor = Supervisor()
     async with AsyncExitStack() as stack:
-        tracing = await stack.enter_async_context(open_tracing(settings))
+        tracing = await stack.enter_async_context(
+            open_tracing(
+                settings.traces_url,
+                headers=settings.traces_headers.get_secret_value() if settings.traces_headers else "",
+                share=settings.traces_share,
+                has_content=settings.traces_content,
+            )
+        )
         if llm is not None:
             stack.push_async_callback(llm.close)
         database = await stack.enter_async_context(open_database(settings))

@@ -1,6 +1,6 @@
 """What a running call asks its owner: a form of plain fields, a page to visit, or leave to use their model.
 
-MCP servers ask (`mcp_client`), `agent/questions` has them answered, doors show them. An answer goes to
+MCP servers ask (`mcp_client`), `agent/runs` has them answered, doors show them. An answer goes to
 who asked and is kept nowhere. Source: "Elicitation" of the Model Context Protocol, 2025-11-25 and 2026-07-28.
 """
 

@@ -15,7 +15,7 @@ import pytest
 from bethink.app import open_app
 from bethink.embeddings.e5 import GRAPH_FILE
 from bethink.memory import NewFact
-from bethink.recall.answerable import answering, bearing
+from bethink.recall.service import answering, bearing
 from bethink.settings import Settings
 from tests.contract.embeddings_suite import models_directory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bethink.recall.answerable import AnswerCheck, names_in
+from bethink.recall.service import AnswerCheck, names_in
 
 LEASE = "leases.pdf\nThe lease of the warehouse in Ystad to Willow Aviation ends on 28 November 2020."
 

@@ -6,8 +6,8 @@ import pytest
 
 from bethink.embeddings.e5 import E5
 from bethink.embeddings.minilm import MINILM
-from bethink.recall.answerable import bearing
 from bethink.recall.ranking import calibration_of
+from bethink.recall.service import bearing
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bethink.assertions import about_of
 from bethink.memory import NewFact
-from bethink.subjects import about_of
 from tests.facts import found
 from tests.house import open_house
 

@@ -23,9 +23,8 @@ from bethink.llm import Delta, LlmRequest
 from bethink.llm.models import FallbackLlm, Retries
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.messages import UserMessage
-from bethink.settings import Settings
+from bethink.telemetry import Tracing, open_tracing, span, trace_headers, tracing_of
 from bethink.tool import ToolContext, tool
-from bethink.tracing import Tracing, open_tracing, span, trace_headers, tracing_of
 from tests.door import Door, open_door
 from tests.house import ports_of
 
@@ -201,8 +200,7 @@ def collector() -> Generator[tuple[str, list[tuple[str, str | None, bytes]]]]:
 
 async def test_spans_are_sent_to_a_collector_at_the_latest_at_the_end() -> None:
     with collector() as (url, taken):
-        settings = Settings(traces_url=url, traces_headers="authorization=Bearer k3y,x-team=a")  # pyright: ignore[reportArgumentType] - as it is written
-        async with open_tracing(settings) as tracing:
+        async with open_tracing(url, headers="authorization=Bearer k3y,x-team=a") as tracing:
             with tracing.begin("invoke_agent bethink", {"gen_ai.operation.name": "invoke_agent"}):
                 pass
         ((path, key, body),) = await anyio.to_thread.run_sync(lambda: taken)
@@ -215,9 +213,8 @@ async def test_spans_are_sent_to_a_collector_at_the_latest_at_the_end() -> None:
 
 
 async def test_a_collector_that_is_not_there_keeps_nobody_waiting() -> None:
-    settings = Settings(traces_url="http://127.0.0.1:9")
     with anyio.fail_after(8):
-        async with open_tracing(settings) as tracing:
+        async with open_tracing("http://127.0.0.1:9") as tracing:
             with tracing.begin("x", {}):
                 pass
 
@@ -225,7 +222,7 @@ async def test_a_collector_that_is_not_there_keeps_nobody_waiting() -> None:
 async def test_without_a_collector_nothing_is_imported_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [one for one in sys.modules if one.startswith("opentelemetry")]:
         monkeypatch.setitem(sys.modules, name, None)
-    async with open_tracing(Settings()) as tracing:
+    async with open_tracing(None) as tracing:
         assert tracing == Tracing()
         with tracing.begin("a", {}) as outer, span("b", {}) as inner:
             inner.tell("c", lambda: pytest.fail("nobody wants it"))

@@ -26,9 +26,8 @@ from bethink.events import ContextFilled, Recalled, Warned
 from bethink.llm import NO_OPTIONS, LlmRequest, Options, Picture
 from bethink.memory.facts import doubt_of
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage, tokens_in, tokens_of
-from bethink.recall.answerable import bearing
 from bethink.recall.ranking import is_asking
-from bethink.recall.service import MAX_K
+from bethink.recall.service import MAX_K, bearing
 from bethink.search.analysis import Analyzer
 from bethink.vault import KIND as PAGE
 

@@ -25,6 +25,8 @@ from bethink.agent.records import LEARNING_DAY_ID, LEARNING_DAYS, UNREAD, Learni
 from bethink.agent.request import bounds_of
 from bethink.agent.restating import restating, stands_to, statements, told_again
 from bethink.assertions import (
+    OWNER,
+    about_of,
     asserted,
     denies_alike,
     may_tell,
@@ -44,7 +46,6 @@ from bethink.memory import NewFact, Source
 from bethink.memory.facts import CATEGORIES, checked_about
 from bethink.messages import UserMessage
 from bethink.store import Delete, Expect, Put, retry_conflicts
-from bethink.subjects import OWNER, about_of
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

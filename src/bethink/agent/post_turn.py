@@ -24,7 +24,7 @@ from bethink.agent.claims import says_no
 from bethink.agent.completion import answer_to
 from bethink.agent.records import UNREAD
 from bethink.agent.request import FinishedTurn
-from bethink.assertions import share_said
+from bethink.assertions import OWNER, asked_subject, share_said
 from bethink.conversations import CONVERSATIONS, MESSAGES, charged, checked_title
 from bethink.errors import BethinkError, InvalidResponse
 from bethink.llm import LlmRequest
@@ -32,7 +32,6 @@ from bethink.messages import UserMessage
 from bethink.recall.ranking import only_asks
 from bethink.reflection.questions import MOST_CHARS, question_of
 from bethink.store import Delete, Put, Scan, owners_of, records_of, retry_conflicts
-from bethink.subjects import OWNER, asked_subject
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:

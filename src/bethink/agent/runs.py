@@ -2,6 +2,9 @@
 
 A reader that leaves does not end a run. A run of a process that died is found
 when its conversation is next opened, and its end is told then.
+
+A running call may ask its owner something (`ToolContext.ask`). The question is answered from any door and
+never kept: the answer goes to who asked, and the run's events only say that there was one.
 """
 
 from __future__ import annotations
@@ -11,14 +14,13 @@ from collections import Counter
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import msgspec
 
 from bethink.agent.claims import is_lookup
 from bethink.agent.client_tools import open_calls, results_of
-from bethink.agent.questions import OpenQuestions, can_be_asked
 from bethink.agent.recorder import JournalWriter
 from bethink.agent.request import (
     DEFAULT_OPTIONS,
@@ -32,9 +34,18 @@ from bethink.agent.start import RunOpening, RunStarter
 from bethink.agent.stored_runs import Approvals, StoredRuns
 from bethink.conversations import ConversationEdit, checked_content
 from bethink.errors import BethinkError, Busy, StorageError, UnknownId
-from bethink.events import Place, RunDone, RunFailed, TextDelta, ToolFinished, Usage
+from bethink.events import (
+    Place,
+    QuestionAnswered,
+    QuestionAsked,
+    RunDone,
+    RunFailed,
+    TextDelta,
+    ToolFinished,
+    Usage,
+)
 from bethink.messages import ToolMessage, UserMessage
-from bethink.questions import GivenAnswer
+from bethink.questions import CANCELLED, Answer, GivenAnswer, Question, checked, host_of
 from bethink.telemetry import Histogram, correlate, log, recorded
 
 if TYPE_CHECKING:
@@ -49,6 +60,7 @@ if TYPE_CHECKING:
     from bethink.agent.request import RunOptions, RunRequest, RunResources, Watched
     from bethink.agent.start import LoopFactory, SlashCommands, StartedRun
     from bethink.bus import Bus
+    from bethink.clock import Clock, Ids
     from bethink.conversations import Conversations
     from bethink.events import Event, StopReason, Warned
     from bethink.files import Files
@@ -56,9 +68,10 @@ if TYPE_CHECKING:
     from bethink.preferences import PreferenceBook
     from bethink.principal import Principal
     from bethink.projects import Projects
+    from bethink.questions import Action
     from bethink.settings import Settings
-    from bethink.telemetry import Supervise
-    from bethink.tracing import Tracing
+    from bethink.telemetry import Supervise, Tracing
+    from bethink.tool import ToolContext
     from bethink.visibility.service import Visibility
 
 
@@ -587,3 +600,78 @@ class Runs:
         for live in self._of(owner):
             await live.recorder.barrier.listen()
         await self.write(owner)
+
+
+_ASKING_DOORS: Final = frozenset({"web", "cli", "rest"})
+"""Where somebody can answer while an answer is written."""
+_MOST_QUESTIONS: Final = 20
+"""Questions of one run: a server that asks on and on is told no."""
+
+
+def can_be_asked(principal: Principal) -> bool:
+    """Whether somebody at this door can answer."""
+    return principal.door.partition(":")[0] in _ASKING_DOORS
+
+
+@dataclass(slots=True)
+class _Open:
+    question: Question
+    answer: asyncio.Future[Answer]
+
+
+@dataclass(slots=True)
+class OpenQuestions:
+    """The questions of this process's runs that wait for an answer."""
+
+    new_id: Ids
+    clock: Clock
+    _open: dict[tuple[str, str, str], _Open] = field(
+        default_factory=dict[tuple[str, str, str], _Open], repr=False
+    )
+
+    async def ask(self, context: ToolContext, question: Question) -> Answer:
+        """Tell the run's readers of a question and wait for its answer, for as long as it may wait."""
+        owner, run = context.principal.owner, context.run
+        mine = [key for key in self._open if key[:2] == (owner, run)]
+        if not can_be_asked(context.principal) or len(mine) >= _MOST_QUESTIONS:
+            return CANCELLED
+        id = self.new_id()
+        waiting = _Open(question, asyncio.get_running_loop().create_future())
+        self._open[owner, run, id] = waiting
+        context.emit(
+            QuestionAsked(
+                call=context.call,
+                question=id,
+                source=question.source,
+                mode=question.mode,
+                text=question.text,
+                fields=question.fields,
+                url=question.url,
+                host=host_of(question.url) if question.url else "",
+                until=self.clock.now_us() + int(question.wait_s * 1_000_000),
+            )
+        )
+        outcome: Action = "cancel"
+        try:
+            async with asyncio.timeout(question.wait_s):
+                answer = await waiting.answer
+            outcome = answer.action
+        except TimeoutError:
+            answer = CANCELLED
+        finally:
+            del self._open[owner, run, id]
+            context.emit(QuestionAnswered(call=context.call, question=id, outcome=outcome))
+        return answer
+
+    def answer(self, owner: str, run: str, given: GivenAnswer) -> bool:
+        """Hand in an answer; False if no such question waits here.
+
+        Raises:
+            BadInput: the values do not fit the form; the question goes on waiting.
+        """
+        waiting = self._open.get((owner, run, given.question))
+        if waiting is None or waiting.answer.done():
+            return False
+        fit = checked(waiting.question.fields, given.values) if given.action == "accept" else {}
+        waiting.answer.set_result(Answer(given.action, fit))
+        return True

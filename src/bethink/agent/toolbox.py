@@ -41,9 +41,8 @@ from bethink.events import ApprovalNeeded, ToolFinished, ToolProgress
 from bethink.masking import NumberMask, masked
 from bethink.messages import ToolCall, ToolMessage
 from bethink.principal import PerKey, Recent
-from bethink.telemetry import log
+from bethink.telemetry import log, span
 from bethink.tool import OF_CLIENT, Foretold, NewFile, Tool, ToolContext, ToolOutput, no_subagent
-from bethink.tracing import span
 from bethink.visibility.reader_filter import sees_everything
 
 if TYPE_CHECKING:
@@ -55,8 +54,8 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.questions import Answer, Question
     from bethink.secrets_at_rest import SecretBox
+    from bethink.telemetry import Span
     from bethink.tool import Effect, SubagentResult, SubagentTask
-    from bethink.tracing import Span
 
 
 ToolSource = Callable[[], Sequence[Tool]]

@@ -17,13 +17,13 @@ import msgspec
 
 from bethink.events import ReasoningDelta, TextDelta, TextSoFar, Warned
 from bethink.messages import AssistantMessage, Origin, ToolMessage, UserMessage
-from bethink.tracing import span
+from bethink.telemetry import span
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from bethink.messages import Message
-    from bethink.tracing import Span
+    from bethink.telemetry import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from bethink.llm.endpoint import NativeAnswer, native_request, window_named, win
 from bethink.llm.openai_answer import MAX_EVENT_BYTES, Answer, Disconnected, Failures, PicturesRefused
 from bethink.llm.openai_shapes import ErrorDetail, encode_request, parts_of, without_pictures
 from bethink.messages import AssistantMessage, Origin
-from bethink.tracing import trace_headers
+from bethink.telemetry import trace_headers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from bethink.assertions import OWNER, about_of, with_other_names
 from bethink.clock import checked_id, rfc3339, time_of, with_times
 from bethink.errors import BadInput, UnknownId
 from bethink.feature import DocumentForm, Feature, OpenFeature
 from bethink.principal import Recent
 from bethink.record_texts import RecordTexts
 from bethink.store import Collection, Delete, Put, Record, Scan, records_of
-from bethink.subjects import OWNER, about_of, with_other_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
+from bethink.assertions import OWNER, about_of
 from bethink.errors import BadInput, HoldsSecret, TooLarge
 from bethink.feature import Source
 from bethink.masking import has_check_digit
 from bethink.store import Collection, Record
-from bethink.subjects import OWNER, about_of
 from bethink.telemetry import KEY_FORMS
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ class Fact(Record, frozen=True, kw_only=True):
 
     @property
     def about(self) -> str:
-        """Whom or what it is about: as somebody said, else as its words tell. A key; see `subjects`."""
+        """Whom or what it is about: as somebody said, else as its words tell. A key; see `about_of`."""
         return self.told_about or about_of(self.content)
 
     @property

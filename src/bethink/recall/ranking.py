@@ -14,12 +14,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from bethink.assertions import OWNER as SELF
+from bethink.assertions import asked_subject
 from bethink.clock import to_us
 from bethink.embeddings.e5 import E5
 from bethink.feature import ASSISTANT, OWNER
 from bethink.search.analysis import STOP_WORDS
-from bethink.subjects import OWNER as SELF
-from bethink.subjects import asked_subject
 from bethink.when import find
 
 if TYPE_CHECKING:

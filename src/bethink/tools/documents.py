@@ -18,8 +18,7 @@ from bethink.documents.names import documents_named
 from bethink.documents.records import KIND
 from bethink.errors import DocumentError, UnknownId
 from bethink.events import MemoryRecalled, Recalled
-from bethink.recall.answerable import AnswerCheck
-from bethink.recall.service import RecallQuestion
+from bethink.recall.service import AnswerCheck, RecallQuestion
 from bethink.tool import HeldFile, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:

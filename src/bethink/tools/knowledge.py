@@ -17,7 +17,7 @@ from bethink.documents.library import DocumentQuery, NewDocument, Scope
 from bethink.documents.records import Document, Origin
 from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.messages import tokens_in
-from bethink.recall.answerable import AnswerCheck
+from bethink.recall.service import AnswerCheck
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from bethink.events import MemoryChanged
 from bethink.memory import KIND as FACT
 from bethink.memory import Memory, NewFact, Source
 from bethink.memory.compare import origin_of
-from bethink.recall.answerable import answering
-from bethink.recall.service import Recall
+from bethink.recall.service import Recall, answering
 from bethink.tool import ToolContext, ToolOutput, tool
 from bethink.vault import KIND as PAGE
 

@@ -21,7 +21,7 @@ from bethink.export import FORMATS
 from bethink.memory import LARGEST_SHARE, THRESHOLD, NewFact
 from bethink.memory.facts import StepKind, Trust
 from bethink.memory.selection import FactSelection
-from bethink.recall.answerable import answering
+from bethink.recall.service import answering
 from bethink.vault.filters.patterns import HIDDEN
 from bethink.web.deps import (
     SEES_ALL,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from bethink.documents.model import DocumentEdit, DocumentQuery, NewDocument, Scope
 from bethink.documents.records import Origin, Stage
 from bethink.documents.service import Documents
-from bethink.recall.answerable import AnswerCheck
+from bethink.recall.service import AnswerCheck
 from bethink.web.deps import (
     SEES_ALL,
     Body,

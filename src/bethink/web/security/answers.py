@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Message, Scope, Send
 
-    from bethink.tracing import Span
+    from bethink.telemetry import Span
 
 ANSWERS: Final = "answers"
 """Their place in the state of every request."""

@@ -23,8 +23,7 @@ from bethink.accounts.register import is_address, is_loopback
 from bethink.audio import MAX_AUDIO_BYTES
 from bethink.errors import BadInput, BethinkError, NotAllowed, TooLarge
 from bethink.json_bounds import JsonBounds
-from bethink.telemetry import Correlation, correlated, correlation
-from bethink.tracing import Tracing
+from bethink.telemetry import Correlation, Tracing, correlated, correlation
 from bethink.web.problems import of_error
 from bethink.web.request_scope import RequestScope
 from bethink.web.security.answers import ANSWERS
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from bethink.app import App
-    from bethink.tracing import Span
+    from bethink.telemetry import Span
     from bethink.web.security.answers import AnswerCounts
 
 
