@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from bethink.clock import Clock, checked_id, rfc3339, time_of, with_times
+from bethink.clock import Clock, checked_id
 from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.feature import DocumentForm, Feature, OpenFeature
+from bethink.feature import Feature, OpenFeature
 from bethink.principal import DocumentBounds
-from bethink.record_texts import RecordTexts
-from bethink.store import Collection, Delete, Put, Record, Scan, Store, pages_of, records_of, retry_conflicts
+from bethink.record_texts import RecordLines, RecordTexts, of_document
+from bethink.store import Collection, Delete, Put, Record, Scan, Store, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from bethink.feature import Surroundings
     from bethink.principal import Principal
@@ -230,35 +230,14 @@ def _edited(project: Project, edit: ProjectEdit) -> Project:
     return msgspec.structs.replace(project, **changes)
 
 
-def _form(store: Store) -> DocumentForm:
-    async def export(owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
-        async for page in pages_of(store, owner, Scan(PROJECTS, order="created_at")):
-            yield [{"kind": KIND, **with_times(msgspec.to_builtins(item.record), rfc3339)} for item in page]
-
-    def parse(document: Mapping[str, Any]) -> Project:
-        project = msgspec.convert(with_times(dict(document), time_of), Project)
-        checked_name(project.id)
-        for collection in project.collections:
-            checked_id(collection)
-        # What of its collections does not come along is not shown.
-        edit = ProjectEdit(
-            name=project.name, instructions=project.instructions, collections=project.collections
-        )
-        return _edited(project, edit)
-
-    async def restore(owner: str, projects: Sequence[Project], is_preview: bool) -> list[str]:  # noqa: FBT001 - `DocumentForm` calls it
-        here = await store.get(PROJECTS, owner, [project.id for project in projects])
-        new = [project for project, known in zip(projects, here, strict=True) if known is None]
-        if new and not is_preview:
-            await store.commit(owner, [Put(PROJECTS, project, 0) for project in new])
-        return [
-            "said" if known is None else "known" if known.record == project else "differing"
-            for project, known in zip(projects, here, strict=True)
-        ]
-
-    return DocumentForm(
-        kind=KIND, export=export, parse=parse, restore=restore, made_at=lambda project: project.created_at
-    )
+def _parsed(document: Mapping[str, Any]) -> Project:
+    project = of_document(document, Project)
+    checked_name(project.id)
+    for collection in project.collections:
+        checked_id(collection)
+    # What of its collections does not come along is not shown.
+    edit = ProjectEdit(name=project.name, instructions=project.instructions, collections=project.collections)
+    return _edited(project, edit)
 
 
 def opened(
@@ -282,7 +261,7 @@ def opened(
         service=Projects(at.store, at.clock, leave, usable),
         forgettable=texts.forgettable,
         cut=texts.cut,
-        documents=[_form(at.store)],
+        documents=[RecordLines(store=at.store, collection=PROJECTS, kind=KIND, parse=_parsed).form],
     )
 
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bethink.clock import Clock, Ids, checked_id, rfc3339, time_of, with_times
+from bethink.clock import Clock, Ids, checked_id
 from bethink.errors import BadInput, UnknownId
-from bethink.feature import DocumentForm, Feature, OpenFeature
-from bethink.record_texts import RecordTexts
-from bethink.store import Collection, Delete, Put, Record, Scan, Store, pages_of, records_of, retry_conflicts
+from bethink.feature import Feature, OpenFeature
+from bethink.record_texts import RecordLines, RecordTexts, as_document, of_document
+from bethink.store import Collection, Delete, Put, Record, Scan, Store, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bethink.feature import Surroundings
     from bethink.principal import Principal
@@ -197,32 +197,16 @@ def checked(prompt: Prompt) -> Prompt:
     return msgspec.structs.replace(prompt, name=name, text=text, folded=_folded(name))
 
 
-def _form(store: Store) -> DocumentForm:
-    async def export(owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
-        async for page in pages_of(store, owner, Scan(PROMPTS, order="created_at", limit=_PAGE)):
-            prompts = [msgspec.to_builtins(item.record) for item in page]
-            for prompt in prompts:
-                del prompt["folded"]
-            yield [{"kind": KIND, **with_times(prompt, rfc3339)} for prompt in prompts]
+def _document(prompt: Prompt) -> dict[str, Any]:
+    document = as_document(prompt)
+    del document["folded"]
+    return document
 
-    def parse(document: Mapping[str, Any]) -> Prompt:
-        prompt = msgspec.convert(with_times({**document, "folded": ""}, time_of), Prompt)
-        checked_id(prompt.id)
-        return checked(prompt)
 
-    async def restore(owner: str, prompts: Sequence[Prompt], is_preview: bool) -> list[str]:  # noqa: FBT001 - as DocumentForm has it
-        here = await store.get(PROMPTS, owner, [prompt.id for prompt in prompts])
-        new = [prompt for prompt, known in zip(prompts, here, strict=True) if known is None]
-        if new and not is_preview:
-            await store.commit(owner, [Put(PROMPTS, prompt, 0) for prompt in new])
-        return [
-            "said" if known is None else "known" if known.record == prompt else "differing"
-            for prompt, known in zip(prompts, here, strict=True)
-        ]
-
-    return DocumentForm(
-        kind=KIND, export=export, parse=parse, restore=restore, made_at=lambda prompt: prompt.created_at
-    )
+def _parsed(document: Mapping[str, Any]) -> Prompt:
+    prompt = of_document({**document, "folded": ""}, Prompt)
+    checked_id(prompt.id)
+    return checked(prompt)
 
 
 def _rewritten(prompt: Prompt, left: Mapping[str, str]) -> Prompt:
@@ -245,7 +229,9 @@ def _open(at: Surroundings) -> OpenFeature:
         service=PromptLibrary(at.store, at.clock, at.new_id),
         forgettable=texts.forgettable,
         cut=texts.cut,
-        documents=[_form(at.store)],
+        documents=[
+            RecordLines(store=at.store, collection=PROMPTS, kind=KIND, parse=_parsed, document=_document).form
+        ],
     )
 
 

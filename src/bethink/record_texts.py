@@ -1,23 +1,31 @@
-"""What the records of a collection say, and these records without what is forgotten. Features open it."""
+"""What features share for their records: these without what is forgotten, and as lines of an export file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from bethink.feature import RecordCuts, RecordExcerpt
+import msgspec
+
+from bethink.clock import rfc3339, time_of, with_times
+from bethink.feature import DocumentForm, RecordCuts, RecordExcerpt, RetentionRule
 from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
-from bethink.store import Delete, DeleteAll, Put, R, Scan, items_of, records_of
+from bethink.store import Delete, DeleteAll, Put, R, Scan, items_of, pages_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
+    from bethink.clock import Clock
     from bethink.forgettable import Holding
     from bethink.index import IndexItem
+    from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Change, Collection, Store, Versioned
 
-_PAGE = 500
+S = TypeVar("S", bound=msgspec.Struct)
+_PAGE: Final = 500
+_UNDO_KEPT_US: Final = 30 * 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +36,8 @@ class RecordTexts(Generic[R]):
     goes as a whole if a question's words stand in its `identity`, with the changes `along`. Its texts are
     about its `subject`, and need not name it. Of a field among `sentences` single ones go, of any other all
     of it; `rewrite` makes the record with what is left of its fields, and `index` what it is found by then.
-    All go with what is in `others`.
+    Readers of `close` texts know what they are about: there also what only hints at it goes. All go with what
+    is in `others` and in `undo`, whose records hold in `before` what a change can be taken back to.
     """
 
     store: Store
@@ -44,6 +53,8 @@ class RecordTexts(Generic[R]):
     subject: Callable[[R], str] = lambda _record: ""
     along: Callable[[R], Sequence[Change]] = lambda _record: ()
     others: Sequence[Collection[Any]] = ()
+    undo: Collection[Any] | None = None
+    close: bool = False
 
     @property
     def forgettable(self) -> Forgettable:
@@ -63,7 +74,47 @@ class RecordTexts(Generic[R]):
         """The records that say what is forgotten, without it."""
         items = items_of(self.store, owner, Scan(self.collection, limit=_PAGE))
         found = [one async for item in items if (one := self._cut(item, gone)) is not None]
-        return RecordCuts([put for put, _ in found], [excerpt for _, excerpt in found])
+        stale = await self._stale(owner, lambda record: self._says(record, gone))
+        return RecordCuts([*(put for put, _ in found), *stale], [excerpt for _, excerpt in found])
+
+    async def _stale(self, owner: str, says: Callable[[R], bool]) -> list[Change]:
+        """The changes that cannot be taken back any more, as they would bring back what is forgotten."""
+        if self.undo is None:
+            return []
+        return [
+            Delete(self.undo, change.id)
+            async for change in records_of(self.store, owner, Scan(self.undo, limit=_PAGE))
+            if any(map(says, change.before))
+        ]
+
+    def _says(self, record: R, gone: Redaction) -> bool:
+        about = gone.about(self.subject(record))
+        return any(
+            gone.says_in(text, close=self.close) or one.says(text, close=self.close)
+            for text in self.fields(record).values()
+            if text
+            for one in (gone, about)
+        )
+
+    def retention(self, clock: Clock) -> list[RetentionRule]:
+        """That changes can be taken back for a month."""
+        if (undo := self.undo) is None:
+            return []
+
+        async def expire(principal: Principal) -> int:
+            scan = Scan(undo, order="at", high=clock.now_us() - _UNDO_KEPT_US, limit=_PAGE)
+            old = [
+                Delete(undo, item.record.id, item.version)
+                async for item in items_of(self.store, principal.owner, scan)
+            ]
+            if old:
+                await self.store.commit(principal.owner, old)
+                await self.store.scrub(principal.owner)
+            return len(old)
+
+        return [
+            RetentionRule(of=(undo,), log=f"changes of {self.kind} cannot be undone any more", drop=expire)
+        ]
 
     def _cut(self, was: Versioned[R], gone: Redaction) -> tuple[Put[R], RecordExcerpt] | None:
         subject, left, parts = self.subject(was.record), dict[str, str](), list[str]()
@@ -71,9 +122,9 @@ class RecordTexts(Generic[R]):
         for field, text in self.fields(was.record).items():
             if field in self.sentences:
                 # What names the record itself has to say all of it: nothing is left of a saying about itself.
-                now, cut = (gone if text == subject else about).cut(text, close=False)
+                now, cut = (gone if text == subject else about).cut(text, close=self.close)
             else:
-                now, cut = "", (text,) if text and gone.says(f"{subject} {text}", close=False) else ()
+                now, cut = "", (text,) if text and gone.says(f"{subject} {text}", close=self.close) else ()
             if cut:
                 left[field] = now
                 parts += cut
@@ -92,8 +143,8 @@ class RecordTexts(Generic[R]):
         return [self.name(item.record) for item in page.items]
 
     async def _remove(self, owner: str) -> None:
-        changes = [DeleteAll(self.collection), *map(DeleteAll, self.others)]
-        await self.store.commit(owner, changes)
+        undo = [] if self.undo is None else [self.undo]
+        await self.store.commit(owner, [*map(DeleteAll, [self.collection, *self.others, *undo])])
 
     async def _find(self, owner: str, holding: Holding) -> list[TextPlace]:
         """Records that go as a whole, and the fields of others that hold the words."""
@@ -129,6 +180,7 @@ class RecordTexts(Generic[R]):
                         item, {field: text if field in self.sentences else "" for field, text in left.items()}
                     )
                 )
+        changes += await self._stale(owner, lambda record: record.id in by_id)
         return Removal(changes, gone)
 
 
@@ -162,3 +214,74 @@ class JointTexts:
             )
 
         return replace(each[0], find=find, take=take)
+
+
+def as_document(record: msgspec.Struct) -> dict[str, Any]:
+    """The record as JSON, with its times as text."""
+    return with_times(msgspec.to_builtins(record), rfc3339)
+
+
+def of_document(document: Mapping[str, Any], of: type[S]) -> S:
+    """The reverse of `as_document`.
+
+    Raises:
+        msgspec.ValidationError: it is no such record.
+    """
+    return msgspec.convert(with_times(dict(document), time_of), of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordLines(Generic[R]):
+    """Records of a collection as lines of an export file, in the `order` of a key of it or of ids, and back.
+
+    `document` is what a line says beside its kind, and `parse` a checked record of it. A record comes back if
+    there is none of its id; if it is there, `told` of both decides whether it is "known" or "differing".
+    `keep` puts records back, found by their `index` if nobody gives it. `at` is what says when one was made.
+    """
+
+    store: Store
+    collection: Collection[R]
+    kind: str
+    parse: Callable[[Mapping[str, Any]], R]
+    order: str | None = "created_at"
+    at: str = "created_at"
+    document: Callable[[R], Mapping[str, Any]] = as_document
+    told: Callable[[R], object] = lambda record: record
+    index: Callable[[R], IndexItem | None] = lambda _record: None
+    keep: Callable[[str, Sequence[R]], Awaitable[None]] | None = None
+    page: int = _PAGE
+
+    @property
+    def form(self) -> DocumentForm:
+        """What a feature gives as one of its `documents`."""
+        return DocumentForm(
+            kind=self.kind,
+            export=self._export,
+            parse=self.parse,
+            restore=self._restore,
+            made_at=attrgetter(self.at),
+        )
+
+    async def _export(self, owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
+        scan = Scan(self.collection, order=self.order, limit=self.page)
+        async for page in pages_of(self.store, owner, scan):
+            yield [{"kind": self.kind, **self.document(item.record)} for item in page]
+
+    async def _restore(self, owner: str, records: Sequence[R], is_preview: bool) -> list[str]:  # noqa: FBT001 - as DocumentForm has it
+        held = await self.store.get(self.collection, owner, [record.id for record in records])
+        outcomes: list[str] = []
+        new: dict[str, R] = {}
+        for record, here in zip(records, held, strict=True):
+            known = here.record if here else new.get(record.id)
+            if known is None:
+                new[record.id] = record
+                outcomes.append("said")
+            else:
+                outcomes.append("known" if self.told(known) == self.told(record) else "differing")
+        if new and not is_preview:
+            if self.keep is None:
+                puts = [Put(self.collection, one, 0, self.index(one)) for one in new.values()]
+                await self.store.commit(owner, puts)
+            else:
+                await self.keep(owner, [*new.values()])
+        return outcomes

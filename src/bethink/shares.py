@@ -12,15 +12,14 @@ import hashlib
 import hmac
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
 from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.feature import Feature, OpenFeature, RecordCuts, RetentionRule
-from bethink.forgettable import Removal
-from bethink.record_texts import RecordTexts
+from bethink.feature import Feature, OpenFeature, RetentionRule
+from bethink.record_texts import JointTexts, RecordTexts
 from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan, Store, records_of
 
 if TYPE_CHECKING:
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock, Ids
     from bethink.feature import Surroundings
-    from bethink.forgettable import Forgettable, Holding, TextPlace
     from bethink.principal import Principal
-    from bethink.redaction import Redaction
     from bethink.store import Change
 
 MAX_SHARES: Final = 500
@@ -287,86 +284,36 @@ def _rewritten(part: SharedPart, left: Mapping[str, str]) -> SharedPart:
     return msgspec.structs.replace(part, messages=tuple(now(at, one) for at, one in enumerate(part.messages)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """What shares say: their titles and their messages."""
-
-    titles: RecordTexts[Share]
-    parts: RecordTexts[SharedPart]
-
-    @classmethod
-    def of(cls, store: Store) -> _Texts:
-        titles = RecordTexts(
-            store=store,
-            collection=SHARES,
-            kind="shares",
-            one="shared conversation",
-            name=lambda share: share.title,
-            fields=lambda share: {"title": share.title},
-            sentences=frozenset(("title",)),
-            rewrite=lambda share, left: msgspec.structs.replace(share, **left),
-            others=[SHARED_PARTS],
-        )
-        parts = RecordTexts(
-            store=store,
-            collection=SHARED_PARTS,
-            kind="shares",
-            one="shared message",
-            name=lambda part: part.messages[0].content[:40] if part.messages else "",
-            fields=_fields,
-            sentences=_SENTENCES,
-            rewrite=_rewritten,
-        )
-        return cls(titles, parts)
-
-    async def cut(self, owner: str, gone: Redaction) -> RecordCuts:
-        """Shares without what is forgotten: whoever reads one knows the rest of the conversation."""
-        found = [await self.titles.cut(owner, gone), await self.parts.cut(owner, _Closely(gone))]  # pyright: ignore[reportArgumentType] - as much of a redaction as a cut asks
-        return RecordCuts(
-            [change for one in found for change in one.changes],
-            [excerpt for one in found for excerpt in one.excerpts],
-        )
-
-    @property
-    def forgettable(self) -> Forgettable:
-        """How all shares go, and what of them holds some words."""
-        each = [self.titles.forgettable, self.parts.forgettable]
-
-        async def find(owner: str, holding: Holding) -> list[TextPlace]:
-            return [place for one in each if one.find for place in await one.find(owner, holding)]
-
-        async def take(owner: str, places: Sequence[TextPlace]) -> Removal:
-            taken = [await one.take(owner, places) for one in each if one.take]
-            return Removal(
-                [change for one in taken for change in one.changes],
-                [gone for one in taken for gone in one.gone],
-            )
-
-        return replace(each[0], find=find, take=take)
-
-
-@dataclass(frozen=True, slots=True)
-class _Closely:
-    """A redaction of texts in which the fact was known: also what only hints at it goes."""
-
-    gone: Redaction
-
-    def about(self, name: str) -> _Closely:
-        del name
-        return self
-
-    def cut(self, text: str, *, close: bool) -> tuple[str, tuple[str, ...]]:
-        del close
-        return self.gone.cut(text, close=True)
-
-    def says(self, text: str, *, close: bool) -> bool:
-        del close
-        return self.gone.says(text, close=True)
+def _texts(store: Store) -> JointTexts:
+    """What shares say: titles and messages. Whoever reads one knows the rest of the conversation."""
+    titles = RecordTexts(
+        store=store,
+        collection=SHARES,
+        kind="shares",
+        one="shared conversation",
+        name=lambda share: share.title,
+        fields=lambda share: {"title": share.title},
+        sentences=frozenset(("title",)),
+        rewrite=lambda share, left: msgspec.structs.replace(share, **left),
+        others=[SHARED_PARTS],
+    )
+    parts = RecordTexts(
+        store=store,
+        collection=SHARED_PARTS,
+        kind="shares",
+        one="shared message",
+        name=lambda part: part.messages[0].content[:40] if part.messages else "",
+        fields=_fields,
+        sentences=_SENTENCES,
+        rewrite=_rewritten,
+        close=True,
+    )
+    return JointTexts((titles, parts))
 
 
 def _open(at: Surroundings) -> OpenFeature:
     shares = Shares(at.store, at.clock, at.new_id)
-    texts = _Texts.of(at.store)
+    texts = _texts(at.store)
     return OpenFeature(
         service=shares,
         forgettable=texts.forgettable,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -16,70 +16,37 @@ from bethink.artifacts.records import (
     version_id,
 )
 from bethink.artifacts.service import Artifacts
-from bethink.clock import checked_id, rfc3339, time_of, with_times
+from bethink.clock import checked_id
 from bethink.errors import BadInput
-from bethink.feature import DocumentForm, Feature, OpenFeature, RetentionRule
-from bethink.record_texts import JointTexts, RecordTexts
-from bethink.store import Collection, DeleteAll, Put, Record, Scan, Store, pages_of
+from bethink.feature import Feature, OpenFeature, RetentionRule
+from bethink.record_texts import JointTexts, RecordLines, RecordTexts, of_document
+from bethink.store import DeleteAll, Store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping
 
     from bethink.feature import Surroundings
     from bethink.principal import Principal
 
-R = TypeVar("R", bound=Record)
 _PAGE: Final = 20
 """Versions are long: so many are held at once."""
 
 
 def _artifact(document: Mapping[str, Any]) -> Artifact:
-    artifact = msgspec.convert(document, Artifact)
+    artifact = of_document(document, Artifact)
     checked_id(artifact.id)
     checked_id(artifact.conversation)
     return checked(artifact)
 
 
 def _version(document: Mapping[str, Any]) -> ArtifactVersion:
-    version = msgspec.convert(document, ArtifactVersion)
+    version = of_document(document, ArtifactVersion)
     checked_id(version.artifact)
     checked_id(version.conversation)
     checked_content(version.content)
     if version.number < 1 or version.id != version_id(version.artifact, version.number):
         raise BadInput("This is no version of an artifact: its id is another's.")
     return version
-
-
-def _form(
-    store: Store,
-    collection: Collection[R],
-    *,
-    kind: str,
-    read: Callable[[Mapping[str, Any]], R],
-    made_at: Callable[[R], int],
-) -> DocumentForm:
-    async def export(owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
-        async for page in pages_of(store, owner, Scan(collection, limit=_PAGE)):
-            records = [msgspec.to_builtins(item.record) for item in page]
-            yield [{"kind": kind, **with_times(record, rfc3339)} for record in records]
-
-    async def restore(owner: str, records: Sequence[R], is_preview: bool) -> list[str]:  # noqa: FBT001 - as DocumentForm has it
-        here = await store.get(collection, owner, [record.id for record in records])
-        new = [record for record, known in zip(records, here, strict=True) if known is None]
-        if new and not is_preview:
-            await store.commit(owner, [Put(collection, record, 0) for record in new])
-        return [
-            "said" if known is None else "known" if known.record == record else "differing"
-            for record, known in zip(records, here, strict=True)
-        ]
-
-    return DocumentForm(
-        kind=kind,
-        export=export,
-        parse=lambda document: read(with_times(dict(document), time_of)),
-        restore=restore,
-        made_at=made_at,
-    )
 
 
 def _texts(store: Store) -> JointTexts:
@@ -120,14 +87,22 @@ def opened(at: Surroundings, is_there: Callable[[Principal, str], Awaitable[bool
         forgettable=texts.forgettable,
         cut=texts.cut,
         documents=[
-            _form(at.store, ARTIFACTS, kind="artifact", read=_artifact, made_at=lambda one: one.created_at),
-            _form(
-                at.store,
-                ARTIFACT_VERSIONS,
+            RecordLines(
+                store=at.store,
+                collection=ARTIFACTS,
+                kind="artifact",
+                parse=_artifact,
+                order=None,
+            ).form,
+            RecordLines(
+                store=at.store,
+                collection=ARTIFACT_VERSIONS,
                 kind="artifact_version",
-                read=_version,
-                made_at=lambda version: version.at,
-            ),
+                parse=_version,
+                order=None,
+                at="at",
+                page=_PAGE,
+            ).form,
         ],
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,27 +17,22 @@ from bethink.calendar.service import Calendar, put, said_time
 from bethink.calendar.vevent import EventComponents
 from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times
 from bethink.feature import (
-    DocumentForm,
     Feature,
     OpenFeature,
     Recallable,
     RecallKind,
-    RecordCuts,
-    RetentionRule,
 )
-from bethink.forgettable import FORGOTTEN, Removal
-from bethink.record_texts import RecordTexts
+from bethink.forgettable import FORGOTTEN
+from bethink.record_texts import RecordLines, RecordTexts
 from bethink.recurrence import words
-from bethink.store import Delete, Scan, items_of, pages_of
+from bethink.store import Scan, items_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bethink.feature import Surroundings
-    from bethink.forgettable import TextPlace
     from bethink.principal import Principal
-    from bethink.redaction import Redaction
-    from bethink.store import Change, Store
+    from bethink.store import Store
 
 _PAGE: Final = 500
 _UNDO_KEPT: Final = timedelta(days=30)
@@ -93,7 +88,7 @@ def _texts(store: Store) -> RecordTexts[Event]:
         rewrite=_rewritten,
         index=index_item,
         subject=lambda event: event.title,
-        others=[UNDO],
+        undo=UNDO,
     )
 
 
@@ -118,12 +113,6 @@ def _fields(event: Event) -> dict[str, str]:
         }
         said |= {f"{one.at} {name}": text for name, text in found.items() if text}
     return said
-
-
-def _says(event: Event, gone: Redaction) -> bool:
-    about = gone.about(event.title)
-    texts = [text for text in _fields(event).values() if text]
-    return any(gone.says_in(text, close=False) or about.says(text, close=False) for text in texts)
 
 
 def _named(attendees: Sequence[Any]) -> str:
@@ -155,28 +144,6 @@ class CalendarUpkeep:
     """What the feature's hooks do with events."""
 
     calendar: Calendar
-    texts: RecordTexts[Event]
-
-    async def cut(self, owner: str, gone: Redaction) -> RecordCuts:
-        """The events without what is forgotten; changes that would bring it back can no longer be undone."""
-        cuts = await self.texts.cut(owner, gone)
-        stale = [
-            Delete(UNDO, item.record.id)
-            async for item in items_of(self.calendar.store, owner, Scan(UNDO, limit=_PAGE))
-            if any(_says(event, gone) for event in item.record.before)
-        ]
-        return RecordCuts([*cuts.changes, *stale], cuts.excerpts)
-
-    async def take(self, owner: str, places: Sequence[TextPlace]) -> Removal:
-        """Events without what these places name, and nothing that brings it back."""
-        taken = await self.texts.forgettable.take(owner, places)  # pyright: ignore[reportOptionalCall] - it has one
-        ids = {place.id for place in places}
-        stale: list[Change] = [
-            Delete(UNDO, item.record.id)
-            async for item in items_of(self.calendar.store, owner, Scan(UNDO, limit=_PAGE))
-            if any(event.id in ids for event in item.record.before)
-        ]
-        return Removal([*taken.changes, *stale], taken.gone, taken.notes)
 
     async def recallables(self, principal: Principal, ids: Sequence[str]) -> list[Recallable | None]:
         """What recall shows of these events; None for what is gone."""
@@ -205,53 +172,12 @@ class CalendarUpkeep:
             "next_seven_days": len(week.items),
         }
 
-    async def expire_undo(self, principal: Principal) -> int:
-        """Changes too long ago to be taken back."""
-        store, high = (
-            self.calendar.store,
-            self.calendar.clock.now_us() - _UNDO_KEPT // timedelta(microseconds=1),
-        )
-        old = [
-            Delete(UNDO, item.record.id, item.version)
-            async for item in items_of(store, principal.owner, Scan(UNDO, order="at", high=high, limit=_PAGE))
-        ]
-        if old:
-            await store.commit(principal.owner, old)
-            await store.scrub(principal.owner)
-        return len(old)
-
-
-def _form(calendar: Calendar) -> DocumentForm:
-    """A line for each event, in the order in which they were made."""
-    store = calendar.store
-
-    async def export(owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
-        async for page in pages_of(store, owner, Scan(EVENTS, order="created_at", limit=_PAGE)):
-            yield [_document(item.record) for item in page]
-
-    async def restore(owner: str, events: Sequence[Event], is_preview: bool) -> Sequence[str]:  # noqa: FBT001 - as DocumentForm has it
-        held = await store.get(EVENTS, owner, [event.id for event in events])
-        outcomes: list[str] = []
-        new: dict[str, Event] = {}
-        for event, here in zip(events, held, strict=True):
-            known = here.record if here else new.get(event.id)
-            if known is None:
-                new[event.id] = event
-            outcomes.append("said" if known is None else "known" if known == event else "differing")
-        if new and not is_preview:
-            await calendar.commit(owner, [put(event, 0) for event in new.values()])
-        return outcomes
-
-    return DocumentForm(
-        kind=KIND, export=export, parse=_parsed, restore=restore, made_at=lambda event: event.created_at
-    )
-
 
 def _document(event: Event) -> dict[str, Any]:
     document: dict[str, Any] = msgspec.to_builtins(event)
     # An override's `at` is a local time, and no moment: it goes as it stands.
     overrides = [_given(one) for one in document.pop("overrides")]
-    return {"kind": KIND, **with_times(_given(document), rfc3339), "overrides": overrides}
+    return {**with_times(_given(document), rfc3339), "overrides": overrides}
 
 
 def _given(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -269,22 +195,28 @@ def _parsed(document: Mapping[str, Any]) -> Event:
 def _open(at: Surroundings) -> OpenFeature:
     calendar = Calendar(store=at.store, clock=at.clock, bus=at.bus, new_id=at.new_id, search_index=at.search)
     reminders = EventReminders(at.store, at.acting)
-    upkeep = CalendarUpkeep(calendar, _texts(at.store))
+    texts = _texts(at.store)
+    upkeep = CalendarUpkeep(calendar)
     return OpenFeature(
         service=calendar,
         recall=[RecallKind(name=KIND, resolve=upkeep.recallables)],
-        forgettable=replace(upkeep.texts.forgettable, take=upkeep.take),
-        cut=upkeep.cut,
-        documents=[_form(calendar)],
+        forgettable=texts.forgettable,
+        cut=texts.cut,
+        documents=[
+            RecordLines(
+                store=at.store,
+                collection=EVENTS,
+                kind=KIND,
+                parse=_parsed,
+                document=_document,
+                keep=lambda owner, events: calendar.commit(owner, [put(event, 0) for event in events]),
+            ).form
+        ],
         due=reminders.due,
         next_due=reminders.next_due,
         components=[EventComponents(calendar).form],
         statistics=upkeep.statistics,
-        retention=[
-            RetentionRule(
-                of=(UNDO,), log="changes of events cannot be undone any more", drop=upkeep.expire_undo
-            )
-        ],
+        retention=[*texts.retention(at.clock)],
     )
 
 

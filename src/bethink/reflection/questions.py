@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from bethink.clock import checked_id, rfc3339, time_of, with_times
+from bethink.clock import checked_id
 from bethink.conversations.records import MESSAGES
 from bethink.errors import BadInput, UnknownId
-from bethink.feature import DocumentForm, Feature, OpenFeature, RetentionRule
+from bethink.feature import Feature, OpenFeature, RetentionRule
 from bethink.forgettable import FORGOTTEN
-from bethink.record_texts import RecordTexts
+from bethink.record_texts import RecordLines, RecordTexts, of_document
 from bethink.store import Collection, Delete, Put, Record, Scan, items_of, pages_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from bethink.feature import Surroundings
     from bethink.principal import Principal
@@ -132,26 +132,12 @@ def _digest(words: str) -> str:
     return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
 
-def _form(store: Store) -> DocumentForm:
-    async def export(owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
-        async for page in pages_of(store, owner, Scan(QUESTIONS, order="at")):
-            yield [{"kind": KIND, **with_times(msgspec.to_builtins(item.record), rfc3339)} for item in page]
-
-    def parse(document: Mapping[str, Any]) -> OpenQuestion:
-        found = msgspec.convert(with_times(dict(document), time_of), OpenQuestion)
-        checked_id(found.id)
-        if not 0 < len(found.text) <= MOST_CHARS:
-            raise BadInput(f"A question has 1 to {MOST_CHARS} characters.")
-        return msgspec.structs.replace(found, schema=1, digest=_digest(found.text))
-
-    async def restore(owner: str, found: Sequence[OpenQuestion], is_preview: bool) -> list[str]:  # noqa: FBT001 - as DocumentForm has it
-        here = await store.get(QUESTIONS, owner, [one.id for one in found])
-        new = [one for one, known in zip(found, here, strict=True) if known is None]
-        if new and not is_preview:
-            await store.commit(owner, [Put(QUESTIONS, one, 0) for one in new])
-        return ["said" if known is None else "known" for known in here]
-
-    return DocumentForm(kind=KIND, export=export, parse=parse, restore=restore, made_at=lambda one: one.at)
+def _parsed(document: Mapping[str, Any]) -> OpenQuestion:
+    found = of_document(document, OpenQuestion)
+    checked_id(found.id)
+    if not 0 < len(found.text) <= MOST_CHARS:
+        raise BadInput(f"A question has 1 to {MOST_CHARS} characters.")
+    return msgspec.structs.replace(found, schema=1, digest=_digest(found.text))
 
 
 def _left(record: OpenQuestion, left: Mapping[str, str]) -> OpenQuestion:
@@ -188,7 +174,17 @@ def _open(at: Surroundings) -> OpenFeature:
                 drop=lambda principal: questions.clean(principal.owner),
             )
         ],
-        documents=[_form(at.store)],
+        documents=[
+            RecordLines(
+                store=at.store,
+                collection=QUESTIONS,
+                kind=KIND,
+                parse=_parsed,
+                order="at",
+                at="at",
+                told=lambda _: None,
+            ).form
+        ],
     )
 
 

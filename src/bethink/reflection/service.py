@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio.to_thread
 import msgspec
 
-from bethink.clock import checked_id, rfc3339, time_of, with_times
+from bethink.clock import checked_id, rfc3339
 from bethink.conversations.records import CONVERSATIONS, SIGHTINGS
 from bethink.errors import BadInput, UnknownId
-from bethink.feature import DocumentForm, Feature, OpenFeature
+from bethink.feature import Feature, OpenFeature
 from bethink.forgettable import FORGOTTEN
 from bethink.forgetting.announcements import StableRead
 from bethink.memory import FACTS, LARGEST_SHARE, Memory
@@ -26,7 +26,7 @@ from bethink.memory.facts import said_at, taken_in
 from bethink.memory.fading import FADING, ID, Fading, factor_of
 from bethink.memory.upkeep import vectors_of, without_chains
 from bethink.memory.writer import REVISION, REVISIONS, text_of
-from bethink.record_texts import RecordTexts
+from bethink.record_texts import RecordLines, RecordTexts, of_document
 from bethink.reflection.pairs import FactPair, PairsFound, kept_of, names_among, pairs_among
 from bethink.reflection.records import (
     MOST_JUDGED,
@@ -43,7 +43,7 @@ from bethink.reflection.records import (
 from bethink.store import Delete, Put, Scan, Versioned, items_of, pages_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from bethink.clock import Clock, Ids
     from bethink.feature import Surroundings
@@ -477,27 +477,13 @@ class _Doing:
         ]
 
 
-def _form(store: Store) -> DocumentForm:
-    async def export(owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
-        async for page in pages_of(store, owner, Scan(REFLECTIONS, order="at")):
-            yield [{"kind": KIND, **with_times(msgspec.to_builtins(item.record), rfc3339)} for item in page]
-
-    def parse(document: Mapping[str, Any]) -> Reflection:
-        found = msgspec.convert(with_times(dict(document), time_of), Reflection)
-        checked_id(found.id)
-        if len(found.profile) > MOST_SENTENCES:
-            raise BadInput(f"A profile has at most {MOST_SENTENCES} sentences.")
-        # What it did was done elsewhere.
-        return msgspec.structs.replace(found, schema=1, undo=None, faded={})
-
-    async def restore(owner: str, found: Sequence[Reflection], is_preview: bool) -> list[str]:  # noqa: FBT001 - as DocumentForm has it
-        here = await store.get(REFLECTIONS, owner, [one.id for one in found])
-        new = [one for one, known in zip(found, here, strict=True) if known is None]
-        if new and not is_preview:
-            await store.commit(owner, [Put(REFLECTIONS, one, 0) for one in new])
-        return ["said" if known is None else "known" for known in here]
-
-    return DocumentForm(kind=KIND, export=export, parse=parse, restore=restore, made_at=lambda one: one.at)
+def _parsed(document: Mapping[str, Any]) -> Reflection:
+    found = of_document(document, Reflection)
+    checked_id(found.id)
+    if len(found.profile) > MOST_SENTENCES:
+        raise BadInput(f"A profile has at most {MOST_SENTENCES} sentences.")
+    # What it did was done elsewhere.
+    return msgspec.structs.replace(found, schema=1, undo=None, faded={})
 
 
 def _left(record: Reflection, left: Mapping[str, str]) -> Reflection:
@@ -527,7 +513,17 @@ def _open(at: Surroundings) -> OpenFeature:
         forgettable=texts.forgettable,
         cut=texts.cut,
         clean=reflections.clean,
-        documents=[_form(at.store)],
+        documents=[
+            RecordLines(
+                store=at.store,
+                collection=REFLECTIONS,
+                kind=KIND,
+                parse=_parsed,
+                order="at",
+                at="at",
+                told=lambda _: None,
+            ).form
+        ],
     )
 
 

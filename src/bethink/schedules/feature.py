@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.clock import checked_id, rfc3339, time_of, with_times
+from bethink.clock import checked_id
 from bethink.feature import (
     BackgroundTask,
-    DocumentForm,
     Feature,
     HealthFinding,
     OpenFeature,
@@ -20,7 +19,7 @@ from bethink.feature import (
     RetentionRule,
 )
 from bethink.internet.connect import gate_for
-from bethink.record_texts import JointTexts, RecordTexts
+from bethink.record_texts import JointTexts, RecordLines, RecordTexts, of_document
 from bethink.schedules.channels import Mail
 from bethink.schedules.delivery import Outbox
 from bethink.schedules.firing import Firing
@@ -41,10 +40,10 @@ from bethink.schedules.service import Schedules, checked
 from bethink.schedules.timing import QuietHours, check_timing
 from bethink.schedules.work import Work
 from bethink.settings.live import follows
-from bethink.store import Delete, Scan, items_of, pages_of, records_of
+from bethink.store import Delete, Scan, items_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bethink.feature import Surroundings
     from bethink.principal import OnBehalfOf, Principal
@@ -115,36 +114,26 @@ def parsed(document: Mapping[str, Any]) -> Schedule:
     Raises:
         BadInput, msgspec.ValidationError: it is none.
     """
-    schedule = msgspec.convert(with_times(dict(document), time_of), Schedule)
+    schedule = of_document(document, Schedule)
     checked_id(schedule.id)
     check_timing(schedule)
     return checked(schedule)
 
 
-def _form(schedules: Schedules, acting: OnBehalfOf) -> DocumentForm:
-    store = schedules.store
+def _lines(schedules: Schedules, acting: OnBehalfOf) -> RecordLines[Schedule]:
+    async def keep(owner: str, given: Sequence[Schedule]) -> None:
+        await schedules.restore(acting(owner, audience="import"), given)
 
-    def same(one: Schedule) -> Schedule:
-        """A schedule without what time changes of it."""
-        return msgspec.structs.replace(one, next_at=None, snoozed_until=None, last=None, updated_at=0)
-
-    async def export(owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
-        async for page in pages_of(store, owner, Scan(SCHEDULES, order="created_at", limit=_PAGE)):
-            found = [msgspec.to_builtins(item.record) for item in page]
-            yield [{"kind": KIND, **with_times(schedule, rfc3339)} for schedule in found]
-
-    async def restore(owner: str, given: Sequence[Schedule], is_preview: bool) -> Sequence[str]:  # noqa: FBT001 - as DocumentForm has it
-        here = await store.get(SCHEDULES, owner, [one.id for one in given])
-        new = [one for one, known in zip(given, here, strict=True) if known is None]
-        if new and not is_preview:
-            await schedules.restore(acting(owner, audience="import"), new)
-        return [
-            "said" if known is None else "known" if same(known.record) == same(one) else "differing"
-            for one, known in zip(given, here, strict=True)
-        ]
-
-    return DocumentForm(
-        kind=KIND, export=export, parse=parsed, restore=restore, made_at=lambda schedule: schedule.created_at
+    return RecordLines(
+        store=schedules.store,
+        collection=SCHEDULES,
+        kind=KIND,
+        parse=parsed,
+        # Without what time changes of it.
+        told=lambda one: msgspec.structs.replace(
+            one, next_at=None, snoozed_until=None, last=None, updated_at=0
+        ),
+        keep=keep,
     )
 
 
@@ -261,7 +250,7 @@ def _open(at: Surroundings) -> OpenFeature:
         recall=[RecallKind(name=KIND, resolve=resolve, on_request=True)],
         forgettable=texts.forgettable,
         cut=texts.cut,
-        documents=[_form(schedules, at.acting)],
+        documents=[_lines(schedules, at.acting).form],
         tasks=[BackgroundTask(name="schedules", run=firing.run, served=True)],
         retention=[
             RetentionRule(

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times
+from bethink.clock import checked_id, rfc3339, to_datetime, with_times
 from bethink.feature import (
-    DocumentForm,
     DueReminder,
     Feature,
     OpenFeature,
     Recallable,
     RecallKind,
-    RecordCuts,
     RetentionRule,
 )
 from bethink.field_checks import MAX_REMINDER_MINUTES
-from bethink.forgettable import FORGOTTEN, Removal
-from bethink.record_texts import RecordTexts
+from bethink.forgettable import FORGOTTEN
+from bethink.record_texts import RecordLines, RecordTexts, of_document
 from bethink.settings.live import follows
-from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
+from bethink.store import Delete, Scan, items_of, records_of
 from bethink.tasks.due import due_day, due_words, is_overdue, reminder_moments
 from bethink.tasks.fields import checked
 from bethink.tasks.records import (
@@ -43,9 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from bethink.feature import Surroundings
-    from bethink.forgettable import TextPlace
     from bethink.principal import OnBehalfOf, Principal
-    from bethink.redaction import Redaction
 from bethink.store import Change, Store
 
 _PAGE: Final = 500
@@ -90,7 +86,7 @@ def _texts(store: Store) -> RecordTexts[Task]:
         sentences=_SENTENCES,
         rewrite=_rewritten,
         index=index_item,
-        others=[UNDO],
+        undo=UNDO,
     )
 
 
@@ -116,38 +112,12 @@ class TaskUpkeep:
     """What the feature's hooks do with tasks."""
 
     tasks: Tasks
-    texts: RecordTexts[Task]
     archived_days: int | None
     acting: OnBehalfOf
 
     def zone_of(self, owner: str) -> str:
         """The owner's time zone."""
         return self.acting(owner, audience="tidying").time_zone
-
-    async def cut(self, owner: str, gone: Redaction) -> RecordCuts:
-        """The tasks without what is forgotten; changes that could bring it back cannot be undone any more."""
-        cuts = await self.texts.cut(owner, gone)
-        stale = [
-            Delete(UNDO, item.record.id)
-            async for item in items_of(self.tasks.store, owner, Scan(UNDO, limit=_PAGE))
-            if any(
-                text and gone.says(text, close=False)
-                for task in item.record.before
-                for text in _fields(task).values()
-            )
-        ]
-        return RecordCuts([*cuts.changes, *stale], cuts.excerpts)
-
-    async def take(self, owner: str, places: Sequence[TextPlace]) -> Removal:
-        """Tasks without what these places name, and nothing that brings it back."""
-        taken = await self.texts.forgettable.take(owner, places)  # pyright: ignore[reportOptionalCall] - it has one
-        ids = {place.id for place in places}
-        stale: list[Change] = [
-            Delete(UNDO, item.record.id)
-            async for item in items_of(self.tasks.store, owner, Scan(UNDO, limit=_PAGE))
-            if any(task.id in ids for task in item.record.before)
-        ]
-        return Removal([*taken.changes, *stale], taken.gone, taken.notes)
 
     async def recallables(self, principal: Principal, ids: Sequence[str]) -> list[Recallable | None]:
         """What recall shows of these tasks; None for what is gone."""
@@ -213,18 +183,6 @@ class TaskUpkeep:
             self.tasks.store, owner, Scan(TASKS, order="reminds_from", low=low, high=high, limit=_PAGE)
         )
 
-    async def expire_undo(self, principal: Principal) -> int:
-        """Changes too long ago to be taken back."""
-        high = self.tasks.clock.now_us() - _UNDO_KEPT // timedelta(microseconds=1)
-        old = [
-            Delete(UNDO, item.record.id, item.version)
-            async for item in items_of(
-                self.tasks.store, principal.owner, Scan(UNDO, order="at", high=high, limit=_PAGE)
-            )
-        ]
-        await self._commit(principal, old)
-        return len(old)
-
     async def drop_archived(self, principal: Principal) -> int:
         """Archived tasks that nobody has changed for as long as the settings say."""
         if self.archived_days is None:
@@ -261,40 +219,15 @@ _NOT_GIVEN: Final = frozenset(
 )
 
 
-def _form(store: Store) -> DocumentForm:
-    """A line for each task, in the order in which they were made."""
-
-    async def export(owner: str) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
-        async for page in pages_of(store, owner, Scan(TASKS, order="created_at", limit=_PAGE)):
-            yield [_document(item.record) for item in page]
-
-    async def restore(owner: str, tasks: Sequence[Task], is_preview: bool) -> Sequence[str]:  # noqa: FBT001 - as DocumentForm has it
-        held = await store.get(TASKS, owner, [task.id for task in tasks])
-        outcomes: list[str] = []
-        new: dict[str, Task] = {}
-        for task, here in zip(tasks, held, strict=True):
-            known = here.record if here else new.get(task.id)
-            if known is None:
-                new[task.id] = task
-            outcomes.append("said" if known is None else "known" if known == task else "differing")
-        if new and not is_preview:
-            await store.commit(owner, [Put(TASKS, task, 0, index_item(task)) for task in new.values()])
-        return outcomes
-
-    return DocumentForm(
-        kind=KIND, export=export, parse=_parsed, restore=restore, made_at=lambda task: task.created_at
-    )
-
-
 def _document(task: Task) -> dict[str, Any]:
     kept = {
         name: value for name, value in msgspec.to_builtins(task).items() if value not in (None, "", [], False)
     }
-    return {"kind": KIND, **with_times(kept, rfc3339)}
+    return with_times(kept, rfc3339)
 
 
 def _parsed(document: Mapping[str, Any]) -> Task:
-    found = msgspec.convert(with_times(dict(document), time_of), Task)
+    found = of_document(document, Task)
     checked_id(found.id)
     given = {name: value for name, value in msgspec.structs.asdict(found).items() if name not in _NOT_GIVEN}
     if found.due is not None:
@@ -304,13 +237,23 @@ def _parsed(document: Mapping[str, Any]) -> Task:
 
 def _open(at: Surroundings) -> OpenFeature:
     tasks = Tasks(store=at.store, bus=at.bus, clock=at.clock, new_id=at.new_id, search_index=at.search)
-    upkeep = TaskUpkeep(tasks, _texts(at.store), at.settings.tasks_archived_days, at.acting)
+    texts = _texts(at.store)
+    upkeep = TaskUpkeep(tasks, at.settings.tasks_archived_days, at.acting)
     return OpenFeature(
         service=tasks,
         recall=[RecallKind(name=KIND, resolve=upkeep.recallables)],
-        forgettable=replace(upkeep.texts.forgettable, take=upkeep.take),
-        cut=upkeep.cut,
-        documents=[_form(at.store)],
+        forgettable=texts.forgettable,
+        cut=texts.cut,
+        documents=[
+            RecordLines(
+                store=at.store,
+                collection=TASKS,
+                kind=KIND,
+                parse=_parsed,
+                document=_document,
+                index=index_item,
+            ).form
+        ],
         components=[TaskComponents(tasks).form],
         statistics=upkeep.statistics,
         parts=[follows(upkeep, archived_days=lambda settings: settings.tasks_archived_days)],
@@ -320,9 +263,7 @@ def _open(at: Surroundings) -> OpenFeature:
             RetentionRule(
                 of=(TASKS,), log="tasks that were archived long ago are deleted", drop=upkeep.drop_archived
             ),
-            RetentionRule(
-                of=(UNDO,), log="changes of tasks cannot be undone any more", drop=upkeep.expire_undo
-            ),
+            *texts.retention(at.clock),
         ],
     )
 
