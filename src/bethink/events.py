@@ -268,7 +268,7 @@ class Warned(_Event, frozen=True, tag="warning"):
 class MessageSaved(_Event, frozen=True, tag="message_saved"):
     """A message of this run is complete and has an id.
 
-    It is stored before the run changes anything, and within 50 ms.
+    It is stored before the run changes anything, and within a second or so.
     """
 
     id: str

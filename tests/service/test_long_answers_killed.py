@@ -23,7 +23,9 @@ WORDS = [f"word{number} " for number in range(6_000)]
 STORY = "".join(WORDS)
 TOLD = "".join(WORDS[:1_500])
 # A journal that is written every two milliseconds grows in seconds as one does in an answer of minutes.
-SERVE_HASTILY = f"from bethink.agent import recorder\nrecorder.FLUSH_S = 0.002\n{SERVE}"
+SERVE_HASTILY = (
+    f"from bethink.agent import recorder\nrecorder.FLUSH_S = recorder.SLOWEST_FLUSH_S = 0.002\n{SERVE}"
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,9 @@ async def story(model: ScriptedProcess) -> None:
 
 
 _LAST_CHARS = 500
-"""What is said in a twentieth of a second is less."""
+"""What is said between two hasty writes is less."""
+_SLOWEST_CHARS = 3 * 9_000
+"""What is said in three seconds: a second between two writes, and a machine that is busy."""
 
 
 def pieces_in(data: Path) -> int:
@@ -68,6 +72,19 @@ async def test_what_is_kept_of_a_long_answer_is_its_beginning_in_the_order_it_wa
     assert STORY.startswith(last["content"])
     assert last["content"].startswith(TOLD)
     assert text_of(told) == last["content"]
+
+
+async def test_a_kill_costs_no_more_than_what_was_said_since_the_last_write(
+    model: ScriptedProcess, tmp_path: Path
+) -> None:
+    async with running(tmp_path, model) as bethink:
+        conversation = await bethink.new()
+        seen = text_of(await bethink.told(conversation, "Tell me a story", until=WORDS[-100]))
+        await bethink.kill()
+    async with running(tmp_path, model) as bethink:
+        kept = (await last_of(bethink, conversation))["content"]
+    assert STORY.startswith(kept)
+    assert len(seen) - len(kept) < _SLOWEST_CHARS
 
 
 async def test_a_reader_in_another_process_is_told_a_long_answer_in_order(

@@ -10,7 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from bethink.agent.recorder import Recorder
+from bethink.agent.recorder import FLUSH_S, SLOWEST_FLUSH_S, Recorder, pause_after
 from bethink.agent.records import RUNS, Journal, Run
 from bethink.conversations import Conversation
 from bethink.engines.memory import MemoryIndex, MemoryStore
@@ -34,6 +34,12 @@ class _GatedStore(MemoryStore):
             self.reached.set()
             await self.gate.wait()
         await super().commit(owner, changes)
+
+
+def test_what_is_cheap_to_write_is_written_often_and_what_is_dear_once_a_second() -> None:
+    assert pause_after(0.0005) == FLUSH_S, "one answer on SQLite"
+    assert pause_after(0.013) == pytest.approx(0.26), "ten on PostgreSQL"
+    assert pause_after(60.0) == SLOWEST_FLUSH_S, "a store that was away"
 
 
 async def _recorder(house: House) -> Recorder:

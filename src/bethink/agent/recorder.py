@@ -2,7 +2,7 @@
 
 `agent/runs` makes a `Recorder` for each live run; `agent/stored_runs` reads what a
 dead process left. Messages are the truth, the journal is a buffer: text is
-written to it every few dozen milliseconds, so a crash loses no more than that.
+written to it as often as the store makes cheap, so a crash loses no more than was said between two writes.
 """
 
 from __future__ import annotations
@@ -490,7 +490,20 @@ def _is_final(stored: StoredMessage | None) -> bool:
 
 
 FLUSH_S = 0.05
-"""How much text a crash may cost, in seconds of streaming."""
+"""How much text a crash costs, in seconds of streaming, as long as writing is cheap."""
+SLOWEST_FLUSH_S = 1.0
+"""How much it costs at most, and how long that is written."""
+_WRITING_SHARE = 1 / 20
+"""Which part of the time may be spent with writing, before it is done less often."""
+
+
+def pause_after(took_s: float) -> float:
+    """Seconds until the journals are written again, if writing them took so long.
+
+    One answer on a quiet disk is written twenty times a second; a hundred at once on a database beyond the
+    network once a second, which costs a twentieth of it.
+    """
+    return max(FLUSH_S, min(took_s / _WRITING_SHARE, SLOWEST_FLUSH_S))
 
 
 @dataclass(slots=True)
@@ -511,16 +524,19 @@ class JournalWriter:
         self._dirty.pop(run, None)
 
     async def flush_always(self) -> None:
-        """Write what live runs said, every `FLUSH_S` while there is something."""
+        """Write what live runs said, again and again while there is something."""
+        took_s = 0.0
         while True:
             await self._is_dirty.wait()
-            await anyio.sleep(FLUSH_S)
+            await anyio.sleep(pause_after(took_s))
             self._is_dirty.clear()
             dirty = list(self._dirty.values())
             self._dirty.clear()
+            begun = anyio.current_time()
             async with anyio.create_task_group() as tasks:
                 for recorder in dirty:
                     tasks.start_soon(_flush, recorder)
+            took_s = anyio.current_time() - begun
 
 
 def _ref(item: Recalled) -> RecalledRef:

@@ -297,7 +297,7 @@ class Save(Protocol):
     """Keeps messages of the run, in order.
 
     They are written at once if `durably`, else with whatever the run writes
-    next, and within 50 ms: what they tell of has changed nothing.
+    next, within a second or so: what they tell of has changed nothing.
     """
 
     async def __call__(self, messages: Sequence[Message], *, durably: bool = False) -> Sequence[str]:
