@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from bethink.settings import Settings
 
+    Parts = dict[str, Callable[[], Coroutine[Any, Any, "Rows"]]]
+
 CLONE = Path(__file__).parent.parent
 """Where modules of `benchmarks` that run as processes of their own are found."""
 
@@ -85,12 +87,29 @@ async def _search(_: Settings, how: How) -> Rows:
     return await measure_search(how.sizes or SIZES, how.owners or OWNERS)
 
 
-async def _scale(_: Settings, how: How) -> Rows:
+async def _scale(settings: Settings, how: How) -> Rows:
+    from benchmarks.moving import IMPORTED, MOVED, measure_import, measure_migration
     from benchmarks.processes import measure_processes
-    from benchmarks.scale import OWNERS, SIZES, measure_scale
+    from benchmarks.scale import OWNERS, SIZES, measure_owners, measure_sizes
+    from benchmarks.streams import measure_streams
 
-    rows = await measure_scale(how.sizes or SIZES, how.owners or OWNERS)
-    return [*rows, *await measure_processes()]
+    parts: Parts = {
+        "facts": lambda: measure_sizes(how.sizes or SIZES),
+        "owners": lambda: measure_owners(how.owners or OWNERS),
+        "turns": measure_processes,
+        "streams": lambda: measure_streams(settings.models),
+        "import": lambda: measure_import(how.sizes or IMPORTED),
+        "migrate": lambda: measure_migration(how.sizes or MOVED),
+    }
+    return await _of_parts("scale", parts, how)
+
+
+async def _of_parts(subject: str, parts: Parts, how: How) -> Rows:
+    """The rows of the parts that are wanted, or of all."""
+    if unknown := sorted(set(how.parts) - set(parts)):
+        message = f"There is no part {unknown[0]!r} of {subject}; there are {', '.join(parts)}."
+        raise BadInput(message)
+    return [row for name in how.parts or parts for row in await parts[name]()]
 
 
 async def _memory(settings: Settings, how: How) -> Rows:
@@ -171,7 +190,7 @@ async def _documents(settings: Settings, how: How) -> Rows:
     from bethink.embeddings.factory import embeddings_of
 
     embeddings = embeddings_of(settings)
-    parts: dict[str, Callable[[], Coroutine[Any, Any, Rows]]] = {
+    parts: Parts = {
         "reading": lambda: measure_reading(how.files or FILES, how.peer_python),
         "retrieval": lambda: measure_retrieval(embeddings, how.files or FILES_ASKED, how.peer_python),
         "scale": measure_scale,
@@ -179,10 +198,7 @@ async def _documents(settings: Settings, how: How) -> Rows:
         "folders": measure_folders,
         "served": lambda: measure_served(settings.models, how.files or FILES_SERVED),
     }
-    if unknown := sorted(set(how.parts) - set(parts)):
-        message = f"There is no part {unknown[0]!r} of documents; there are {', '.join(parts)}."
-        raise BadInput(message)
-    return [row for name in how.parts or parts for row in await parts[name]()]
+    return await _of_parts("documents", parts, how)
 
 
 async def _planner(settings: Settings, how: How) -> Rows:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from bethink.app import App
     from bethink.embeddings import EmbeddingModel, Embeddings
+    from bethink.engines.postgres.store import PostgresDatabase
+    from bethink.engines.sqlite.store import SqliteDatabase
     from bethink.principal import Principal
 
 SIZES = (1_000, 10_000)
@@ -62,7 +64,7 @@ _CHOICES = tuple(
 _SEED = 7
 
 
-def _texts(count: int, *, short: bool = False) -> list[str]:
+def invented_texts(count: int, *, short: bool = False) -> list[str]:
     """Different sentences of thirteen words, or of seven."""
     chance = random.Random(_SEED)  # noqa: S311 - the same sentences every time
     made: dict[str, None] = {}
@@ -122,7 +124,7 @@ async def measure_memory(
         raise EmbeddingsUnavailable
     rows: list[dict[str, Any]] = []
     for size in sizes:
-        texts = _texts(size + _SINGLY + _QUESTIONS)
+        texts = invented_texts(size + _SINGLY + _QUESTIONS)
         given = _Given(embeddings)
         vectors = await given.embed([text_of(NewFact(text)) for text in texts])
         measured = {"bethink": await _own(given, texts, size)}
@@ -130,8 +132,8 @@ async def measure_memory(
             measured |= {name: await _peer(peer_python, name, texts, vectors=vectors) for name in PEERS}
         rows += [{"items": size, "memory": name, **figures} for name, figures in measured.items()]
     for memory, texts in (
-        (f"bethink, with {embeddings.model.id}", _texts(4 * _BATCH)),
-        (f"bethink, with {embeddings.model.id}, texts of 7 words", _texts(4 * _BATCH, short=True)),
+        (f"bethink, with {embeddings.model.id}", invented_texts(4 * _BATCH)),
+        (f"bethink, with {embeddings.model.id}, texts of 7 words", invented_texts(4 * _BATCH, short=True)),
     ):
         rows.append({"items": len(texts), "memory": memory, **await _embedding(embeddings, texts)})
     return rows
@@ -225,11 +227,18 @@ async def _peer(
 
 @asynccontextmanager
 async def _opened(directory: Path, embeddings: Embeddings) -> AsyncGenerator[tuple[App, Principal]]:
-    settings = load_settings(data_dir=directory, model="")
-    async with open_database(directory) as database:
-        ports = Ports(database.store, database.index, MemoryBus(), embeddings, None)
-        async with open_app(settings, ports) as app:
-            yield app, app.accounts.on_behalf_of(LOCAL_OWNER, audience="bench")
+    async with open_database(directory) as database, opened(directory, database, embeddings) as app_and_me:
+        yield app_and_me
+
+
+@asynccontextmanager
+async def opened(
+    directory: Path, database: SqliteDatabase | PostgresDatabase, embeddings: Embeddings
+) -> AsyncGenerator[tuple[App, Principal]]:
+    """A Bethink over a database, without a model; and its one owner."""
+    ports = Ports(database.store, database.index, MemoryBus(), embeddings, None)
+    async with open_app(load_settings(data_dir=directory, model=""), ports) as app:
+        yield app, app.accounts.on_behalf_of(LOCAL_OWNER, audience="bench")
 
 
 async def _ms(work: Awaitable[object]) -> float:

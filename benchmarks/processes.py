@@ -49,16 +49,18 @@ class _Way:
 
 
 async def measure_processes() -> list[dict[str, Any]]:
-    """A row for SQLite in one process, and one for three on PostgreSQL and Valkey."""
+    """A row for SQLite in one process and in three, and for three on PostgreSQL, without and with Valkey."""
     with scripted_process() as model, postgres_server(durable=True) as postgres, redis_server() as redis:
         await model.plays(*_RULES)
         told = {"BETHINK_MODEL": "openai:bench", "BETHINK_MODEL_BASE_URL": model.base_url}
         told |= {"OPENAI_API_KEY": "any", "BETHINK_EXTRACTION": "off", "BETHINK_TITLES": "words"}
-        shared = {"BETHINK_DATABASE_URL": postgres.new_database()}
-        shared |= {"BETHINK_REDIS_URL": redis.url, "BETHINK_REDIS_USE": "bus"}
+        valkey = {"BETHINK_REDIS_URL": redis.url, "BETHINK_REDIS_USE": "bus"}
+        without, beside = ({"BETHINK_DATABASE_URL": postgres.new_database()} for _ in range(2))
         ways = (
             _Way("sqlite, one process", 1, told),
-            _Way("postgresql and valkey, three behind a proxy", _BEHIND, told | shared),
+            _Way("sqlite, three behind a proxy", _BEHIND, told),
+            _Way("postgresql, three behind a proxy", _BEHIND, told | without),
+            _Way("postgresql and valkey, three behind a proxy", _BEHIND, told | beside | valkey),
         )
         return [await _measured(way) for way in ways]
 

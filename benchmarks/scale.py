@@ -29,13 +29,15 @@ from bethink.store import Put
 from tests.postgres_server import postgres_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from numpy.typing import NDArray
 
     from bethink.engines.postgres.connection import Connections, Session
     from bethink.index import Candidates, Index
     from bethink.store import Store
+
+    _Measure = Callable[["_Engines"], Awaitable[list[dict[str, Any]]]]
 
 SIZES = (10_000, 100_000)
 OWNERS = 1_000
@@ -71,11 +73,20 @@ class _Engines:
         return {"sqlite": self.sqlite, "postgresql": self.postgres}
 
 
-async def measure_scale(sizes: Sequence[int], owners: int = OWNERS) -> list[dict[str, Any]]:
-    """Rows for each size and way, then for many owners of 100 facts each."""
+async def measure_sizes(sizes: Sequence[int]) -> list[dict[str, Any]]:
+    """Rows for each size and way: one owner with so many facts."""
+    return await _measured(*(_of_one_owner(size) for size in sizes))
+
+
+async def measure_owners(owners: int) -> list[dict[str, Any]]:
+    """Rows for so many owners of 100 facts each."""
+    return await _measured(_of_many_owners(owners))
+
+
+async def _measured(*measures: _Measure) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     with postgres_server(_BUFFERS, durable=True) as server:
-        for measure in [*(_of_one_owner(size) for size in sizes), _of_many_owners(owners)]:
+        for measure in measures:
             with TemporaryDirectory(prefix="bethink-bench-") as directory:
                 async with AsyncExitStack() as stack:
                     sqlite = await stack.enter_async_context(open_sqlite(Path(directory)))
@@ -84,7 +95,7 @@ async def measure_scale(sizes: Sequence[int], owners: int = OWNERS) -> list[dict
     return rows
 
 
-def _of_one_owner(items: int) -> Callable[[_Engines], Any]:
+def _of_one_owner(items: int) -> _Measure:
     async def measure(engines: _Engines) -> list[dict[str, Any]]:
         corpus = Corpus()
         matrix, kept = await _keep(engines, corpus, items)
@@ -205,7 +216,7 @@ async def _sizes(session: Session) -> dict[str, Any]:
     }
 
 
-def _of_many_owners(owners: int) -> Callable[[_Engines], Any]:
+def _of_many_owners(owners: int) -> _Measure:
     async def measure(engines: _Engines) -> list[dict[str, Any]]:
         corpus = Corpus()
         facts = [one for batch in corpus.batches(_OWNER_FACTS) for one in batch]

@@ -33,7 +33,7 @@ COMMANDS = Commands()
     arg(
         "--sizes N,N",
         "with `search`, `scale` and `memory`: how many facts, such as 1000,100000; with `vault`: how many"
-        " pages; `search` among a million takes some ten minutes and 6 GB of memory, `scale` an hour",
+        " pages; `search` among a million takes some ten minutes and 6 GB of memory, `scale` hours",
     ),
     arg(
         "--owners N",
@@ -51,7 +51,8 @@ COMMANDS = Commands()
     arg("--files N", "with `documents`: how many files the corpus has, 1000 unless told", type=int),
     arg(
         "--parts NAME,NAME",
-        "with `documents`: only reading, retrieval, scale, graph, folders or served; with `life`: only"
+        "with `documents`: only reading, retrieval, scale, graph, folders or served; with `scale`: only"
+        " facts, owners, turns, streams, import or migrate; with `life`: only"
         " looked-at or held-out, and languages such as en,de; careful has its script believe nothing untrue",
     ),
     arg("--json FILE", "also write the figures to FILE"),
