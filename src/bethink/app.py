@@ -309,7 +309,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
             memory, ports.store, ports.embeddings, ports.clock, base.features, background.ask_vectors
         ),
         importing=importing,
-        statistics=Statistics(base.features, base.recall, settings.data_dir),
+        statistics=Statistics(base.features, base.recall, ports.size),
         housekeeping=Housekeeping(base.features.retention, forgetting, ports.bus, base.accounts),
         sharing=base.sharing,
         toolbox=agent.toolbox,

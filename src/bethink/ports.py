@@ -22,7 +22,9 @@ from bethink.embeddings.factory import embeddings_of
 from bethink.engines.postgres.bus import open_bus as open_postgres_bus
 from bethink.engines.postgres.store import open_database as open_postgres
 from bethink.engines.redis.bus import open_bus as open_redis_bus
+from bethink.engines.redis.connection import open_gauges as open_redis_gauges
 from bethink.engines.sqlite.bus import bus_elsewhere, open_bus
+from bethink.engines.sqlite.snapshot import size_of
 from bethink.engines.sqlite.store import open_database as open_sqlite
 from bethink.errors import StorageError
 from bethink.features import COLLECTIONS
@@ -40,7 +42,7 @@ from bethink.tools.mcp import open_mcp
 from bethink.tools.plugins import FOLDER, LoadedPlugins, load_plugins
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from collections.abc import Set as AbstractSet
 
     from bethink.blobs import Blobs
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
     from bethink.settings.live import Switch
     from bethink.store import Store
-    from bethink.telemetry import Supervise
+    from bethink.telemetry import Gauges, Supervise
     from bethink.tool import Tool
     from bethink.tools.mcp import McpTools
 
@@ -64,12 +66,16 @@ _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - memory; a folder of our own is
 """Where what is opened of sealed files never reaches a disk, if the system has it."""
 
 
+async def _nothing() -> int:
+    return 0
+
+
 @dataclass(slots=True)
 class Ports:
     """The adapters that an app stands on.
 
     `llm` is None where no model is set, `internet` where it is off; without
-    `blobs` files end with the app. `learnt` is known of the models' servers.
+    `blobs` files end with the app. `learnt` is known of the models' servers, `size` is of the database.
     """
 
     store: Store
@@ -85,6 +91,8 @@ class Ports:
     learnt: Learnt = field(default_factory=Learnt)
     supervisor: Supervisor = field(default_factory=Supervisor)
     tracing: Tracing = field(default_factory=Tracing)
+    size: Callable[[], Awaitable[int]] = _nothing
+    gauges: Sequence[Gauges] = ()
 
 
 async def remade(ports: Ports, wanted: Settings, changed: AbstractSet[str]) -> Switch | None:
@@ -113,10 +121,12 @@ async def remade(ports: Ports, wanted: Settings, changed: AbstractSet[str]) -> S
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """Where records are, and what is searchable of them."""
+    """Where records are, what is searchable of them, and how large all of it is."""
 
     store: Store
     index: Index
+    size: Callable[[], Awaitable[int]]
+    gauges: Sequence[Gauges] = ()
 
 
 async def cipher_in(settings: Settings) -> Cipher | None:
@@ -173,19 +183,25 @@ async def open_database(settings: Settings) -> AsyncGenerator[Database]:
         StorageError: the database cannot be used.
     """
     backup = await before_upgrade(settings, SystemClock(), COLLECTIONS)
-    url, cipher = settings.database_url, await cipher_in(settings)
     async with AsyncExitStack() as stack:
-        opened = (
-            open_sqlite(settings.data_dir, cipher) if url is None else open_postgres(url.get_secret_value())
-        )
         try:
-            database = await stack.enter_async_context(opened)
+            database = await _opened(settings, stack)
         except StorageError as error:
             if backup is None:
                 raise
             how = await roll_back(settings, SystemClock(), backup)
             raise type(error)(f"{error.message} {how}") from error
-        yield Database(database.store, database.index)
+        yield database
+
+
+async def _opened(settings: Settings, stack: AsyncExitStack) -> Database:
+    if settings.database_url is not None:
+        url = settings.database_url.get_secret_value()
+        server = await stack.enter_async_context(open_postgres(url))
+        return Database(server.store, server.index, server.store.size, [server.store.gauges])
+    cipher = await cipher_in(settings)
+    file = await stack.enter_async_context(open_sqlite(settings.data_dir, cipher))
+    return Database(file.store, file.index, lambda: anyio.to_thread.run_sync(size_of, settings.data_dir))
 
 
 @asynccontextmanager
@@ -214,6 +230,10 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
         database = await stack.enter_async_context(open_database(settings))
         bus = await stack.enter_async_context(_open_bus(settings, database.store, supervisor.supervise))
         store = await stack.enter_async_context(open_shared_store(settings, database.store))
+        gauges = list(database.gauges)
+        if settings.redis_url is not None:
+            url, timeout_s = settings.redis_url.get_secret_value(), settings.redis_timeout_s
+            gauges.append(await stack.enter_async_context(open_redis_gauges(url, timeout_s=timeout_s)))
         yield Ports(
             store,
             database.index,
@@ -229,6 +249,8 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             learnt=learnt,
             supervisor=supervisor,
             tracing=tracing,
+            size=database.size,
+            gauges=gauges,
         )
 
 

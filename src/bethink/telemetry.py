@@ -27,7 +27,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, cast
 
 import anyio
 import anyio.to_thread
@@ -254,6 +254,20 @@ class Histogram:
         started = time.perf_counter()
         yield
         self.take(time.perf_counter() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A figure of `/metrics` that goes up and down: its values by those of its `labels`."""
+
+    name: str
+    about: str
+    samples: Mapping[tuple[str, ...], float]
+    labels: tuple[str, ...] = ()
+
+
+Gauges: TypeAlias = "Callable[[], Awaitable[Sequence[Gauge]]]"
+"""What an adapter tells of itself; it may raise `StorageError`."""
 
 
 PAUSES_S = (1.0, 2.0, 5.0, 15.0, 60.0)

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from bethink.settings import DialDoor, Settings
+from tests.documents import anchors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -221,3 +222,38 @@ def test_the_unit_starts_bethink_for_a_user_of_its_own() -> None:
     unit.read_string((DEPLOY / "systemd/bethink.service").read_text())
     assert unit["Service"]["ExecStart"].endswith("bethink serve")
     assert unit["Service"]["DynamicUser"] == "yes"
+
+
+def test_every_alert_says_what_happened_and_where_it_stands_what_to_do() -> None:
+    (group,) = yaml.safe_load((DEPLOY / "prometheus/alerts.yaml").read_text())["groups"]
+    names: list[str] = []
+    for rule in group["rules"]:
+        assert rule["labels"]["severity"] in {"critical", "warning"}
+        assert seconds_of(rule["for"]) >= 60
+        assert rule["annotations"]["summary"]
+        document, _, anchor = rule["annotations"]["runbook"].partition("#")
+        assert anchor == rule["alert"].lower()
+        assert anchor in anchors(document)
+        names.append(rule["alert"])
+    assert {name.lower() for name in names} == anchors("docs/how-to/answer-alerts.md") - {"answer-alerts"}
+
+
+def seconds_of(text: str) -> int:
+    """A duration as Prometheus writes it."""
+    return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
+
+
+def test_panels_of_the_dashboard_do_not_overlap() -> None:
+    panels = json.loads((DEPLOY / "grafana/bethink.json").read_text())["panels"]
+    taken: set[tuple[int, int]] = set()
+    for panel in panels:
+        place = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert max(x for x, _ in cells) < 24
+        assert not cells & taken, panel["title"]
+        taken |= cells
+    assert len({panel["id"] for panel in panels}) == len(panels)

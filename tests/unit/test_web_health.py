@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
-import re
 import resource
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import contextmanager
@@ -228,23 +226,6 @@ def samples(shown: str) -> dict[str, float]:
     """The values of Prometheus' text format, by their names without the prefix."""
     lines = [line.rpartition(" ") for line in shown.splitlines() if not line.startswith("#")]
     return {name.removeprefix("bethink_"): float(value) for name, _, value in lines}
-
-
-def test_the_dashboard_shows_only_what_is_measured() -> None:
-    dashboard = (Path(__file__).parents[2] / "deploy/grafana/bethink.json").read_text()
-    source = (Path(__file__).parents[2] / "src/bethink/web/metrics.py").read_text()
-    panels = [panel for panel in json.loads(dashboard)["panels"] if panel["type"] != "row"]
-    measured: set[str] = set()
-    for make, name in re.findall(r"_(metric|times)\(\s*\"(\w+)\"", source):
-        endings = ("_bucket", "_sum", "_count") if make == "times" else ("",)
-        measured |= {f"bethink_{name}{ending}" for ending in endings}
-    shown = {
-        name
-        for panel in panels
-        for target in panel["targets"]
-        for name in re.findall(r"bethink_\w+", target["expr"])
-    }
-    assert shown <= measured
 
 
 async def test_who_supervises_is_told_without_a_key_whether_it_lives_and_is_ready() -> None:

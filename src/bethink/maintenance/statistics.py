@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import anyio.to_thread
-
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable
 
     from bethink.feature import Features
     from bethink.principal import Principal
     from bethink.recall.service import Recall
-
-_DATABASE = "bethink.sqlite3*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +19,19 @@ class Statistics:
 
     features: Features
     recall: Recall
-    data_dir: Path
+    size: Callable[[], Awaitable[int]]
 
     async def numbers(self, principal: Principal, feature: str) -> dict[str, Any]:
         """A feature's numbers of this owner, with what all features share.
 
         `bytes_on_disk` is the size of the whole database, of all owners; `warning` why recall works less
         well than it should.
+
+        Raises:
+            StorageError: the database cannot be read.
         """
         return {
             **(await self.features.statistics(principal))[feature],
-            "bytes_on_disk": await anyio.to_thread.run_sync(self._bytes),
+            "bytes_on_disk": await self.size(),
             "warning": self.recall.warning,
         }
-
-    def _bytes(self) -> int:
-        return sum(file.stat().st_size for file in self.data_dir.glob(_DATABASE))

@@ -156,6 +156,13 @@ async def _stranger(request: Request, app: Annotated[App, Depends(_app)]) -> Pri
     return None
 
 
+async def _scraper(request: Request, app: Annotated[App, Depends(_app)]) -> Principal | None:
+    """Who asks for figures, with the right to them; None while that cannot be read."""
+    with anyio.move_on_after(_READ_WITHIN_S), suppress(StorageError):
+        return await _principal(request, app)
+    return None
+
+
 def _stored(text: str) -> str:
     if "\0" in text:
         raise ValueError("a NUL character cannot be kept")
@@ -182,6 +189,8 @@ PARTING: Final = Depends(parting)
 """Of a route that may end the very key or sign-in by which it is asked."""
 Anybody = Annotated[Principal | None, Depends(_stranger)]
 """Of a route that says something to strangers, too, and nothing of memory: None is one."""
+Scraper = Annotated[Principal | None, Depends(_scraper)]
+"""Of the route that tells how it is also while the store is away: None is anybody, and told that alone."""
 Limit = Annotated[int, Field(ge=1, le=200, description="Items of one page.")]
 Cursor = Annotated[
     str | None, Field(max_length=1000, description="`cursor` of the page before; none for the first.")

@@ -243,7 +243,7 @@ async def get_readyz(app: Served, response: Response) -> Probed:
     if app.runs.is_draining:
         fault: str | None = _STOPPING
     else:
-        fault = await _unreadable(app, app.accounts.on_behalf_of(LOCAL_OWNER, audience="health"))
+        fault = await unreadable(app, app.accounts.on_behalf_of(LOCAL_OWNER, audience="health"))
     if fault is None:
         return Probed(status="ok")
     response.status_code = 503
@@ -253,13 +253,13 @@ async def get_readyz(app: Served, response: Response) -> Probed:
 async def _store(app: App, caller: Principal) -> tuple[StorePart, bool]:
     """How it is, and whether what is stored can be read."""
     engine = "SQLite" if app.settings.database_url is None else "PostgreSQL"
-    if (silent := await _unreadable(app, caller)) is not None:
+    if (silent := await unreadable(app, caller)) is not None:
         return StorePart(status="degraded", message=silent, engine=engine), False
-    fault = await _unwritable(app, caller)
+    fault = await unwritable(app, caller)
     return StorePart(status="degraded" if fault else "ok", message=fault, engine=engine), True
 
 
-async def _unreadable(app: App, caller: Principal) -> str | None:
+async def unreadable(app: App, caller: Principal) -> str | None:
     """Why what is stored cannot be read; None where it can."""
     try:
         with anyio.fail_after(_READ_WITHIN_S):
@@ -271,7 +271,7 @@ async def _unreadable(app: App, caller: Principal) -> str | None:
     return None
 
 
-async def _unwritable(app: App, caller: Principal) -> str | None:
+async def unwritable(app: App, caller: Principal) -> str | None:
     """Why nothing new can be kept; None where it can."""
     # Changes nothing, but needs all that a change needs: the writer, and the file for itself.
     nothing = Expect(CONVERSATIONS, "health", version=0)

@@ -5,6 +5,8 @@ Labels are names of tools, models and reasons: never whose something is, nor wha
 
 from __future__ import annotations
 
+import shutil
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
@@ -18,24 +20,27 @@ from bethink.backups.service import BackupService
 from bethink.conversations import MESSAGES
 from bethink.documents.records import PASSAGES
 from bethink.documents.service import Documents
-from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.errors import StorageError
+from bethink.forgetting.announcements import INTENTS
 from bethink.memory.facts import FACTS
 from bethink.store import owners_of
-from bethink.telemetry import TIMES_S
-from bethink.web.deps import Caller, Served
+from bethink.telemetry import TIMES_S, log
+from bethink.web.deps import Scraper, Served
+from bethink.web.health import unreadable, unwritable
 from bethink.web.security.answers import ANSWERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from bethink.app import App
+    from bethink.principal import Principal
+    from bethink.settings import Settings
     from bethink.store import Collection
     from bethink.telemetry import Histogram
     from bethink.web.security.answers import AnswerCounts
 
 router = APIRouter(tags=["health"])
+_log = log("metrics")
 
 _MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _SEARCHED: Final = (FACTS, MESSAGES, PASSAGES)
@@ -45,21 +50,56 @@ _SHOWN: Final[dict[int | str, dict[str, Any]]] = {
 
 
 @router.get("/metrics", response_class=Response, responses=_SHOWN)
-async def get_metrics(app: Served, _: Caller, request: Request) -> Response:
-    """Counters since the start of this process, and what is live now."""
-    answers: AnswerCounts = getattr(request.state, ANSWERS)
-    metrics = [
-        _metric("info", "gauge", "The version that runs.", {(__version__,): 1}, ["version"]),
-        *_of_requests(answers),
-        *_of_runs(app),
-        _times(
-            "recall_seconds", "Searches of memory and of all else that is found by words.", app.recall.times
-        ),
-        *_of_work(app),
-        *await _of_sizes(app, getattr(request.state, SIZES)),
-        *await _of_backups(app),
-    ]
+async def get_metrics(app: Served, caller: Scraper, request: Request) -> Response:
+    """Counters since the start of this process, and what is live now.
+
+    While it cannot be read who asks, that is all that is told.
+    """
+    about = "The version that runs."
+    metrics = [_metric("info", "gauge", about, {(__version__,): 1}, ["version"])]
+    if caller is None:
+        metrics.append(_metric("store_up", "gauge", _STORE_UP, {("read",): 0, ("write",): 0}, _BY_ACCESS))
+    else:
+        answers: AnswerCounts = getattr(request.state, ANSWERS)
+        about = "Searches of memory and of all else that is found by words."
+        metrics += [
+            *_of_requests(answers),
+            *_of_runs(app),
+            _times("recall_seconds", about, app.recall.times),
+            *await _of_store(app, caller),
+            *await _of_sizes(app, getattr(request.state, SIZES)),
+            *await _of_work(app, getattr(request.state, SIZES)),
+            *await _of_backups(app),
+            *await anyio.to_thread.run_sync(_of_disks, app.settings),
+        ]
     return Response("".join(metrics), media_type=_MEDIA_TYPE)
+
+
+_STORE_UP: Final = "Whether what is stored can be read, and something new be stored."
+_BY_ACCESS: Final = ("access",)
+
+
+async def _of_store(app: App, caller: Principal) -> Sequence[str]:
+    """The store and what connects processes: whether they work, and what they tell of themselves."""
+    up: dict[tuple[str, ...], int] = {}
+    seconds: dict[tuple[str, ...], float] = {}
+    for access, look in (("read", unreadable), ("write", unwritable)):
+        started = anyio.current_time()
+        # What cannot be read need not be waited for once more.
+        up[(access,)] = int(0 not in up.values() and await look(app, caller) is None)
+        seconds[(access,)] = anyio.current_time() - started
+    bus = {(): int(app.ports.bus.fault is None)}
+    metrics = [
+        _metric("store_up", "gauge", _STORE_UP, up, _BY_ACCESS),
+        _metric("store_seconds", "gauge", "What trying that just took.", seconds, _BY_ACCESS),
+        _metric("bus_up", "gauge", "Whether this process hears of the others, and they of it.", bus),
+    ]
+    for gauges in app.ports.gauges:
+        with suppress(StorageError):
+            metrics += [
+                _metric(one.name, "gauge", one.about, one.samples, one.labels) for one in await gauges()
+            ]
+    return metrics
 
 
 def _of_requests(answers: AnswerCounts) -> Iterator[str]:
@@ -86,14 +126,18 @@ def _of_runs(app: App) -> Iterator[str]:
     yield _metric("cost_usd_total", "counter", about, tally.cost_usd, ["model", "job"])
 
 
-def _of_work(app: App) -> Sequence[str]:
-    waiting = {"turns": app.post_turn.waiting, **app.background.waiting}
+async def _of_work(app: App, sizes: Sizes) -> Sequence[str]:
+    waiting = {"turns": app.post_turn.waiting, **app.background.waiting, "forgettings": sizes.unfinished}
+    if app.sharing is not None:
+        with suppress(StorageError):
+            waiting["redis"] = await app.sharing.pending()
     queues = {(name,): count for name, count in waiting.items()}
-    about = "What waits in this process: turns to learn from, owners whose vectors or deleted traces are due."
-    forgotten = {(): app.forgetting.completed}
+    about = "What waits: turns to learn from, owners whose vectors, traces or forgettings are due, changes."
+    forgotten, failing = {(): app.forgetting.completed}, {(): len(app.ports.supervisor.faults())}
     return (
         _metric("queue", "gauge", about, queues, ["queue"]),
         _metric("forgettings_total", "counter", "Forgettings that were completed.", forgotten),
+        _metric("background_failing", "gauge", "Background tasks that failed lately.", failing),
     )
 
 
@@ -110,6 +154,8 @@ class Sizes:
 
     searched: dict[tuple[str, ...], int] = field(default_factory=dict["tuple[str, ...]", int])
     stages: dict[tuple[str, ...], int] = field(default_factory=dict["tuple[str, ...]", int])
+    unfinished: int = 0
+    """Owners of forgettings that are under way, or were cut short."""
     _asked: anyio.Event = field(default_factory=anyio.Event)
     _counted: anyio.Event = field(default_factory=anyio.Event)
     _is_resting: bool = False
@@ -128,7 +174,10 @@ class Sizes:
             self._is_resting = False
             await self._asked.wait()
             began = anyio.current_time()
-            await self._count(app)
+            try:
+                await self._count(app)
+            except StorageError as error:
+                _log.warning("what is searched cannot be counted: %s", error)
             self._is_resting = True
             self._counted.set()
             self._asked, self._counted = anyio.Event(), anyio.Event()
@@ -141,6 +190,7 @@ class Sizes:
             for collection in counts:
                 counts[collection] += await store.count(owner, collection, {})
         stages = await app.features.of(Documents).all_stages()
+        self.unfinished = len([owner async for owner in owners_of(store, INTENTS)])
         self.searched = {(collection.name,): count for collection, count in counts.items()}
         self.stages = {(stage,): count for stage, count in stages.items()}
 
@@ -151,14 +201,25 @@ async def _of_sizes(app: App, sizes: Sizes) -> Sequence[str]:
         _metric("indexed", "gauge", "Records that are searched, by kind.", sizes.searched, ["kind"]),
         _metric("documents", "gauge", "Files of documents, by how far they are.", sizes.stages, ["stage"]),
     ]
-    if app.settings.database_url is None:
-        size = await anyio.to_thread.run_sync(_bytes_of, app.settings.data_dir)
-        metrics.append(_metric("database_bytes", "gauge", "The SQLite file with its log.", {(): size}))
+    with suppress(StorageError):
+        size = {(): await app.ports.size()}
+        metrics.append(_metric("database_bytes", "gauge", "The database of all owners.", size))
     return metrics
 
 
-def _bytes_of(data_dir: Path) -> int:
-    return sum(path.stat().st_size for path in data_dir.glob(f"{FILE_NAME}*") if path.is_file())
+def _of_disks(settings: Settings) -> Sequence[str]:
+    """The disks on which this process keeps something; a server's are its own to tell of."""
+    places = {"data": settings.data_dir, "backups": settings.backups.folder, "vault": settings.vault.path}
+    free: dict[tuple[str, ...], int] = {}
+    size: dict[tuple[str, ...], int] = {}
+    for name, path in places.items():
+        if path is not None and path.is_dir():
+            usage = shutil.disk_usage(path)
+            free[(name,)], size[(name,)] = usage.free, usage.total
+    return (
+        _metric("disk_free_bytes", "gauge", "Room on the disk of a folder.", free, ["place"]),
+        _metric("disk_bytes", "gauge", "The size of that disk.", size, ["place"]),
+    )
 
 
 async def _of_backups(app: App) -> Sequence[str]:
@@ -168,11 +229,14 @@ async def _of_backups(app: App) -> Sequence[str]:
     except StorageError:
         return (_metric("backups_readable", "gauge", "Whether backups can be looked at.", {(): 0}),)
     good = [backup.header.at for backup in backups if backup.header and backup.is_good]
+    hours = app.settings.backups.every_hours
+    every = {(): hours * 3600} if hours else {}
     last = {(): max(good) / 1_000_000} if good else {}
     return (
         _metric("backups_readable", "gauge", "Whether backups can be looked at.", {(): 1}),
         _metric("backups", "gauge", "Backups that are kept and whole.", {(): len(good)}),
         _metric("backup_last_good_seconds", "gauge", "When the last good one was made, by Unix time.", last),
+        _metric("backup_every_seconds", "gauge", "The rhythm in which they are made by themselves.", every),
         _metric("backup_failed", "gauge", "Whether the last one failed.", {(): int(bool(service.fault))}),
     )
 

@@ -253,6 +253,11 @@ class Connections:
                 raise_told(error, self.place)
             yield _Snapshot(session, self.place)
 
+    @property
+    def busy(self) -> int:
+        """How many of this process's connections work now, of `CONNECTIONS_MAX`."""
+        return self._pool.get_size() - self._pool.get_idle_size()
+
     async def arrive(self) -> None:
         """Return once the server answers: one that starts is waited for.
 

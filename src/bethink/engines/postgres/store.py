@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 import anyio
 import anyio.to_thread
 
-from bethink.engines.postgres.connection import open_connections
+from bethink.engines.postgres.connection import CONNECTIONS_MAX, open_connections
 from bethink.engines.postgres.index import EmbeddedText, IndexRows, PostgresIndex
 from bethink.engines.postgres.schema import NUMBER, columns_of, known, make, prepare
 from bethink.engines.postgres.scrub import scrub
@@ -38,6 +38,7 @@ from bethink.store import (
     check_where,
     row_of,
 )
+from bethink.telemetry import Gauge
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -51,6 +52,19 @@ if TYPE_CHECKING:
 _FULL_S = 60.0
 """How long a disk that was full is taken to be full still: what is small may find room in it."""
 _SERVER = "SELECT current_setting('server_version'), pg_database_size(current_database())"
+_SIZE = "SELECT pg_database_size(current_database())"
+_STATE = """
+SELECT (SELECT sum(numbackends)::int FROM pg_stat_database), current_setting('max_connections')::int,
+    (SELECT coalesce(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables),
+    (SELECT coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)), 0)::bigint
+        FROM pg_replication_slots WHERE NOT pg_is_in_recovery())
+"""
+_HOLDERS = """
+SELECT 'session', coalesce(max(age(backend_xmin)), 0) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+UNION ALL SELECT 'prepared', coalesce(max(age(transaction)), 0) FROM pg_prepared_xacts
+UNION ALL SELECT 'slot', coalesce(max(greatest(age(xmin), age(catalog_xmin))), 0) FROM pg_replication_slots
+"""
+"""Of sessions of other users nothing is told to who has not the role `pg_read_all_stats`."""
 _WITHOUT_VECTOR = "SELECT count(*) FROM index_items WHERE model IS NULL AND part = 0"
 GROUP_MAX = 64
 """Batches in one transaction at most, so that none waits long for those behind it."""
@@ -151,6 +165,34 @@ class PostgresStore:
             return []
         table = self._table(collection)
         return await self._connections.read(None, lambda session: table.owners(session, after, limit))
+
+    async def size(self) -> int:
+        """Bytes of the whole database on the server's disk, its log excepted."""
+        return await self._connections.read(None, lambda session: session.fetchval(_SIZE))
+
+    async def gauges(self) -> list[Gauge]:
+        """How the server is, as far as its user is told."""
+        server, most, dead, log = await self._connections.read(None, lambda session: session.fetchrow(_STATE))
+        holders = await self._connections.read(None, lambda session: session.fetch(_HOLDERS))
+        by = ("of",)
+        busy, limit = {("process",): self._connections.busy, ("server",): server}, {("server",): most}
+        return [
+            Gauge("database_connections", "Connections that work, of this process and of all.", busy, by),
+            Gauge(
+                "database_connections_limit",
+                "How many there may be.",
+                {("process",): CONNECTIONS_MAX} | limit,
+                by,
+            ),
+            Gauge("database_dead_rows", "Rows that were deleted and are still in the files.", {(): dead}),
+            Gauge(
+                "database_held_transactions",
+                "For how many transactions somebody has kept deleted rows from going.",
+                {(holder,): age for holder, age in holders},
+                ("holder",),
+            ),
+            Gauge("database_log_held_bytes", "Log that replication slots keep.", {(): log}),
+        ]
 
     async def scrub(self, owner: str | None = None) -> tuple[str, ...]:
         """Leave no trace of what was deleted in the tables; what remains elsewhere, in a sentence each."""

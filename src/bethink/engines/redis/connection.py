@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager, suppress
+import time
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import anyio
+import anyio.to_thread
+
 from bethink.errors import NotInstalled, StorageError
+from bethink.telemetry import Gauge
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import AsyncGenerator, Generator, Sequence
+
+    from bethink.telemetry import Gauges
 
 
 MISSING = 'Redis needs one more package: pip install "bethink[redis]"'
@@ -134,6 +142,47 @@ async def state_of(redis: Any) -> RedisState:  # noqa: ANN401 - as `redis_client
         evicted=int(info.get("evicted_keys", 0)),
         replica=info.get("role") == "slave",
     )
+
+
+@asynccontextmanager
+async def open_gauges(url: str, *, timeout_s: float) -> AsyncGenerator[Gauges]:
+    """What tells how the server is, whatever it is used for; its connection is closed with the block.
+
+    Raises:
+        NotInstalled: the package is missing.
+        StorageError: the address is none.
+    """
+    connect = partial(redis_client, url, timeout_s, connections=1)
+    redis = await anyio.to_thread.run_sync(connect)
+    turn = anyio.Lock()
+
+    async def gauges() -> Sequence[Gauge]:
+        started = time.perf_counter()
+        try:
+            with translated():
+                async with turn:
+                    info: dict[str, Any] = await redis.info()
+        except StorageError:
+            return [Gauge("redis_up", _UP, {(): 0})]
+        took_s = time.perf_counter() - started
+        limit = info.get("maxmemory")
+        return [
+            Gauge("redis_up", _UP, {(): 1}),
+            Gauge("redis_seconds", "What the last question to Redis took.", {(): took_s}),
+            Gauge("redis_memory_bytes", "Memory that Redis uses.", {(): info.get("used_memory", 0)}),
+            Gauge("redis_memory_limit_bytes", "Its limit, if it has one.", {(): limit} if limit else {}),
+            Gauge("redis_clients", "Connections to Redis.", {(): info.get("connected_clients", 0)}),
+            Gauge("redis_evicted", "Keys it dropped since its start.", {(): info.get("evicted_keys", 0)}),
+        ]
+
+    try:
+        yield gauges
+    finally:
+        with anyio.CancelScope(shield=True):
+            await redis.aclose()
+
+
+_UP = "Whether Redis answers."
 
 
 class RefusedByRedis(StorageError):

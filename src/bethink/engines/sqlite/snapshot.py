@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bethink.engines.sqlite.schema import MIGRATIONS, check_files, open_connection, translated
+from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS, check_files, open_connection, translated
 from bethink.engines.sqlite.tables import layout_of, secret_of
 from bethink.errors import CorruptDatabase, StorageError
 
@@ -89,6 +89,12 @@ def state_of(path: Path) -> DatabaseState:
     except sqlite3.Error as error:
         raise translated(error, str(path)) from error
     return DatabaseState(schema, records)
+
+
+def size_of(directory: Path) -> int:
+    """Bytes of a data directory's database with its log."""
+    files = [directory / f"{FILE_NAME}{end}" for end in ("", "-wal", "-shm")]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def opens(path: Path, cipher: Cipher | None) -> bool:
