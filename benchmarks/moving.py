@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING, Any, Final
@@ -65,19 +65,23 @@ class _Invented(HashingEmbeddings):
 
 @dataclass(slots=True)
 class _Taken:
-    """Seconds of one engine."""
+    """How many facts in how many seconds, of each batch of one engine."""
 
-    whole: float = 0.0
-    last_tenth: float = 0.0
-    cpu: float = 0.0
+    batches: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
+    cpu_s: float = 0.0
 
-    def row(self, size: int) -> dict[str, float]:
+    def row(self) -> dict[str, float]:
         """Facts a second, by the clock and by the processor."""
+        last = self.batches[-max(len(self.batches) // 10, 1) :]
         return {
-            "per_s": round(size / self.whole),
-            "last_tenth_per_s": round(size / 10 / self.last_tenth),
-            "per_cpu_s": round(size / self.cpu),
+            "per_s": _per_s(self.batches),
+            "last_tenth_per_s": _per_s(last),
+            "per_cpu_s": round(sum(count for count, _ in self.batches) / self.cpu_s),
         }
+
+
+def _per_s(batches: Sequence[tuple[int, float]]) -> int:
+    return round(sum(count for count, _ in batches) / sum(took for _, took in batches))
 
 
 async def measure_import(sizes: Sequence[int]) -> list[dict[str, Any]]:
@@ -98,7 +102,7 @@ async def measure_import(sizes: Sequence[int]) -> list[dict[str, Any]]:
                 taken = await _imported(into, invented_texts(size))
                 for way, (app, me) in into.items():
                     kept = await app.memory.count(me)
-                    rows.append({"imported": size, "way": way, "kept": kept, **taken[way].row(size)})
+                    rows.append({"imported": size, "way": way, "kept": kept, **taken[way].row()})
     return rows
 
 
@@ -109,11 +113,8 @@ async def _imported(into: dict[str, tuple[App, Principal]], texts: Sequence[str]
         for way, (app, me) in into.items():
             wall, cpu = time.perf_counter(), time.process_time()
             await app.memory.add_many(me, facts)
-            spent = time.perf_counter() - wall
-            taken[way].whole += spent
-            taken[way].cpu += time.process_time() - cpu
-            if start >= len(texts) * 9 // 10:
-                taken[way].last_tenth += spent
+            taken[way].batches.append((len(facts), time.perf_counter() - wall))
+            taken[way].cpu_s += time.process_time() - cpu
     return taken
 
 

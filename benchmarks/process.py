@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _NS_PER_MS = 1_000_000
 _KB_PER_MB = 1024
-_START_S = 30
+_START_S = 180
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,7 @@ class EmbeddingsSuite:
                 tasks.start_soon(embed, index)
         assert np.array_equal(expected, np.array([found[index] for index in range(len(FACTS))]))
 
+    @pytest.mark.requirement("R166")
     async def test_the_loop_turns_while_many_texts_are_embedded(self, embeddings: Embeddings) -> None:
         turns = 0
 

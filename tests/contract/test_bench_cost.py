@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from blockbuster import BlockBuster
 
-from benchmarks import memory, search, storage
+from benchmarks import memory, search, storage, tools
 from benchmarks.peers import PEERS, texts_left
 from benchmarks.process import Serving
 from bethink.embeddings.hashing import HashingEmbeddings
@@ -28,7 +28,7 @@ def _nobody_waits(no_blocking_calls: BlockBuster) -> Iterator[None]:
     no_blocking_calls.activate()
 
 
-@pytest.mark.requirement("C10", "R167", "R194")
+@pytest.mark.requirement("C10", "R167", "R194", "R195")
 async def test_a_search_is_measured_beside_a_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_SEARCHES", 5)
     monkeypatch.setattr(search, "_COLD_STARTS", 1)
@@ -61,6 +61,17 @@ def test_a_text_that_is_left_is_found_wherever_it_is(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "file").write_bytes(b"\x00Anna sings\xff")
     assert texts_left(tmp_path, ["Anna sings", "Bob skis"]) == 1
+
+
+@pytest.mark.requirement("R195")
+async def test_calls_of_tools_are_measured_alone_and_a_hundred_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tools, "_TIMES", 20)
+    *steps, alone, at_once = await tools.measure_tools()
+    assert all(0 < step["us_p50"] <= step["us_p95"] for step in steps)
+    assert 0 < alone["wall_ms"] < at_once["wall_ms"]
+    assert at_once["ratio"] < 50, "they do not wait for one another"
 
 
 async def test_a_commit_is_measured_beside_a_bare_one(monkeypatch: pytest.MonkeyPatch) -> None:

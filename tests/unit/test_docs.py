@@ -93,7 +93,7 @@ def test_each_decision_of_the_sources_is_answered_with_a_record() -> None:
     assert all("(00" in answered[name] or "this one" in answered[name] for name in named)
 
 
-@pytest.mark.requirement("R197")
+@pytest.mark.requirement("R197", "U2")
 def test_the_testing_guide_names_twenty_cases_and_each_test_that_it_names_is_there() -> None:
     text = (ROOT / "docs/testing.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| (\d+) \|", text, re.MULTILINE) == [str(number) for number in range(1, 21)]

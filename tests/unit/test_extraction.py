@@ -231,7 +231,7 @@ async def test_what_is_over_is_dropped_only_where_the_owner_says_so() -> None:
         assert await kept(house, "active") == []
 
 
-@pytest.mark.requirement("U1")
+@pytest.mark.requirement("U1", "U2")
 @pytest.mark.parametrize(
     "said", ["2+2", "tell me a joke", "start over", "hi", "thanks!", "What is the capital of Peru?"]
 )

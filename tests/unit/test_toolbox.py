@@ -198,7 +198,7 @@ async def test_closing_the_generator_cancels_what_still_runs() -> None:
     assert cancelled.is_set()
 
 
-@pytest.mark.requirement("R152", "R6")
+@pytest.mark.requirement("R152", "R6", "U9")
 async def test_what_a_call_emits_comes_before_its_result_and_while_it_runs() -> None:
     go = anyio.Event()
 
