@@ -371,11 +371,6 @@ class Tool:
         """The call in plain words, for a person."""
         return self.label.format_map({name: _brief(value) for name, value in arguments.items()})
 
-    @property
-    def output_schema(self) -> dict[str, Any] | None:
-        """The JSON Schema of its structured answer; None if it answers with text alone."""
-        return self.output and self.output.model_json_schema(mode="serialization")
-
     def renamed(self, name: str) -> Tool:
         """The same tool under another name."""
         return replace(self, name=name)

@@ -54,7 +54,7 @@ def longest_turn() -> Generator[Callable[[], float]]:
 
 
 def many_fields(count: int) -> bytes:
-    return json.dumps({f"field_{number}": number for number in range(count)}).encode()
+    return b"{" + b",".join([b'"field_%d":%d' % (number, number) for number in range(count)]) + b"}"
 
 
 MANY = many_fields(600_000)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field
@@ -394,8 +395,14 @@ def offers(app: App, only: Sequence[str] = ()) -> dict[str, Offer]:
         family = FAMILIES[name]
         made = [one for make in family.made for one in make(app, bound)]
         for one in (*made, *(one for one in app.toolbox.all if one.family == name)):
-            found.setdefault(one.name, Offer(one, one.output_schema))
+            found.setdefault(one.name, Offer(one, one.output and _schema_of(one.output)))
     return found
+
+
+@cache
+def _schema_of(output: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of a tool's structured answer, not to be changed."""
+    return output.model_json_schema(mode="serialization")
 
 
 def offer_of(found: dict[str, Offer], name: str) -> Offer | None:
