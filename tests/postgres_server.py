@@ -53,7 +53,7 @@ class PostgresServer:
     """The size of the disk on which the tablespace `SMALL` is; without it there is none."""
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _numbers: count[int] = field(default_factory=count, repr=False)
-    _used: str = ""
+    _used: dict[str, str] = field(default_factory=dict[str, str], repr=False)
 
     @property
     def data(self) -> Path:
@@ -137,13 +137,16 @@ class PostgresServer:
         """Have a standby be the one that takes changes."""
         self.administer("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_promote()")
 
-    def empty_database(self) -> str:
-        """The address of a database that has its tables already, and no rows: much faster than a new one."""
-        if not self._used:
-            self._used = self.new_database()
+    def empty_database(self, kind: str = "") -> str:
+        """The address of a database that has its tables already, and no rows: much faster than a new one.
+
+        Those of a kind are the same, sealed or not.
+        """
+        if kind not in self._used:
+            self._used[kind] = self.new_database()
         else:
-            self.administer(_EMPTY, database=self._used.partition("@/")[2].partition("?")[0])
-        return self._used
+            self.administer(_EMPTY, database=self._used[kind].partition("@/")[2].partition("?")[0])
+        return self._used[kind]
 
     def administer(self, *statements: str, database: str = "postgres") -> list[tuple[str, ...]]:
         """Execute statements as the superuser, by psql; their rows, as text."""

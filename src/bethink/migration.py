@@ -19,12 +19,13 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 import msgspec
 
+from bethink.engines.postgres.sealed import state_in, take_seal
 from bethink.engines.postgres.store import open_database as open_postgres
 from bethink.engines.sqlite.bus import is_in_use
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput, Busy, StorageError
-from bethink.sealing import cipher_of
+from bethink.sealing import cipher_by, cipher_of, keep_state, state_of
 from bethink.store import Collection, Delete, Put, Record, Scan, owners_of, pages_of
 
 if TYPE_CHECKING:
@@ -268,6 +269,27 @@ def directory_of(address: str) -> Path | None:
     return Path(address.removeprefix("sqlite://")).expanduser().absolute()
 
 
+async def carry_seal(source: str, target: str, master_key: str | None) -> None:
+    """Have an empty side be sealed as the one that is read, by the same key; files stay as they are sealed.
+
+    Raises:
+        BadInput: the side to write is sealed otherwise.
+        StorageError: the source is sealed, and `master_key` is not its key; or a side cannot be used.
+    """
+    here, there = directory_of(source), directory_of(target)
+    if here is None:
+        state = await state_in(source)
+    else:
+        state = await anyio.to_thread.run_sync(state_of, here)
+    cipher = await anyio.to_thread.run_sync(cipher_by, state, master_key)
+    if there is None:
+        await take_seal(target, state, cipher)
+    elif state is not None:
+        if await anyio.to_thread.run_sync(state_of, there) not in {None, state}:
+            raise BadInput(f"{there} is sealed with another key: take an empty directory.")
+        await anyio.to_thread.run_sync(keep_state, there, state)
+
+
 @asynccontextmanager
 async def open_side(
     address: str, *, is_new: bool = True, master_key: str | None = None
@@ -276,7 +298,7 @@ async def open_side(
 
     Raises:
         BadInput: there is no database, and none may be made: `is_new` is false.
-        StorageError: the directory is sealed, and `master_key` is not its key.
+        StorageError: it is sealed, and `master_key` is not its key.
         Busy: a Bethink uses the data directory.
         StorageError: it cannot be opened.
     """
@@ -284,7 +306,8 @@ async def open_side(
     if directory is None:
         parts = urlsplit(address)
         name = f"postgresql://{parts.hostname or ''}{parts.path}"
-        async with open_postgres(address) as held:
+        cipher = await anyio.to_thread.run_sync(cipher_by, await state_in(address), master_key)
+        async with open_postgres(address, cipher) as held:
             yield Side(held.store, held.index, name)
         return
     if not is_new and not await anyio.to_thread.run_sync((directory / FILE_NAME).exists):

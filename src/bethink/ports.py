@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,13 +21,14 @@ from bethink.clock import Clock, SystemClock
 from bethink.documents.work_folders import clear_left_over, work_folder
 from bethink.embeddings.factory import embeddings_of
 from bethink.engines.postgres.bus import open_bus as open_postgres_bus
+from bethink.engines.postgres.sealed import home_of
 from bethink.engines.postgres.store import open_database as open_postgres
 from bethink.engines.redis.bus import open_bus as open_redis_bus
 from bethink.engines.redis.connection import open_gauges as open_redis_gauges
 from bethink.engines.sqlite.bus import bus_elsewhere, open_bus
 from bethink.engines.sqlite.snapshot import size_of
 from bethink.engines.sqlite.store import open_database as open_sqlite
-from bethink.errors import StorageError
+from bethink.errors import BadInput, StorageError
 from bethink.features import COLLECTIONS
 from bethink.images.factory import connect_images
 from bethink.internet.connect import connect_internet
@@ -34,7 +36,7 @@ from bethink.llm.capabilities import FILE, Learnt
 from bethink.llm.models import OfferedModels, connect_models, plain
 from bethink.redis_mirror.service import open_shared_store
 from bethink.sandbox.interpreters import open_interpreters
-from bethink.sealing import cipher_of
+from bethink.sealing import cipher_by, state_of
 from bethink.secrets_at_rest import SecretBox
 from bethink.settings.catalogue import SETTINGS
 from bethink.telemetry import Supervisor, Tracing, open_tracing
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
     from bethink.internet import Internet
     from bethink.llm import Llm
     from bethink.sandbox.interpreters import Interpreters
-    from bethink.sealing import Cipher
+    from bethink.sealing import Cipher, SealedHome
     from bethink.settings import Settings
     from bethink.settings.live import Switch
     from bethink.store import Store
@@ -93,6 +95,8 @@ class Ports:
     tracing: Tracing = field(default_factory=Tracing)
     size: Callable[[], Awaitable[int]] = _nothing
     gauges: Sequence[Gauges] = ()
+    is_sealed: bool = False
+    """Whether nobody reads the home from the disk without its key."""
 
 
 async def remade(ports: Ports, wanted: Settings, changed: AbstractSet[str]) -> Switch | None:
@@ -127,15 +131,19 @@ class Database:
     index: Index
     size: Callable[[], Awaitable[int]]
     gauges: Sequence[Gauges] = ()
+    cipher: Cipher | None = None
+    """What opens all that is kept of the home; None if it is not sealed."""
 
 
-async def cipher_in(settings: Settings) -> Cipher | None:
-    """What opens the home of the settings; None if it is not sealed.
+async def seal_of(settings: Settings) -> SealedHome | None:
+    """How the home of the settings is sealed; None if it is not.
 
     Raises:
-        StorageError: its key is missing or another one.
+        StorageError: that cannot be read.
     """
-    return await anyio.to_thread.run_sync(cipher_of, settings.data_dir, plain(settings.master_key))
+    if settings.database_url is None:
+        return await anyio.to_thread.run_sync(state_of, settings.data_dir)
+    return await home_of(settings.database_url.get_secret_value(), settings.data_dir)
 
 
 @asynccontextmanager
@@ -155,9 +163,11 @@ async def open_blobs(data_dir: Path, cipher: Cipher | None) -> AsyncGenerator[Di
 
 
 @asynccontextmanager
-async def _open_blobs(settings: Settings, bus: Bus, supervise: Supervise) -> AsyncGenerator[Blobs]:
+async def _open_blobs(
+    settings: Settings, bus: Bus, cipher: Cipher | None, *, supervise: Supervise
+) -> AsyncGenerator[Blobs]:
     """Where the contents of files are: in the data directory, or in the bucket that the settings name."""
-    async with open_blobs(settings.data_dir, await cipher_in(settings)) as files:
+    async with open_blobs(settings.data_dir, cipher) as files:
         if not settings.files_url:
             yield files
             return
@@ -180,12 +190,14 @@ async def open_database(settings: Settings) -> AsyncGenerator[Database]:
 
     Raises:
         NotInstalled: what speaks to PostgreSQL is missing.
-        StorageError: the database cannot be used.
+        StorageError: the database cannot be used, or the key of a sealed home is missing or another one.
     """
     backup = await before_upgrade(settings, SystemClock(), COLLECTIONS)
+    state = await seal_of(settings)
+    cipher = await anyio.to_thread.run_sync(cipher_by, state, plain(settings.master_key))
     async with AsyncExitStack() as stack:
         try:
-            database = await _opened(settings, stack)
+            database = await _opened(settings, cipher, stack)
         except StorageError as error:
             if backup is None:
                 raise
@@ -194,14 +206,14 @@ async def open_database(settings: Settings) -> AsyncGenerator[Database]:
         yield database
 
 
-async def _opened(settings: Settings, stack: AsyncExitStack) -> Database:
+async def _opened(settings: Settings, cipher: Cipher | None, stack: AsyncExitStack) -> Database:
     if settings.database_url is not None:
         url = settings.database_url.get_secret_value()
-        server = await stack.enter_async_context(open_postgres(url))
-        return Database(server.store, server.index, server.store.size, [server.store.gauges])
-    cipher = await cipher_in(settings)
+        server = await stack.enter_async_context(open_postgres(url, cipher))
+        return Database(server.store, server.index, server.store.size, [server.store.gauges], cipher)
     file = await stack.enter_async_context(open_sqlite(settings.data_dir, cipher))
-    return Database(file.store, file.index, lambda: anyio.to_thread.run_sync(size_of, settings.data_dir))
+    size = partial(anyio.to_thread.run_sync, size_of, settings.data_dir)
+    return Database(file.store, file.index, size, cipher=cipher)
 
 
 @asynccontextmanager
@@ -228,7 +240,8 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
         if llm is not None:
             stack.push_async_callback(llm.close)
         database = await stack.enter_async_context(open_database(settings))
-        bus = await stack.enter_async_context(_open_bus(settings, database.store, supervisor.supervise))
+        _refuse_readable_copies(settings, database.cipher)
+        bus = await stack.enter_async_context(_open_bus(settings, database, supervisor.supervise))
         store = await stack.enter_async_context(open_shared_store(settings, database.store))
         gauges = list(database.gauges)
         if settings.redis_url is not None:
@@ -240,7 +253,9 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             bus,
             await anyio.to_thread.run_sync(embeddings_of, settings),
             llm,
-            blobs=await stack.enter_async_context(_open_blobs(settings, bus, supervisor.supervise)),
+            blobs=await stack.enter_async_context(
+                _open_blobs(settings, bus, database.cipher, supervise=supervisor.supervise)
+            ),
             internet=(
                 await anyio.to_thread.run_sync(connect_internet, settings) if settings.web_enabled else None
             ),
@@ -251,19 +266,30 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             tracing=tracing,
             size=database.size,
             gauges=gauges,
+            is_sealed=database.cipher is not None,
+        )
+
+
+def _refuse_readable_copies(settings: Settings, cipher: Cipher | None) -> None:
+    if cipher is not None and settings.redis_url is not None and settings.redis_use != "bus":
+        raise BadInput(
+            "This home is sealed, and its conversations would be readable in Redis: set"
+            " BETHINK_REDIS_USE=bus, or open the home for good (bethink seal end)."
         )
 
 
 @asynccontextmanager
-async def _open_bus(settings: Settings, store: Store, supervise: Supervise) -> AsyncGenerator[Bus]:
+async def _open_bus(settings: Settings, database: Database, supervise: Supervise) -> AsyncGenerator[Bus]:
     """By what the processes of this data hear of one another."""
+    store, cipher = database.store, database.cipher
     if settings.redis_url is not None and settings.redis_use in {"bus", "both"}:
         url, timeout_s = settings.redis_url.get_secret_value(), settings.redis_timeout_s
-        opened = open_redis_bus(url, store, timeout_s=timeout_s, supervise=supervise)
+        opened = open_redis_bus(url, store, timeout_s=timeout_s, supervise=supervise, cipher=cipher)
     elif settings.database_url is not None:
-        opened = open_postgres_bus(settings.database_url.get_secret_value(), supervise=supervise)
+        url = settings.database_url.get_secret_value()
+        opened = open_postgres_bus(url, supervise=supervise, cipher=cipher)
     else:
-        async with open_bus(settings.data_dir, cipher=await cipher_in(settings)) as bus:
+        async with open_bus(settings.data_dir, cipher=cipher) as bus:
             yield bus
         return
     async with bus_elsewhere(settings.data_dir), opened as bus:

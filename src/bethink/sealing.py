@@ -1,7 +1,8 @@
 """The key of a sealed home: what was said, what is known of it and files are unreadable without it.
 
 `sealed.json` in the data directory has the home's own key, wrapped by a master key that lies elsewhere: in
-BETHINK_MASTER_KEY, or in a file whose place is kept there. `ports` opens it, `resealing` makes it.
+BETHINK_MASTER_KEY, or in a file whose place is kept there. If records are in PostgreSQL, that database has
+the same, and the file is a copy of it (`engines/postgres/sealed`). `ports` opens it, `resealing` makes it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.errors import StorageError
+from bethink.errors import CorruptDatabase, StorageError
 from bethink.secrets_at_rest import key_in, key_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ OVERHEAD: Final = _NONCE_BYTES + 16
 """So many bytes a sealed content is longer: a nonce and a tag."""
 _WRAPS: Final = b"bethink home key"
 _MODE: Final = 0o600
+STEP: Final = 64
+"""Bodies come in multiples of so many bytes, so that their length says little."""
+_STEPS_MAX: Final = 16
+"""Long ones come in steps of at least one part in so many of their length."""
 
 
 class NotSealedSoError(Exception):
@@ -63,6 +68,31 @@ class Cipher:
             return self._aead.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], bound_to)
         except (InvalidTag, ValueError) as error:
             raise NotSealedSoError from error
+
+
+def padded(body: bytes) -> bytes:
+    """A body with spaces behind it, of a length that many others have, too."""
+    step = max(STEP, (1 << len(body).bit_length()) // (2 * _STEPS_MAX))
+    return body.ljust(-(-len(body) // step) * step)
+
+
+def sealed(cipher: Cipher | None, body: bytes) -> bytes:
+    """A body as it is kept: padded and sealed, or as it is without a cipher."""
+    return body if cipher is None else cipher.seal(padded(body))
+
+
+def opened(cipher: Cipher | None, kept: bytes) -> bytes:
+    """A body of `sealed`, the spaces behind it included.
+
+    Raises:
+        CorruptDatabase: another key sealed it, or it was changed since.
+    """
+    try:
+        return kept if cipher is None else cipher.open(kept)
+    except NotSealedSoError as error:
+        raise CorruptDatabase(
+            "What is kept was changed, or sealed with another key: restore a backup."
+        ) from error
 
 
 class SealedHome(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,10 +131,12 @@ def state_of(data_dir: Path) -> SealedHome | None:
 
 def keep_state(data_dir: Path, state: SealedHome | None) -> None:
     """Keep how the home is sealed; durable when it returns."""
-    path, partial = data_dir / FILE, data_dir / f"{FILE}.part"
+    # Several processes may share the directory.
+    path, partial = data_dir / FILE, data_dir / f"{FILE}.{secrets.token_hex(4)}.part"
     if state is None:
         path.unlink(missing_ok=True)
     else:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE), "wb") as file:
             file.write(msgspec.json.encode(state))
             file.flush()
@@ -175,7 +207,15 @@ def cipher_of(data_dir: Path, chosen: str | None) -> Cipher | None:
     Raises:
         StorageError: the key is missing or another one, or sealing was cut short.
     """
-    state = state_of(data_dir)
+    return cipher_by(state_of(data_dir), chosen)
+
+
+def cipher_by(state: SealedHome | None, chosen: str | None) -> Cipher | None:
+    """What opens a home that is sealed so; None if it is not. `chosen` is BETHINK_MASTER_KEY.
+
+    Raises:
+        StorageError: the key is missing or another one, or sealing was cut short.
+    """
     if state is None:
         return None
     if state.is_moving or state.now is None:

@@ -20,14 +20,19 @@ from bethink.clock import Ids, SystemClock
 from bethink.embeddings import EmbeddingModel
 from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.engines.postgres.large import build
+from bethink.engines.postgres.sealed import take_seal
 from bethink.engines.postgres.store import PostgresDatabase
 from bethink.engines.postgres.store import open_database as postgres_database
 from bethink.engines.sqlite.store import open_database
 from bethink.index import Candidates, Index, IndexItem, IndexQuery, WithoutVector
 from bethink.redis_mirror.outbox import OutboxStore
-from bethink.sealing import Cipher, new_key
+from bethink.sealing import Cipher, SealedHome, new_key
 from bethink.store import Store
 from tests.postgres_server import PostgresServer, postgres_server
+
+
+SEALED = Cipher(new_key())
+"""Of this process's sealed databases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ class LargeOwners:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what needs a database with every engine; what is searched, with both ways of PostgreSQL."""
     if "database" in metafunc.fixturenames:
-        engines = ["memory", "sqlite", "sqlite noting", "sqlite sealed", "postgres"]
+        engines = ["memory", "sqlite", "sqlite noting", "sqlite sealed", "postgres", "postgres sealed"]
         is_search = metafunc.definition.path.stem == "test_index"
         metafunc.parametrize("database", [*engines, *["postgres large"] * is_search], indirect=True)
 
@@ -82,8 +87,11 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
             yield Database(MemoryStore(index), index)
         elif request.param.startswith("postgres"):
             server: PostgresServer = request.getfixturevalue("postgres")
-            url = await anyio.to_thread.run_sync(server.empty_database)
-            held = await stack.enter_async_context(postgres_database(url))
+            cipher = SEALED if request.param == "postgres sealed" else None
+            url = await anyio.to_thread.run_sync(server.empty_database, "sealed" if cipher else "")
+            if cipher is not None:
+                await take_seal(url, SealedHome(now=b"wrapped"), cipher)
+            held = await stack.enter_async_context(postgres_database(url, cipher))
             is_large = request.param == "postgres large"
             yield Database(held.store, LargeOwners(held) if is_large else held.index)
         else:

@@ -60,6 +60,10 @@ async def test_an_owner_has_theirs_go_sooner_and_never_later() -> None:
         assert (forever["days"], forever["count"]) == (None, 0)
         tried = (await door.http.get("/preferences/retention", params={"days": 90})).json()
         assert (tried["days"], tried["count"]) == (90, 1)
+        await door.http.patch("/preferences", json={"conversation_days": 90})
+        without = (await door.http.get("/preferences/retention", params={"days": 0})).json()
+        assert (without["days"], without["count"]) == (None, 0)
+        await door.http.patch("/preferences", json={"conversation_days": None})
         await door.house.app.housekeeping.tidy(door.house.me)
         assert len(await there(door)) == 1
         kept = await door.http.patch("/preferences", json={"conversation_days": 200})

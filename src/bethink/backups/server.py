@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
+from bethink.engines.postgres.sealed import take_seal
 from bethink.engines.postgres.store import open_snapshot
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.snapshot import opens
 from bethink.engines.sqlite.store import open_database
 from bethink.migration import Side, bring, migrate, open_side
-from bethink.sealing import cipher_of
+from bethink.sealing import cipher_by, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -29,15 +30,15 @@ async def copy_server(
 ) -> None:
     """Have the database file in a folder hold what the server's holds at this moment, while others write.
 
-    What the file holds already and is alike stays in its place; the rest is overwritten. With a `cipher` the
-    file is sealed, as its home is.
+    What the file holds already and is alike stays in its place; the rest is overwritten. With a `cipher` both
+    are sealed.
 
     Raises:
         StorageError: a side cannot be read or written.
     """
     if not await anyio.to_thread.run_sync(opens, folder / FILE_NAME, cipher):
         await anyio.to_thread.run_sync((folder / FILE_NAME).unlink)
-    async with open_snapshot(url) as server, open_database(folder, cipher) as file:
+    async with open_snapshot(url, cipher) as server, open_database(folder, cipher) as file:
         source, target = Side(server.store, server.index, "the server"), Side(file.store, file.index, "file")
         await bring(source, target, collections, tell=_silent)
 
@@ -59,8 +60,10 @@ async def fill_server(
         BadInput: it holds something else.
         StorageError: `master_key` does not open the file, or a side cannot be read or written: do it again.
     """
-    cipher = await anyio.to_thread.run_sync(cipher_of, folder, master_key)
-    async with open_database(folder, cipher) as file, open_side(url) as target:
+    state = await anyio.to_thread.run_sync(state_of, folder)
+    cipher = await anyio.to_thread.run_sync(cipher_by, state, master_key)
+    await take_seal(url, state, cipher)
+    async with open_database(folder, cipher) as file, open_side(url, master_key=master_key) as target:
         source = Side(file.store, file.index, name)
         await migrate(source, target, collections, tell=_silent, also=last)
 

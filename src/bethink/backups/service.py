@@ -21,13 +21,14 @@ from bethink.backups.server import copy_server, fill_server
 from bethink.clock import to_datetime
 from bethink.documents.work_folders import work_folder
 from bethink.engines.postgres.connection import place_of
+from bethink.engines.postgres.sealed import home_of
 from bethink.engines.postgres.store import awaits_upgrade as server_awaits_upgrade
 from bethink.engines.sqlite.bus import is_in_use
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.snapshot import awaits_upgrade
 from bethink.errors import BethinkError, Busy, StorageError, UnknownId
 from bethink.feature import BackgroundTask, Feature, OpenFeature
-from bethink.sealing import cipher_of
+from bethink.sealing import cipher_by
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -148,7 +149,9 @@ class BackupService:
         url = self.settings.database_url.get_secret_value()
 
         def copy(folder: Path) -> None:
-            cipher = cipher_of(self.settings.data_dir, self._master_key)
+            # The directory has the database's key when this returns, and the archive with it.
+            state = anyio.from_thread.run(home_of, url, self.settings.data_dir)
+            cipher = cipher_by(state, self._master_key)
             anyio.from_thread.run(partial(copy_server, url, folder, self.collections, cipher=cipher))
 
         return copy

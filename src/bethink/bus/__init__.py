@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from base64 import b64decode, b64encode
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from bethink.sealing import NotSealedSoError
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
     from contextlib import AbstractAsyncContextManager
+
+    from bethink.sealing import Cipher
 
 
 ALIVE_WITHIN_S = 60.0
@@ -83,6 +88,21 @@ class Bus(Protocol):
 
 BACKLOG = 1_000
 """How many notices wait for a slow reader before the oldest is dropped (the port's promise)."""
+
+
+def sealed_payload(payload: str, cipher: Cipher | None) -> str:
+    """A notice's payload as it travels: with a cipher nobody else can read it."""
+    return payload if cipher is None else b64encode(cipher.seal(payload.encode())).decode()
+
+
+def opened_payload(said: str | None, cipher: Cipher | None) -> str | None:
+    """What `sealed_payload` was given; None if it was sealed otherwise: its reader looks at all anew."""
+    if said is None or cipher is None:
+        return said
+    try:
+        return cipher.open(b64decode(said, validate=True)).decode()
+    except (NotSealedSoError, ValueError):
+        return None
 
 
 class Mailbox:

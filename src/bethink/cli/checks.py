@@ -49,10 +49,11 @@ from bethink.errors import (
 from bethink.events import RunFailed, Warned
 from bethink.llm.capabilities import Learnt
 from bethink.llm.llamacpp import LlamaCppLlm
-from bethink.llm.models import AUTO, MODEL_MISSING, Probing, connect_models
+from bethink.llm.models import AUTO, MODEL_MISSING, Probing, connect_models, plain
 from bethink.llm.providers import GGUF, Connection, connect
-from bethink.ports import Ports
+from bethink.ports import Ports, seal_of
 from bethink.redis_mirror.client import ConversationRedis
+from bethink.sealing import cipher_by
 from bethink.settings import Settings, unknown_variables
 from bethink.settings.catalogue import SETTINGS
 from bethink.settings.sources import kept_file, origins
@@ -119,6 +120,7 @@ def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Chec
         fetch_embedder(settings, tell)
     yield directory(settings.data_dir)
     yield free_space(settings.data_dir)
+    yield seal(settings)
     found, is_current = database(settings)
     yield found
     if found.state == "ok" and is_current:
@@ -187,6 +189,18 @@ def free_space(path: Path) -> Check:
     if free < _TIGHT_BYTES:
         return off("free space", f"{free / _MB:,.0f} MB: the disk is almost full. Free some space soon.")
     return ok("free space", f"{free / (1000 * _MB):,.1f} GB")
+
+
+def seal(settings: Settings) -> Check:
+    """Whether the home is sealed, and its key opens it."""
+    try:
+        state = asyncio.run(seal_of(settings))
+        cipher_by(state, plain(settings.master_key))
+    except BethinkError as error:
+        return broken("seal", error.message)
+    if state is None:
+        return ok("seal", "not sealed: who reads the disk reads what is kept (bethink seal start)")
+    return ok("seal", f"sealed; the key is {state.key_file or 'BETHINK_MASTER_KEY'}")
 
 
 def database(settings: Settings) -> tuple[Check, bool]:

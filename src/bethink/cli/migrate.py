@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _EPILOG = """\
 A side is a data directory (its SQLite file) or postgresql://user:password@host/database. Stop Bethink first.
 What is read stays as it is; if it is cut short, the same command goes on. Between two directories all files
-are copied, too; otherwise pages, files and keys stay in the data directory."""
+are copied, too; otherwise pages, files and keys stay in the data directory. What is sealed stays so."""
 COMMANDS = Commands(_EPILOG)
 
 
@@ -52,16 +52,11 @@ def _migrate(options: Namespace) -> int:
 async def _move(source: str, target: str, screen: Screen, *, key: str | None) -> tuple[Moved, int]:
     from bethink.backups.contents import Home, copy_files
     from bethink.features import COLLECTIONS
-    from bethink.migration import directory_of, migrate, open_side
-    from bethink.sealing import keep_state, state_of
+    from bethink.migration import carry_seal, directory_of, migrate, open_side
 
     files = 0
     here, there = directory_of(source), directory_of(target)
-
-    if here is not None and there is not None and (state := state_of(here)) is not None:
-        # What is sealed stays so, by the same key.
-        there.mkdir(mode=0o700, parents=True, exist_ok=True)
-        keep_state(there, state)
+    await carry_seal(source, target, key)
 
     async def copy() -> None:
         nonlocal files

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
+
 from bethink.cli.commands import Commands, arg, one_of
 from bethink.cli.exits import Exit
 from bethink.errors import BadInput
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 Sealed are conversations, memories, what is searched of them, the events of answers and files; not the pages
-of the vault, which other editors open, nor names of users, ids, times and lengths. Stop Bethink first. Keep
-the key where the disk is not: who loses it loses everything."""
+of the vault, which other editors open, nor names of users, ids, times and lengths. Stop Bethink first, on all
+machines. Keep the key where the disk is not: who loses it loses everything."""
 COMMANDS = Commands(_EPILOG)
 _KEY = one_of(
     arg("--key-file FILE", "the file of the key, not in the data directory; made if it is not there"),
@@ -30,10 +32,8 @@ _KEY = one_of(
 @COMMANDS.add_alone("start", _KEY, json="the report")
 def _start(options: Namespace) -> int:
     """Seal everything with a new key."""
-    from bethink.sealing import state_of
-
     settings, screen = _home(options)
-    if (state := state_of(settings.data_dir)) is not None and not state.is_moving:
+    if (state := _state(settings)) is not None and not state.is_moving:
         raise BadInput("This home is sealed already: `bethink seal rotate` gives it another key.")
     return _reseal(settings, screen, _master(options, settings))
 
@@ -41,10 +41,10 @@ def _start(options: Namespace) -> int:
 @COMMANDS.add_alone("rotate", _KEY, json="the report")
 def _rotate(options: Namespace) -> int:
     """Write everything anew with another key, which the same or another master key opens."""
-    from bethink.sealing import MasterKey, state_of
+    from bethink.sealing import MasterKey
 
     settings, screen = _home(options)
-    state = state_of(settings.data_dir)
+    state = _state(settings)
     if state is None:
         raise BadInput("This home is not sealed: `bethink seal start` does that.")
     if not options.key_file and not options.environment:
@@ -63,10 +63,8 @@ def _end(options: Namespace) -> int:
 @COMMANDS.add_alone("continue", json="the report")
 def _continue(options: Namespace) -> int:
     """Go on with what was cut short."""
-    from bethink.sealing import state_of
-
     settings, screen = _home(options)
-    state = state_of(settings.data_dir)
+    state = _state(settings)
     if state is None or not state.is_moving:
         raise BadInput("Nothing was cut short.")
     return _reseal(settings, screen, None)
@@ -75,11 +73,12 @@ def _continue(options: Namespace) -> int:
 @COMMANDS.add_alone("show", json="the report")
 def _show(options: Namespace) -> int:
     """Say whether this home is sealed, and see that its key opens it."""
-    from bethink.sealing import cipher_of, state_of
+    from bethink.sealing import cipher_by
 
     settings, screen = _home(options)
-    cipher_of(settings.data_dir, _chosen(settings))
-    _tell(screen, state_of(settings.data_dir))
+    state = _state(settings)
+    cipher_by(state, _chosen(settings))
+    _tell(screen, state)
     return Exit.OK
 
 
@@ -88,12 +87,13 @@ def _home(options: Namespace) -> tuple[Settings, Screen]:
     from bethink.cli.terminal import Screen
 
     log_if_asked(options)
-    settings = settings_of(options)
-    if settings.database_url is not None:
-        raise BadInput(
-            "The records are in PostgreSQL: have its server's disk encrypted; only a SQLite home is sealed."
-        )
-    return settings, Screen.of_process(is_data=options.json)
+    return settings_of(options), Screen.of_process(is_data=options.json)
+
+
+def _state(settings: Settings) -> SealedHome | None:
+    from bethink.ports import seal_of
+
+    return anyio.run(seal_of, settings)
 
 
 def _chosen(settings: Settings) -> str | None:
@@ -127,6 +127,7 @@ def _master(options: Namespace, settings: Settings) -> MasterKey:
 
 
 def _reseal(settings: Settings, screen: Screen, wanted: MasterKey | None) -> int:
+    from bethink.engines.sqlite.schema import FILE_NAME
     from bethink.maintenance.resealing import reseal
 
     if settings.files_url:
@@ -134,7 +135,15 @@ def _reseal(settings: Settings, screen: Screen, wanted: MasterKey | None) -> int
             "Files are in S3 and would stay as they are: bring them back to the data directory first"
             " (docs/how-to/files-in-s3.md)."
         )
-    _tell(screen, reseal(settings.data_dir, _chosen(settings), wanted))
+    url = settings.database_url.get_secret_value() if settings.database_url else None
+    done = reseal(settings.data_dir, _chosen(settings), wanted, url=url)
+    _tell(screen, done.state)
+    for sentence in done.remains:
+        screen.remark(sentence)
+    if url is not None and (settings.data_dir / FILE_NAME).exists():
+        screen.remark(
+            f"{settings.data_dir / FILE_NAME} of before the move to PostgreSQL is as it was: remove it."
+        )
     screen.remark(
         "What the disk had before may still be in blocks that are free now, and backups of before are as"
         " they were: `bethink backup list`."

@@ -1,7 +1,8 @@
 """Seals a home, opens it for good, or gives it another key: the command line calls `reseal`.
 
 All that is sealed is written anew with the new key, beside what is there: at every moment each part is whole
-under one of the two keys. What was cut short is gone on with.
+under one of the two keys. What was cut short is gone on with. Records in PostgreSQL change in one
+transaction, in which the database says so, too: cut short in it, nothing has happened.
 """
 
 from __future__ import annotations
@@ -9,10 +10,15 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import anyio
+
 from bethink.blobs.directory import open_sealed, seal_file
+from bethink.engines.postgres.sealed import end_resealing, home_of, reseal_database
 from bethink.engines.sqlite.bus import FILE_NAME as BUS
 from bethink.engines.sqlite.bus import is_in_use
 from bethink.engines.sqlite.schema import FILE_NAME, check_files, open_connection, open_writer, translated
@@ -31,15 +37,26 @@ ORDER BY type = 'table' DESC, rowid
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Resealed:
+    """How a home is sealed now; where the server keeps what was there before, in a sentence each."""
+
+    state: SealedHome | None
+    remains: tuple[str, ...] = ()
+
+
 _BODIES: Final = """
 SELECT place, body FROM bodies WHERE place NOT IN (SELECT place FROM blanks) ORDER BY place
 """
 
 
-def reseal(data_dir: Path, chosen: str | None, wanted: MasterKey | None) -> SealedHome | None:
+def reseal(
+    data_dir: Path, chosen: str | None, wanted: MasterKey | None, *, url: str | None = None
+) -> Resealed:
     """Have a home be sealed with a new key that `wanted` wraps, or by none; how it is sealed now.
 
-    `chosen` is BETHINK_MASTER_KEY. One that was cut short is ended first, whatever is wanted.
+    `chosen` is BETHINK_MASTER_KEY, `url` the address of a PostgreSQL that has the records. One that was cut
+    short is ended first, whatever is wanted.
 
     Raises:
         Busy: a Bethink uses it.
@@ -48,7 +65,7 @@ def reseal(data_dir: Path, chosen: str | None, wanted: MasterKey | None) -> Seal
     """
     if is_in_use(data_dir):
         raise Busy(f"A Bethink uses {data_dir}: stop it first.")
-    state = state_of(data_dir)
+    state = state_of(data_dir) if url is None else anyio.run(home_of, url, data_dir)
     if state is None or not state.is_moving:
         if state is None and wanted is None:
             raise BadInput("This home is not sealed.")
@@ -61,20 +78,28 @@ def reseal(data_dir: Path, chosen: str | None, wanted: MasterKey | None) -> Seal
         )
         # Who has lost the key learns it now, and not when half is written.
         _cipher(state.before, state.key_file_before, chosen)
-        keep_state(data_dir, state)
+        if url is None:
+            keep_state(data_dir, state)
     before = _cipher(state.before, state.key_file_before, chosen)
     now = _cipher(state.now, state.key_file, chosen)
+    after = SealedHome(key_file=state.key_file, now=state.now) if state.now else None
+    remains: tuple[str, ...] = ()
     try:
-        _reseal_database(data_dir / FILE_NAME, before, now)
+        if url is None:
+            _reseal_database(data_dir / FILE_NAME, before, now)
+        else:
+            anyio.run(partial(reseal_database, url, state, before=before, now=now))
+            keep_state(data_dir, state)
         for path in _contents(data_dir / _FILES):
             _reseal_file(path, before, now)
         for end in ("", "-wal", "-shm"):  # it may hold notices as they were
             (data_dir / f"{BUS}{end}").unlink(missing_ok=True)
     except OSError as error:
         raise StorageError(f"{error.filename} cannot be used ({error.strerror}): do it again.") from error
-    after = SealedHome(key_file=state.key_file, now=state.now) if state.now else None
+    if url is not None:
+        remains = anyio.run(end_resealing, url, after)
     keep_state(data_dir, after)
-    return after
+    return Resealed(after, remains)
 
 
 def _cipher(wrapped: bytes | None, key_file: str | None, chosen: str | None) -> Cipher | None:

@@ -73,6 +73,9 @@ class StorePart(PartHealth):
     """Where records are kept, and whether they can be read and written."""
 
     engine: Literal["SQLite", "PostgreSQL"] = "SQLite"
+    sealed: bool = Field(
+        default=False, description="Whether nobody reads it from the disk without the home's key."
+    )
 
 
 class RedisPart(PartHealth):
@@ -253,10 +256,12 @@ async def get_readyz(app: Served, response: Response) -> Probed:
 async def _store(app: App, caller: Principal) -> tuple[StorePart, bool]:
     """How it is, and whether what is stored can be read."""
     engine = "SQLite" if app.settings.database_url is None else "PostgreSQL"
+    sealed = app.ports.is_sealed
     if (silent := await unreadable(app, caller)) is not None:
-        return StorePart(status="degraded", message=silent, engine=engine), False
+        return StorePart(status="degraded", message=silent, engine=engine, sealed=sealed), False
     fault = await unwritable(app, caller)
-    return StorePart(status="degraded" if fault else "ok", message=fault, engine=engine), True
+    status = "degraded" if fault else "ok"
+    return StorePart(status=status, message=fault, engine=engine, sealed=sealed), True
 
 
 async def unreadable(app: App, caller: Principal) -> str | None:

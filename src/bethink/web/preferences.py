@@ -71,14 +71,18 @@ async def change_preferences(body: PreferencesPatch, app: Served, caller: Caller
 async def get_retention(
     app: Served,
     caller: Caller,
-    days: Annotated[_Days, Query(description="Instead of the days that hold now.")] = None,
+    days: Annotated[
+        int | None,
+        Query(ge=0, le=MAX_DAYS, description="Instead of the days that hold now; 0 for none of one's own."),
+    ] = None,
 ) -> RetentionShown:
     """For how long conversations are kept, and how many would be deleted; nothing is."""
     retention = ConversationRetention(app.runs, app.settings, app.features.of(PreferenceBook))
     most = app.settings.conversations_retention_days
-    kept = (
-        min((one for one in (days, most) if one), default=None) if days else await retention.days_of(caller)
-    )
+    if days is None:
+        kept = await retention.days_of(caller)
+    else:
+        kept = min((one for one in (days, most) if one), default=None)
     old = await app.conversations.outdated(caller, days=kept) if kept else ()
     return RetentionShown(
         days=kept, most=most, count=len(old), oldest=to_datetime(old[0].updated_at) if old else None

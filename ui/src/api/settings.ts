@@ -107,7 +107,7 @@ export const settingsApi = {
 
   preferences: (signal?: AbortSignal) => get<PreferencesShown>("/preferences", signal),
   retention: (days: number | null, signal?: AbortSignal) =>
-    get<RetentionShown>(`/preferences/retention${days === null ? "" : `?days=${days}`}`, signal),
+    get<RetentionShown>(`/preferences/retention?days=${days ?? 0}`, signal),
   changePreferences: (patch: PreferencesPatch) =>
     json<PreferencesShown>("PATCH", "/preferences", patch),
 

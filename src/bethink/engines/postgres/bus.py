@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from bethink.bus import Mailboxes, Notice, TokenBuckets
+from bethink.bus import Mailboxes, Notice, TokenBuckets, opened_payload, sealed_payload
 from bethink.engines.postgres.connection import close_pool, place_of, raise_told, reset_nothing
 from bethink.errors import StorageError
 from bethink.telemetry import log
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
 
     from bethink.bus import Mailbox
+    from bethink.sealing import Cipher
     from bethink.telemetry import Supervise
 
 
@@ -36,6 +37,8 @@ ALIVE_S = 10.0
 """A process that has said nothing for so long is dead: it has missed five beats."""
 
 _WAIT_S = 5.0
+_SETTINGS: Final = {"application_name": "bethink"}
+"""By which it is seen that somebody uses the database."""
 _CONNECTIONS: Final = 3
 _PAUSES_S = (0.1, 0.2, 0.5, 1.0, 2.0)
 """Between attempts to reach it."""
@@ -87,8 +90,9 @@ _log = log("bus")
 class PostgresBus:
     """One process's access to the bus; made by `open_bus`."""
 
-    def __init__(self, url: str, pool: Any) -> None:  # noqa: ANN401 - the driver has no types
+    def __init__(self, url: str, pool: Any, cipher: Cipher | None = None) -> None:  # noqa: ANN401 - the driver has no types
         self._url = url
+        self._cipher = cipher
         self._pool = pool
         self._place = place_of(url)
         self._process = uuid.uuid4().hex
@@ -117,7 +121,7 @@ class PostgresBus:
 
     async def publish(self, topic: str, payload: str = "") -> None:
         """Tell every subscriber of the topic, in every process; only in this one while there is no server."""
-        if not self._fault and await self._sent(topic, _SAID + payload):
+        if not self._fault and await self._sent(topic, _SAID + sealed_payload(payload, self._cipher)):
             return
         self._missed.add(topic)
         self._mailboxes.deliver((Notice(topic, payload),))
@@ -189,7 +193,8 @@ class PostgresBus:
             except StorageError:
                 found = None
             message = found or _MISSED
-        return Notice(topic, message[1:] if message.startswith(_SAID) else None)
+        said = message[1:] if message.startswith(_SAID) else None
+        return Notice(topic, opened_payload(said, self._cipher))
 
     async def listen_always(self) -> None:
         """Hear what is published, for ever; from the beginning after each loss of the connection."""
@@ -198,7 +203,9 @@ class PostgresBus:
         while True:
             connection: Any = None
             try:
-                connection = await driver.connect(self._url, timeout=_WAIT_S, command_timeout=_WAIT_S)
+                connection = await driver.connect(
+                    self._url, timeout=_WAIT_S, command_timeout=_WAIT_S, server_settings=_SETTINGS
+                )
                 await self._begin_hearing(connection)
                 failures = 0
                 self._is_tried.set()
@@ -333,17 +340,25 @@ class PostgresBus:
 
 
 @asynccontextmanager
-async def open_bus(url: str, *, supervise: Supervise) -> AsyncGenerator[PostgresBus]:
+async def open_bus(
+    url: str, *, supervise: Supervise, cipher: Cipher | None = None
+) -> AsyncGenerator[PostgresBus]:
     """The bus of the processes on one database, whose store is open; closed with the block.
 
-    It needs connections that last: one through a pooler by transactions hears nothing.
+    With a `cipher` notices are sealed: what is long waits in a table, and PostgreSQL may write the rest to
+    its disk, too. It needs connections that last: one through a pooler by transactions hears nothing.
 
     Raises:
         StorageError: the database cannot be reached.
     """
     driver: Any = importlib.import_module("asyncpg")
     pool: Any = driver.create_pool(
-        url, min_size=0, max_size=_CONNECTIONS, timeout=_WAIT_S, reset=reset_nothing
+        url,
+        min_size=0,
+        max_size=_CONNECTIONS,
+        timeout=_WAIT_S,
+        reset=reset_nothing,
+        server_settings=_SETTINGS,
     )
     try:
         await pool
@@ -354,7 +369,7 @@ async def open_bus(url: str, *, supervise: Supervise) -> AsyncGenerator[Postgres
     except Exception as error:  # noqa: BLE001 - the driver's, told of
         pool.terminate()
         raise_told(error, place_of(url))
-    bus = PostgresBus(url, pool)
+    bus = PostgresBus(url, pool, cipher)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(supervise, "notices in PostgreSQL", bus.listen_always)

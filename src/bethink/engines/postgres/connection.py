@@ -146,9 +146,17 @@ class Connections:
         """Whether tables are read as they are, and none is made."""
         # Since when nothing was heard of it: who comes later waits for the rest of the patience only.
         self._lost_at: float | None = None
-        self.turn = _LOCK
-        self.lock = f"SELECT true FROM {_LOCK}"  # noqa: S608 - ours
-        """What takes an owner's turn (`turn`), and tells whether we know the tables, by `schema`."""
+        self._lock = f"SELECT true, true FROM {_LOCK}"  # noqa: S608 - ours
+        self._entrance = _ENTER
+
+    def know(self, number: int, epoch: int) -> None:
+        """From here on refuse a database that is sealed otherwise, and to write where the schema is newer.
+
+        `schema` calls it: what is read and written is what those tables and that seal need.
+        """
+        is_ours = f"epoch = {epoch} FROM bethink_seal"
+        self._lock = f"SELECT number = {number}, (SELECT {is_ours}) FROM bethink_schema, {_LOCK}"  # noqa: S608 - numbers
+        self._entrance = f"{_ENTER}, (SELECT {is_ours})"
 
     async def read(self, owner: str | None, work: Callable[[Session], Awaitable[T]]) -> T:
         """What `work` gives within one snapshot that shows this owner's rows only.
@@ -160,7 +168,7 @@ class Connections:
         while True:
             try:
                 async with self._session(_BEGIN_READ) as session:
-                    await _enter(session, owner)
+                    await self._enter_to_read(session, owner)
                     given = await work(session)
                     await session.execute("COMMIT")
                     return given
@@ -173,18 +181,20 @@ class Connections:
         Raises:
             DiskFull: the server has no room.
             NewerSchema: a newer Bethink has changed the tables meanwhile.
-            StorageError: the server does not answer, or takes no changes.
+            StorageError: the server does not answer, takes no changes, or was sealed otherwise meanwhile.
         """
 
         async def in_turn(session: Session) -> T:
             await self._enter_to_write(session, owner, _ENTER_WRITE)
             # In a statement behind the lock of the tables, so that it sees what was changed until then.
-            is_known = await session.fetchval(self.lock, owner or "")
+            is_known, is_sealed_so = await session.fetchrow(self._lock, owner or "")
             if not is_known:
                 raise NewerSchema(
                     f"A newer Bethink has changed the tables of {self.place} meanwhile; nothing of this was "
                     "written. Start that version here, too."
                 )
+            if not is_sealed_so:
+                raise self._sealed_otherwise()
             return await work(session)
 
         return await self._transact(in_turn)
@@ -201,6 +211,17 @@ class Connections:
             return await work(session)
 
         return await self._transact(in_turn)
+
+    async def _enter_to_read(self, session: Session, owner: str | None) -> None:
+        *_, is_sealed_so = await _enter(session, owner, self._entrance)
+        if is_sealed_so is False:
+            raise self._sealed_otherwise()
+
+    def _sealed_otherwise(self) -> StorageError:
+        return StorageError(
+            f"The home in {self.place} was sealed, opened or given another key since this Bethink was "
+            "started: start it again. Nothing of this was read or written."
+        )
 
     async def _enter_to_write(self, session: Session, owner: str | None, entrance: str) -> None:
         """Enter, if changes are taken: also who only looks whether they are is to be told."""

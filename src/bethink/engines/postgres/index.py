@@ -3,13 +3,15 @@
 The store writes its rows through `IndexRows`, in the transaction of their records. A search asks for the
 owner's change number; if that has moved, it reads the owner's newer rows and tombstones, whichever process
 wrote them, into the owner's copy (`search.copies`), as on SQLite. What is stored is what our own analysis
-makes of a text, so both engines find the same in all languages.
+makes of a text, so both engines find the same in all languages. In a sealed home the database cannot compare
+what it keeps: every owner has a copy.
 """
 # ruff: noqa: S608 - the names of tables are ours
 
 from __future__ import annotations
 
 import asyncio
+import struct
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,11 +21,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 import anyio.to_thread
+import msgspec
 
 from bethink.engines.postgres import large
 from bethink.engines.postgres.connection import partitions_of, wall_of
 from bethink.engines.postgres.large import OwnTables
 from bethink.index import IndexItem, WithoutVector
+from bethink.sealing import opened, sealed
 from bethink.search import copies
 from bethink.search.analysis import (
     ANALYSIS,
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     from bethink.embeddings import EmbeddingModel
     from bethink.engines.postgres.connection import Connections, Session
     from bethink.index import Candidates, IndexQuery
+    from bethink.sealing import Cipher
     from bethink.search.copies import Copy
 
 _log = log("index")
@@ -86,7 +91,8 @@ INDEX_TABLES: Final = (
 """A row for each vector of an item, or one if it has none; only its first has its terms and its text.
 
 A vector has 16 bits a component, which moves a cosine by some hundred-thousandths. Terms are digests as
-signed numbers, in reading order."""
+signed numbers, in reading order. A sealed item is one row: `body` has its names, terms and vectors
+(`body_of`), and the columns of those are empty."""
 
 _STATE = """
 SELECT change, floor, place
@@ -98,11 +104,11 @@ INSERT INTO index_state VALUES ($1, $2, $3)
 """
 _PUT = """
 INSERT INTO index_items VALUES (
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16::real[]::halfvec, $17)
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16::real[]::halfvec, $17, $18)
 """
 _DELETE = "DELETE FROM index_items WHERE owner = $1 AND id = ANY($2) RETURNING id"
 _TEXTS = """
-SELECT id, kind, at, conversation, project, speaker, held_from, held_until, part_of, text
+SELECT id, kind, at, conversation, project, speaker, held_from, held_until, part_of, text, {body}
 FROM index_items WHERE owner = $1 AND id = ANY($2) AND part = 0
 """
 _BURY = """
@@ -130,6 +136,7 @@ class IndexRows:
 
     session: Session
     owner: str
+    cipher: Cipher | None = None
     # The last of each item: None for a deleted one.
     _items: dict[str, tuple[str, Entry] | None] = field(default_factory=dict[str, "tuple[str, Entry] | None"])
     _vectors: dict[str, tuple[str, EmbeddedText]] = field(
@@ -166,7 +173,11 @@ class IndexRows:
         kept = [item for item in self._items.values() if item is not None]
         kept += await self._embedded()
         if kept:
-            rows = [row for number, item in enumerate(kept, change + 1) for row in self._rows(*item, number)]
+            rows = [
+                row
+                for number, item in enumerate(kept, change + 1)
+                for row in rows_of_item(self.owner, *item, change=number, cipher=self.cipher)
+            ]
             await self._remove([entry.id for _, entry in kept if entry.id not in self._new], place)
             await self.session.executemany(_PUT, rows)
             if place is not None:
@@ -186,10 +197,12 @@ class IndexRows:
         if not self._vectors:
             return []
         found: list[tuple[str, Entry]] = []
-        for id, kind, at, *names, said in await self.session.fetch(_TEXTS, self.owner, [*self._vectors]):
+        query = _TEXTS.format(body=_body_column(self.cipher))
+        for id, kind, at, *names, said, body in await self.session.fetch(query, self.owner, [*self._vectors]):
             text, (terms, model, vector) = self._vectors[id]
-            if said.decode() == text:
-                found.append((text, Entry(id, kind, at, Names(*names), terms, model, vector)))
+            if text_of(said, self.cipher) == text:
+                known = Names(*names) if self.cipher is None else body_of(body, self.cipher).names
+                found.append((text, Entry(id, kind, at, known, terms, model, vector)))
         return found
 
     async def _remove(self, ids: list[str], place: int | None) -> list[str]:
@@ -200,13 +213,67 @@ class IndexRows:
             await OwnTables(self.owner, place).remove(self.session, ids)
         return list(dict.fromkeys(row[0] for row in await self.session.fetch(_DELETE, self.owner, ids)))
 
-    def _rows(self, text: str, entry: Entry, change: int) -> Iterator[tuple[object, ...]]:
-        names = entry.names._replace(speaker=entry.names.speaker and entry.names.speaker.replace("\0", " "))
-        of_item = (change, entry.kind, entry.at, *names, ANALYSIS)
-        for part, vector in enumerate(_floats(entry)):
-            terms = [] if part else numbers_of(entry.terms)
-            said = b"" if part else text.encode()
-            yield self.owner, entry.id, part, *of_item, terms, entry.model, vector, said
+
+def rows_of_item(
+    owner: str, text: str, entry: Entry, *, change: int, cipher: Cipher | None
+) -> Iterator[tuple[object, ...]]:
+    """The rows of an item, as `_PUT` takes them: with a cipher one, without a name, word or vector."""
+    known = (owner, entry.id)
+    if cipher is not None:
+        said = sealed(cipher, msgspec.json.encode(text))
+        nothing = (*_NO_NAMES, ANALYSIS, list[int]())
+        of_item = (0, change, entry.kind, entry.at, *nothing, entry.model, None)
+        yield *known, *of_item, said, _sealed_body(entry, cipher)
+        return
+    names = entry.names._replace(speaker=entry.names.speaker and entry.names.speaker.replace("\0", " "))
+    of_item = (change, entry.kind, entry.at, *names, ANALYSIS)
+    for part, vector in enumerate(_floats(entry)):
+        terms = [] if part else numbers_of(entry.terms)
+        yield *known, part, *of_item, terms, entry.model, vector, b"" if part else text.encode(), None
+
+
+_NO_NAMES: Final = Names()
+_SIZES: Final = struct.Struct("<II")
+
+
+class SealedBody(NamedTuple):
+    """What is sealed of an item, but for its text; terms and vector are as in `Entry`."""
+
+    names: Names
+    terms: bytes
+    vector: bytes
+
+
+def _sealed_body(entry: Entry, cipher: Cipher) -> bytes:
+    sizes = _SIZES.pack(len(entry.terms), len(entry.vector))
+    return sealed(cipher, sizes + entry.terms + entry.vector + msgspec.json.encode(entry.names))
+
+
+def body_of(kept: bytes, cipher: Cipher) -> SealedBody:
+    """What `body` has of an item.
+
+    Raises:
+        CorruptDatabase: it was changed, or sealed with another key.
+    """
+    body = opened(cipher, kept)
+    terms, vector = _SIZES.unpack_from(body)
+    first = _SIZES.size + terms
+    names = msgspec.json.decode(body[first + vector :], type=Names)
+    return SealedBody(names, body[_SIZES.size : first], body[first : first + vector])
+
+
+def text_of(kept: bytes, cipher: Cipher | None) -> str:
+    """The text of an item.
+
+    Raises:
+        CorruptDatabase: it was changed, or sealed with another key.
+    """
+    return kept.decode() if cipher is None else msgspec.json.decode(opened(cipher, kept), type=str)
+
+
+def _body_column(cipher: Cipher | None) -> str:
+    """What is read of sealed items: the tables of an older Bethink have no such column."""
+    return "NULL::bytea AS body" if cipher is None else "body"
 
 
 class _State(NamedTuple):
@@ -245,7 +312,7 @@ def numbers_of(terms: bytes) -> list[int]:
 _GONE = "SELECT id FROM index_tombstones WHERE owner = $1 AND change > $2"
 _ITEMS = f"""
 SELECT id, kind, at, conversation, project, speaker, held_from, held_until, part_of, model, part,
-    halfvec_send(vector) AS vector, array_send(terms) AS terms, change,
+    halfvec_send(vector) AS vector, array_send(terms) AS terms, change, {{body}},
     CASE WHEN analysis <> {ANALYSIS} AND part = 0 THEN text END AS text
 FROM index_items WHERE owner = $1
 """
@@ -261,12 +328,12 @@ SELECT id, text, kind FROM index_items
 WHERE owner = $1 AND model <> $2 AND part = 0 ORDER BY model, at, id LIMIT $3
 """
 _VECTORS = """
-SELECT id, halfvec_send(vector) FROM index_items
+SELECT id, halfvec_send(vector), {body} FROM index_items
 WHERE owner = $1 AND id = ANY($2) AND model = $3 ORDER BY id, part
 """
 _WHOLE = """
 SELECT id, kind, at, conversation, project, speaker, held_from, held_until, part_of, text, model,
-    halfvec_send(vector)
+    halfvec_send(vector), {body}
 FROM index_items WHERE owner = $1 AND id = ANY($2) ORDER BY id, part
 """
 
@@ -274,8 +341,9 @@ FROM index_items WHERE owner = $1 AND id = ANY($2) ORDER BY id, part
 class PostgresIndex:
     """Candidates from one database's rows; made beside its store."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, cipher: Cipher | None = None) -> None:
         self._connections = connections
+        self._cipher = cipher
         self._analyzer = Analyzer()
         self._copies = Copies()
         self._loads = anyio.Semaphore(LOADS_MAX)
@@ -329,7 +397,9 @@ class PostgresIndex:
         owner = queries[0].owner
         state = await _state_of(session, owner)
         if state.place is None:
-            return None if copy is None else await _news(session, copy, state, owner=owner)
+            return (
+                None if copy is None else await _news(session, copy, state, owner=owner, cipher=self._cipher)
+            )
         import asyncpg
 
         from bethink.engines.postgres.large_search import LargeSearch  # numpy with it
@@ -356,7 +426,8 @@ class PostgresIndex:
 
     def _see_size(self, owner: str, copy: Copy) -> None:
         """Have tables made for an owner who has become large; until they are there, the copy is searched."""
-        if copy.shard is not None and len(copy.shard) > large.LARGE and owner not in self._making:
+        is_large = copy.shard is not None and len(copy.shard) > large.LARGE
+        if is_large and self._cipher is None and owner not in self._making:
             self._making[owner] = asyncio.create_task(self._make(owner))
 
     async def _make(self, owner: str) -> None:
@@ -385,7 +456,7 @@ class PostgresIndex:
             return rows
 
         rows = await self._connections.read(owner, read)
-        return tuple(WithoutVector(id, text.decode(), kind) for id, text, kind in rows)
+        return tuple(WithoutVector(id, text_of(text, self._cipher), kind) for id, text, kind in rows)
 
     async def vectors(
         self, owner: str, model: EmbeddingModel, ids: Sequence[str]
@@ -393,32 +464,59 @@ class PostgresIndex:
         """The vectors of those of these items that have any of `model`, by id."""
 
         async def read(session: Session) -> list[Any]:
-            return await session.fetch(_VECTORS, owner, [*ids], model_key(model))
-
-        import numpy as np  # heavy: whoever asks for vectors works with them
+            query = _VECTORS.format(body=_body_column(self._cipher))
+            return await session.fetch(query, owner, [*ids], model_key(model))
 
         rows = groupby(await self._connections.read(owner, read), itemgetter(0))
-        return {id: np.stack([_vector(sent) for _, sent in of_item]) for id, of_item in rows}
+        return {id: self._vector_of([one[1:] for one in of_item], model) for id, of_item in rows}
 
     async def items(self, owner: str, ids: Sequence[str]) -> dict[str, IndexItem]:
         """What was put with these ids, by id; its vectors have 16 bits a component."""
 
         async def read(session: Session) -> list[Any]:
-            return await session.fetch(_WHOLE, owner, [*ids])
-
-        import numpy as np  # heavy: whoever asks for vectors works with them
+            return await session.fetch(_WHOLE.format(body=_body_column(self._cipher)), owner, [*ids])
 
         found: dict[str, IndexItem] = {}
         for id, parts in groupby(await self._connections.read(owner, read), itemgetter(0)):
-            (_, kind, at, *names, text, key, sent), *more = parts
+            rows = [*parts]
+            _, kind, at, *names, text, key, _, body = rows[0]
+            known = Names(*names) if self._cipher is None else body_of(body, self._cipher).names
             model = None if key is None else model_of(key)
-            vector = (
-                None
-                if key is None
-                else np.stack([_vector(one) for one in (sent, *(row[-1] for row in more))])
-            )
-            found[id] = IndexItem(kind, text.decode(), at, vector, model, *names)
+            vector = None if model is None else self._vector_of([row[-2:] for row in rows], model)
+            found[id] = IndexItem(kind, text_of(text, self._cipher), at, vector, model, *known)
         return found
+
+    def _vector_of(self, rows: Sequence[tuple[bytes, bytes]], model: EmbeddingModel) -> NDArray[np.float32]:
+        """The vectors of an item, by what its rows have of them: in columns, or in the first one's body."""
+        import numpy as np  # heavy: whoever asks for vectors works with them
+
+        if self._cipher is None:
+            return np.stack([_vector(sent) for sent, _ in rows])
+        kept = np.frombuffer(body_of(rows[0][1], self._cipher).vector, "<i2")
+        return kept.reshape(-1, model.dimensions).astype(np.float32) / np.float32(SCALE)
+
+
+_OF_IDS = f"{_ITEMS} AND id = ANY($2) ORDER BY change, part"
+_SAID_OF_IDS = "SELECT id, text FROM index_items WHERE owner = $1 AND id = ANY($2) AND part = 0"
+
+
+async def reseal_items(
+    session: Session, owner: str, ids: Sequence[str], *, before: Cipher | None, now: Cipher | None
+) -> None:
+    """Write these items of an owner anew, sealed with `now`, or by nothing; their change numbers stay."""
+    rows = await session.fetch(_OF_IDS.format(body=_body_column(before)), owner, ids)
+    texts = dict(await session.fetch(_SAID_OF_IDS, owner, ids))
+    changes = [row["change"] for row in rows if not row["part"]]
+    entries = map(Entry, *entries_of(rows, Analyzer(), before))
+    await session.fetch(_DELETE, owner, ids)
+    await session.executemany(
+        _PUT,
+        [
+            row
+            for change, entry in zip(changes, entries, strict=True)
+            for row in rows_of_item(owner, text_of(texts[entry.id], before), entry, change=change, cipher=now)
+        ],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,10 +529,11 @@ class _Rows:
     is_anew: bool
     is_all: bool
     expected: int
+    cipher: Cipher | None
 
     def decoded(self, analyzer: Analyzer) -> News:
         read = self.change if self.is_all else self.items[-1]["change"]
-        entries = entries_of(self.items, analyzer) if self.items else None
+        entries = entries_of(self.items, analyzer, self.cipher) if self.items else None
         return News(
             self.change,
             read,
@@ -446,7 +545,9 @@ class _Rows:
         )
 
 
-async def _news(session: Session, copy: Copy, state: _State, *, owner: str) -> _Rows | None:
+async def _news(
+    session: Session, copy: Copy, state: _State, *, owner: str, cipher: Cipher | None
+) -> _Rows | None:
     """What was committed since the copy last learnt, as much as one step reads; None if it knows all."""
     change, floor, _ = state
     if copy.current(change) is not None:
@@ -455,14 +556,15 @@ async def _news(session: Session, copy: Copy, state: _State, *, owner: str) -> _
     gone = [] if is_anew else await session.fetch(_GONE, owner, copy.known)
     read = 0 if is_anew else copy.read
     expected = 0 if read else await session.fetchval(_COUNT, owner)
-    items = await session.fetch(_NEW, owner, read, copies.READ_AT_ONCE)
+    body = _body_column(cipher)
+    items = await session.fetch(_NEW.format(body=body), owner, read, copies.READ_AT_ONCE)
     is_all = len(items) < copies.READ_AT_ONCE
     if not is_all:
         # The last item may have more vectors: all of them are read with it, or none.
         last = items[-1]["change"]
         items = [row for row in items if row["change"] < last]
-        items += await session.fetch(_OF_CHANGE, owner, last)
-    return _Rows(change, items, [id for (id,) in gone], is_anew, is_all, expected)
+        items += await session.fetch(_OF_CHANGE.format(body=body), owner, last)
+    return _Rows(change, items, [id for (id,) in gone], is_anew, is_all, expected, cipher)
 
 
 _HALVES_AT: Final = 4
@@ -473,8 +575,38 @@ _TERM_SENT: Final = 4 + TERM_BYTES
 """Where the numbers begin in what `array_send` gives, and the bytes of one: its length stands before it."""
 
 
-def entries_of(rows: Sequence[Any], analyzer: Analyzer) -> Entries:
+def entries_of(rows: Sequence[Any], analyzer: Analyzer, cipher: Cipher | None = None) -> Entries:
     """The entries of rows in the order of their changes and parts."""
+    items, names, terms, vectors = _in_columns(rows) if cipher is None else _in_bodies(rows, cipher)
+    for place, row in enumerate(items):
+        if row["text"] is not None:
+            terms[place] = analyzer.document_digests(text_of(row["text"], cipher))
+    return Entries(
+        [row["id"] for row in items],
+        [row["kind"] for row in items],
+        [row["at"] for row in items],
+        names,
+        terms,
+        [row["model"] for row in items],
+        vectors,
+    )
+
+
+_Columns = tuple["Sequence[Any]", list[Names], list[bytes], list[bytes]]
+"""The first row of each item, and its names, terms and vectors."""
+
+
+def _in_bodies(rows: Sequence[Any], cipher: Cipher) -> _Columns:
+    bodies = [body_of(row["body"], cipher) for row in rows]
+    return (
+        rows,
+        [body.names for body in bodies],
+        [body.terms for body in bodies],
+        [body.vector for body in bodies],
+    )
+
+
+def _in_columns(rows: Sequence[Any]) -> _Columns:
     import numpy as np
 
     sent = [b"" if row["vector"] is None else row["vector"][_HALVES_AT:] for row in rows]
@@ -489,18 +621,7 @@ def entries_of(rows: Sequence[Any], analyzer: Analyzer) -> Entries:
         vectors = [b"".join(vectors[start:end]) for start, end in zip(firsts, ends, strict=True)]
         terms = [terms[place] for place in firsts]
     items = [rows[place] for place in firsts]
-    for place, row in enumerate(items):
-        if row["text"] is not None:
-            terms[place] = analyzer.document_digests(row["text"].decode())
-    return Entries(
-        [row["id"] for row in items],
-        [row["kind"] for row in items],
-        [row["at"] for row in items],
-        [Names(*row[3:9]) for row in items],
-        terms,
-        [row["model"] for row in items],
-        vectors,
-    )
+    return items, [Names(*row[3:9]) for row in items], terms, vectors
 
 
 def _quantized(halves: bytes) -> bytes:

@@ -213,6 +213,13 @@ async def drop(connections: Connections, owner: str) -> None:
     await connections.write(owner, work)
 
 
+async def drop_all(session: Session) -> None:
+    """Take everybody's tables away, within a change of tables: what is sealed cannot be searched in them."""
+    await session.execute("DELETE FROM index_large")
+    for (schema,) in await session.fetch(_LEFT):
+        await session.execute(f"DROP SCHEMA {schema} CASCADE")
+
+
 async def drop_stale(connections: Connections, owner: str | None) -> None:
     """Take away this owner's tables, or everybody's, if something was removed from them.
 

@@ -11,20 +11,28 @@ version of Bethink knows the same of both. Processes that start at once come one
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from bethink.engines.postgres.connection import partitions_of, wall_of
 from bethink.engines.postgres.index import INDEX_TABLES
 from bethink.errors import NewerSchema, NotInstalled, StorageError
+from bethink.sealing import NotSealedSoError, SealedHome, opened
 from bethink.store import Seal, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from bethink.engines.postgres.connection import Connections, Session
+    from bethink.sealing import Cipher
     from bethink.store import Collection
 
-_SECRET_BYTES: Final = 16
+SECRET_BYTES: Final = 16
+"""Of what makes the digests of keys; sealed it is longer."""
+_SEALABLE: Final = 22
+"""The schema since which a database can be sealed."""
 
 _MAY_EXTEND: Final = """
 SELECT rolsuper OR (SELECT bool_or(trusted) FROM pg_available_extension_versions WHERE name = 'vector')
@@ -53,7 +61,7 @@ async def _newest(session: Session) -> None:
     for statement in (*_TABLES, *INDEX_TABLES):
         await session.execute(statement)
     await session.execute("INSERT INTO bethink_schema VALUES (0)")
-    await session.execute("INSERT INTO bethink_seal VALUES ($1)", os.urandom(_SECRET_BYTES))
+    await session.execute("INSERT INTO bethink_seal VALUES ($1)", os.urandom(SECRET_BYTES))
 
 
 async def _extend(session: Session) -> None:
@@ -72,53 +80,105 @@ async def _extend(session: Session) -> None:
     await session.execute("CREATE EXTENSION vector")
 
 
-MIGRATIONS: Final[dict[int, Callable[[Session], Awaitable[None]]]] = {21: _newest}
+async def _sealable(session: Session) -> None:
+    """How the home is sealed, how often that has changed, and what is sealed of an item of the index."""
+    await session.execute(
+        "ALTER TABLE bethink_seal ADD COLUMN state bytea, ADD COLUMN epoch int NOT NULL DEFAULT 0"
+    )
+    await session.execute("ALTER TABLE index_items ADD COLUMN body bytea")
+    await session.execute("ALTER TABLE index_items ALTER COLUMN body SET STATISTICS 0")
+
+
+MIGRATIONS: Final[dict[int, Callable[[Session], Awaitable[None]]]] = {21: _newest, 22: _sealable}
 """By number; the first makes everything."""
 
 NUMBER: Final = max(MIGRATIONS)
 
 
-async def prepare(connections: Connections) -> Seal:
-    """Bring the database to the newest schema; the digests of its keys.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a database says of itself: the number of its schema, 0 if it has none yet, and how it is sealed.
+
+    `secret` makes its digests, sealed if the home is; `epoch` is how often the seal has changed.
+    """
+
+    number: int = 0
+    secret: bytes | None = None
+    state: SealedHome | None = None
+    epoch: int = 0
+
+    def seal(self, cipher: Cipher | None) -> Seal:
+        """The digests of its keys.
+
+        Raises:
+            StorageError: it is sealed with another key than the cipher's, or with none.
+        """
+        kept = self.secret or b""
+        if (len(kept) != SECRET_BYTES) is not (cipher is not None):
+            state = "not sealed any more" if cipher else "sealed by now"
+            raise StorageError(f"The database is {state}: start Bethink again.")
+        try:
+            return Seal(kept if cipher is None else cipher.open(kept))
+        except NotSealedSoError as error:
+            raise StorageError(
+                "The database is sealed with another key than a moment ago: start Bethink again."
+            ) from error
+
+
+async def prepare(connections: Connections, cipher: Cipher | None = None) -> Seal:
+    """Bring the database to the newest schema; the digests of its keys, which `cipher` opens if it is sealed.
+
+    Raises:
+        NewerSchema: a newer Bethink wrote it.
+        StorageError: it takes no changes, its user may not make tables, or it is sealed otherwise.
+    """
+    found = await upgraded(connections)
+    seal = found.seal(cipher)
+    connections.know(NUMBER, found.epoch)
+    return seal
+
+
+async def upgraded(connections: Connections) -> Known:
+    """Bring the database to the newest schema; what it says of itself.
 
     Raises:
         NewerSchema: a newer Bethink wrote it.
         StorageError: it takes no changes, or its user may not make tables.
     """
 
-    async def look(session: Session) -> tuple[int, bytes | None]:
+    async def look(session: Session) -> Known:
         return await known(session, connections.place)
 
-    async def migrate(session: Session) -> tuple[int, bytes | None]:
-        applied, _ = await look(session)
+    async def migrate(session: Session) -> Known:
+        applied = (await look(session)).number
         for number, migration in MIGRATIONS.items():
             if number > applied:
                 await migration(session)
         await session.execute("UPDATE bethink_schema SET number = $1", NUMBER)
         return await look(session)
 
-    number, secret = await connections.read(None, look)
-    if number < NUMBER:
-        number, secret = await connections.change(migrate)
-    connections.lock = f"SELECT number = {NUMBER} FROM bethink_schema, {connections.turn}"
-    return Seal(secret or b"")
+    found = await connections.read(None, look)
+    return found if found.number == NUMBER else await connections.change(migrate)
 
 
-async def known(session: Session, place: str) -> tuple[int, bytes | None]:
-    """The number of a database's schema and the secret of its digests; 0 and None if it has none yet.
+async def known(session: Session, place: str) -> Known:
+    """What a database says of itself.
 
     Raises:
         NewerSchema: a newer Bethink wrote it.
     """
     if not await session.fetchval("SELECT to_regclass('bethink_schema') IS NOT NULL"):
-        return 0, None
+        return Known()
     number = await session.fetchval("SELECT number FROM bethink_schema")
     if number > NUMBER:
         raise NewerSchema(
             f"{place} has schema {number}; this Bethink knows up to {NUMBER}. "
             "Start the newer version that wrote it."
         )
-    return number, await session.fetchval("SELECT secret FROM bethink_seal")
+    if number < _SEALABLE:
+        return Known(number, await session.fetchval("SELECT secret FROM bethink_seal"))
+    secret, state, epoch = await session.fetchrow("SELECT secret, state, epoch FROM bethink_seal")
+    return Known(number, secret, state and msgspec.json.decode(state, type=SealedHome), epoch)
 
 
 def quoted(name: str) -> str:
@@ -126,7 +186,9 @@ def quoted(name: str) -> str:
     return f'"{name}"'
 
 
-async def make(session: Session, collection: Collection[Any], seal: Seal) -> None:
+async def make(
+    session: Session, collection: Collection[Any], seal: Seal, *, cipher: Cipher | None = None
+) -> None:
     """Have the database hold what the collection declares; a key that is new is filled from the records.
 
     Within `Connections.change`. Nothing happens if another process was first.
@@ -144,7 +206,7 @@ async def make(session: Session, collection: Collection[Any], seal: Seal) -> Non
     elif added := [key for key in keys if key not in columns]:
         for key in added:
             await session.execute(f"ALTER TABLE {name} ADD COLUMN {quoted(key)} bigint")
-        await _fill(session, collection, seal)
+        await _fill(session, collection, seal, cipher=cipher)
     for scan in collection.scans:
         index = quoted(f"{collection.name}_{'_'.join(scan)}")
         # None comes first in a scan, and last in its reverse.
@@ -159,14 +221,15 @@ async def columns_of(session: Session, table: str) -> frozenset[str]:
     return frozenset(column for (column,) in rows)
 
 
-async def _fill(session: Session, collection: Collection[Any], seal: Seal) -> None:
+async def _fill(session: Session, collection: Collection[Any], seal: Seal, *, cipher: Cipher | None) -> None:
     assigned = ", ".join(f"{quoted(key)} = ${place}" for place, key in enumerate(collection.keys, 3))
     update = f"UPDATE {quoted(collection.name)} SET {assigned} WHERE owner = $1 AND id = $2"
     rows = await session.fetch(
         "SELECT owner, id, schema, body FROM records WHERE collection = $1", collection.name
     )
     records = [
-        (owner, record_of(collection, id, schema=schema, body=body)) for owner, id, schema, body in rows
+        (owner, record_of(collection, id, schema=schema, body=opened(cipher, body)))
+        for owner, id, schema, body in rows
     ]
     values = [(owner, record.id, *map(seal.number, collection.keys_of(record))) for owner, record in records]
     await session.executemany(update, values)

@@ -36,7 +36,6 @@ from bethink.store import (
     check_scan,
     check_text,
     check_where,
-    row_of,
 )
 from bethink.telemetry import Gauge
 
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from bethink.engines.postgres.connection import Connections, Session
+    from bethink.sealing import Cipher, SealedHome
     from bethink.search.analysis import Entry
     from bethink.store import Collection, Key, Row, Scan, Versioned
 
@@ -91,9 +91,10 @@ class _Lane:
 class PostgresStore:
     """Records in one database; made by `open_database`."""
 
-    def __init__(self, connections: Connections, seal: Seal) -> None:
+    def __init__(self, connections: Connections, seal: Seal, cipher: Cipher | None = None) -> None:
         self._connections = connections
         self._seal = seal
+        self._cipher = cipher
         self._analyzer = Analyzer()
         self._lanes: dict[str, _Lane] = {}
         self._tables: dict[Collection[Any], Table] = {}
@@ -201,7 +202,7 @@ class PostgresStore:
     def _table(self, collection: Collection[Any]) -> Table:
         table = self._tables.get(collection)
         if table is None:
-            table = self._tables[collection] = Table(collection, self._seal)
+            table = self._tables[collection] = Table(collection, self._seal, self._cipher)
         return table
 
     async def _there(self, collections: Sequence[Collection[Any]]) -> set[Collection[Any]]:
@@ -227,7 +228,7 @@ class PostgresStore:
 
         async def work(session: Session) -> None:
             for collection in unmade:
-                await make(session, collection, self._seal)
+                await make(session, collection, self._seal, cipher=self._cipher)
 
         await self._connections.change(work)
         self._made.update(unmade)
@@ -251,7 +252,7 @@ class PostgresStore:
         await self._make([change.collection for change in changes if not isinstance(change, SetVector)])
 
         async def work(session: Session) -> None:
-            index = IndexRows(session, owner)
+            index = IndexRows(session, owner, self._cipher)
             for batch in batches:
                 for step in batch.steps:
                     await step(session, index)
@@ -302,7 +303,7 @@ class PostgresStore:
     def _put(self, owner: str, puts: list[Put[Any]]) -> Step:
         collection = puts[0].collection
         table = self._table(collection)
-        rows = [(row_of(collection, put.record), put.if_version) for put in puts]
+        rows = [(table.row_of(put.record), put.if_version) for put in puts]
         entries = [_entry(row, put, self._analyzer) for (row, _), put in zip(rows, puts, strict=True)]
         kept = [
             (put.index.text, entry, put.if_version == 0)
@@ -390,38 +391,39 @@ class PostgresDatabase:
 
 
 @asynccontextmanager
-async def open_database(url: str) -> AsyncGenerator[PostgresDatabase]:
-    """The database of an address, with its tables; closed with the block.
+async def open_database(url: str, cipher: Cipher | None = None) -> AsyncGenerator[PostgresDatabase]:
+    """The database of an address, with its tables, sealed with a `cipher`; closed with the block.
 
     Raises:
         NewerSchema: a newer Bethink wrote it.
         NotInstalled: the driver is missing here, or pgvector there.
-        StorageError: it cannot be reached, or does not let us in.
+        StorageError: it cannot be reached, does not let us in, or is sealed otherwise (`sealed.home_of`).
     """
     async with open_connections(url) as connections:
-        seal = await prepare(connections)
-        index = PostgresIndex(connections)
+        seal = await prepare(connections, cipher)
+        index = PostgresIndex(connections, cipher)
         try:
-            yield PostgresDatabase(PostgresStore(connections, seal), index, connections)
+            yield PostgresDatabase(PostgresStore(connections, seal, cipher), index, connections)
         finally:
             with anyio.CancelScope(shield=True):
                 await index.close()
 
 
 @asynccontextmanager
-async def open_snapshot(url: str) -> AsyncGenerator[PostgresDatabase]:
+async def open_snapshot(url: str, cipher: Cipher | None = None) -> AsyncGenerator[PostgresDatabase]:
     """The database of an address as it is now, to be read while others write; of an older Bethink, too.
 
     Raises:
         NewerSchema: a newer Bethink wrote it.
         NotInstalled: the driver is missing.
-        StorageError: it cannot be reached, or there are no records in it.
+        StorageError: it cannot be reached, is sealed otherwise, or there are no records in it.
     """
     async with open_connections(url) as connections, connections.snapshot() as snapshot:
-        _, secret = await snapshot.read(None, lambda session: known(session, connections.place))
-        if secret is None:
+        found = await snapshot.read(None, lambda session: known(session, connections.place))
+        if found.secret is None:
             raise StorageError(f"There is nothing of Bethink in {connections.place}: nothing to back up.")
-        yield PostgresDatabase(PostgresStore(snapshot, Seal(secret)), PostgresIndex(snapshot), snapshot)
+        store = PostgresStore(snapshot, found.seal(cipher), cipher)
+        yield PostgresDatabase(store, PostgresIndex(snapshot, cipher), snapshot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +434,7 @@ class DatabaseOverview:
     version: str
     size_bytes: int
     schema: int = 0
+    state: SealedHome | None = None
     records: Mapping[str, int] = field(default_factory=dict[str, int])
     without_vector: int = 0
 
@@ -453,12 +456,15 @@ async def looked_over(url: str) -> DatabaseOverview:
 
         async def look(session: Session) -> DatabaseOverview:
             version, size = await session.fetchrow(_SERVER)
-            number, _ = await known(session, connections.place)
-            if number == 0:
+            found = await known(session, connections.place)
+            if found.number == 0:
                 return DatabaseOverview(connections.place, version, size)
             records = await session.fetch("SELECT collection, count(*) FROM records GROUP BY collection")
             without = await session.fetchval(_WITHOUT_VECTOR)
-            return DatabaseOverview(connections.place, version, size, number, dict(records), without)
+            told = dict(records)
+            return DatabaseOverview(
+                connections.place, version, size, found.number, found.state, told, without
+            )
 
         return await connections.read(None, look)
 
@@ -472,5 +478,5 @@ async def awaits_upgrade(url: str) -> int | None:
         StorageError: it cannot be reached.
     """
     async with open_connections(url) as connections:
-        number, _ = await connections.read(None, lambda session: known(session, connections.place))
-    return number if 0 < number < NUMBER else None
+        found = await connections.read(None, lambda session: known(session, connections.place))
+    return found.number if 0 < found.number < NUMBER else None

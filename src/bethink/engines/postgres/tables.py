@@ -7,17 +7,20 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bethink.engines.postgres.connection import rows_of
 from bethink.engines.postgres.schema import quoted
 from bethink.errors import BadInput, Conflict
-from bethink.store import Page, Position, Versioned, check_text, cursor, order_key, record_of
+from bethink.sealing import opened, sealed
+from bethink.store import Page, Position, Versioned, check_text, cursor, order_key, record_of, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bethink.engines.postgres.connection import Session
+    from bethink.sealing import Cipher
     from bethink.store import Collection, Key, Row, Scan, Seal
 
 _GET = "SELECT id, version, schema, body FROM records WHERE owner = $1 AND collection = $2 AND id = ANY($3)"
@@ -46,9 +49,10 @@ class _Parameters(list[object]):
 class Table:
     """Records of one collection."""
 
-    def __init__(self, collection: Collection[Any], seal: Seal) -> None:
+    def __init__(self, collection: Collection[Any], seal: Seal, cipher: Cipher | None = None) -> None:
         self._collection = collection
         self._seal = seal
+        self._cipher = cipher
         self._name = name = quoted(collection.name)
         keys = [quoted(key) for key in collection.keys]
         columns = ", ".join(("owner", "id", *keys))
@@ -74,6 +78,15 @@ class Table:
             f"{said} ON CONFLICT (owner, collection, id) DO UPDATE SET version = records.version + 1, "
             f"schema = excluded.schema, body = excluded.body) {sought} {moved}"
         )
+
+    def row_of(self, record: Any) -> Row:  # noqa: ANN401 - of the collection
+        """The record's row, its body sealed if the home is.
+
+        Raises:
+            BadInput: see `store.row_of`.
+        """
+        row = row_of(self._collection, record)
+        return replace(row, body=sealed(self._cipher, row.body))
 
     async def put(self, session: Session, owner: str, rows: Sequence[tuple[Row, int | None]]) -> None:
         """Keep rows of different ids, each if it has the version that stands beside it.
@@ -198,7 +211,8 @@ class Table:
 
     def _versioned(self, row: tuple[str, int, int, bytes]) -> Versioned[Any]:
         id, version, schema, body = row
-        return Versioned(record_of(self._collection, id, schema=schema, body=body), version)
+        said = opened(self._cipher, body)
+        return Versioned(record_of(self._collection, id, schema=schema, body=said), version)
 
 
 def _position(scan: Scan[Any], item: Versioned[Any]) -> Position:

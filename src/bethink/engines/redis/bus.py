@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import anyio.to_thread
 
-from bethink.bus import Mailboxes, Notice, TokenBuckets
+from bethink.bus import Mailboxes, Notice, TokenBuckets, opened_payload, sealed_payload
 from bethink.engines.redis.connection import redis_client, state_of, translated
 from bethink.errors import Conflict, StorageError
 from bethink.store import Collection, Delete, Put, Record
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
     from bethink.bus import Mailbox
+    from bethink.sealing import Cipher
     from bethink.store import Store
     from bethink.telemetry import Supervise
 
@@ -145,8 +146,9 @@ class _Silence:
 class RedisBus:
     """One process's access to the bus; made by `open_bus`."""
 
-    def __init__(self, redis: Any, store: Store, home: str) -> None:  # noqa: ANN401 - as `redis_client`
+    def __init__(self, redis: Any, store: Store, home: str, *, cipher: Cipher | None = None) -> None:  # noqa: ANN401 - as `redis_client`
         self._redis = redis
+        self._cipher = cipher
         self._store = store
         self._prefix = f"bethink:bus:{{{home}}}:"
         self._process = uuid.uuid4().hex
@@ -186,7 +188,8 @@ class RedisBus:
 
     async def publish(self, topic: str, payload: str = "") -> None:
         """Tell every subscriber of the topic, in every process; only in this one while Redis is away."""
-        if not self._mute and not self._deaf and await self._sent(topic, _SAID + payload.encode()):
+        said = sealed_payload(payload, self._cipher).encode()
+        if not self._mute and not self._deaf and await self._sent(topic, _SAID + said):
             return
         self._missed.add(topic)
         self._mailboxes.deliver((Notice(topic, payload),))
@@ -291,8 +294,8 @@ class RedisBus:
         topic = channel.removeprefix(self._prefix)
         if kind == b"message":
             body = message[2]
-            payload = body[1:].decode() if body[:1] == _SAID else None
-            self._mailboxes.deliver((Notice(topic, payload),))
+            said = body[1:].decode() if body[:1] == _SAID else None
+            self._mailboxes.deliver((Notice(topic, opened_payload(said, self._cipher)),))
         elif kind == b"subscribe":
             self._heard.add(topic)
             self._confirm(topic)
@@ -491,9 +494,11 @@ async def _home_of(store: Store) -> str:
 
 @asynccontextmanager
 async def open_bus(
-    url: str, store: Store, *, timeout_s: float, supervise: Supervise
+    url: str, store: Store, *, timeout_s: float, supervise: Supervise, cipher: Cipher | None = None
 ) -> AsyncGenerator[RedisBus]:
     """The bus of a store's processes on the Redis at `url`, which need not answer yet; closed with the block.
+
+    With a `cipher` notices are sealed.
 
     Raises:
         StorageError: the address is none, or the store cannot be used.
@@ -501,7 +506,7 @@ async def open_bus(
     """
     connect = partial(redis_client, url, min(timeout_s, _WAIT_S), connections=_AT_ONCE + 2, protocol=2)
     redis = await anyio.to_thread.run_sync(connect)
-    bus = RedisBus(redis, store, await _home_of(store))
+    bus = RedisBus(redis, store, await _home_of(store), cipher=cipher)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(supervise, "notices of other processes", bus.listen_always)
         tasks.start_soon(supervise, "that this process lives", bus.beat_always)

@@ -22,10 +22,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
-from bethink.bus import ALIVE_WITHIN_S, Mailboxes, Notice, TokenBuckets
+from bethink.bus import (
+    ALIVE_WITHIN_S,
+    Mailboxes,
+    Notice,
+    TokenBuckets,
+    opened_payload,
+    sealed_payload,
+)
 from bethink.clock import SystemClock
 from bethink.errors import BethinkError, NewerSchema, StorageError
-from bethink.sealing import NotSealedSoError
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -393,7 +399,7 @@ class SqliteBus:
 
     async def publish(self, topic: str, payload: str = "") -> None:
         """Tell every subscriber of the topic, in every process."""
-        said = payload if self._cipher is None else self._cipher.seal(payload.encode()).hex()
+        said = sealed_payload(payload, self._cipher)
         await self._run(lambda file: file.publish(topic, said))
 
     @asynccontextmanager
@@ -515,16 +521,8 @@ class SqliteBus:
 
     def _deliver(self, notices: Sequence[Notice]) -> None:
         if notices:
-            self._tell(self._mailboxes.deliver, [self._opened(one) for one in notices])
-
-    def _opened(self, notice: Notice) -> Notice:
-        """The notice as it was published; if it was before the home was sealed so, look at all anew."""
-        if self._cipher is None or notice.payload is None:
-            return notice
-        try:
-            return Notice(notice.topic, self._cipher.open(bytes.fromhex(notice.payload)).decode())
-        except (NotSealedSoError, ValueError):
-            return Notice(notice.topic, None)
+            opened = [Notice(one.topic, opened_payload(one.payload, self._cipher)) for one in notices]
+            self._tell(self._mailboxes.deliver, opened)
 
     def _answer(
         self, future: asyncio.Future[Any], value: object = None, *, error: Exception | None = None

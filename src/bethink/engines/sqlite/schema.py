@@ -160,7 +160,10 @@ def _set_aside(connection: sqlite3.Connection, table: str) -> None:
 
 
 def _nothing(connection: sqlite3.Connection) -> None:
-    """What an older Bethink cannot read: several vectors of an item, and of which whole it is a part."""
+    """What an older Bethink cannot read.
+
+    21: several vectors of an item, and of which whole it is a part. 22: a PostgreSQL that is sealed.
+    """
     del connection
 
 
@@ -170,6 +173,7 @@ MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {
     19: journal_in_order,
     20: _changes_by_owner,
     21: _nothing,
+    22: _nothing,
 }
 """By number; the others declared tables, which `Table.make` does."""
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.errors import Conflict, StorageError
 from bethink.sealing import FILE as SEALED
-from bethink.sealing import OVERHEAD, NotSealedSoError
+from bethink.sealing import NotSealedSoError, padded
 from bethink.store import Page, Position, Seal, Versioned, cursor, order_key, record_of
 
 if TYPE_CHECKING:
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
     from bethink.sealing import Cipher
     from bethink.store import Collection, Key, Row, Scan
 
-
-STEP = 64
-"""Rows come in multiples of so many bytes, so that a body which grows a little stays where it is."""
-
-_STEPS_MAX = 16
-"""Long rows come in steps of at least one part in so many of their length."""
 
 WASTE_MIN = 16 * 1024 * 1024
 WASTE_SHARE = 4
@@ -108,11 +102,11 @@ def keep_padded(connection: sqlite3.Connection, body: bytes, place: int | None =
     `place` is that of the body which it replaces: the same comes back if the
     new one has room there.
     """
-    step = max(STEP, (1 << len(body).bit_length()) // (2 * _STEPS_MAX))
-    length = -(-len(body) // step) * step
-    body = body.ljust(length)
+    # A body that grows a little stays where it is.
+    body = padded(body)
     if (cipher := cipher_of(connection)) is not None:
-        body, length = cipher.seal(body), length + OVERHEAD
+        body = cipher.seal(body)
+    length = len(body)
     if place is not None:
         if connection.execute(_OVERWRITE, (body, place, length)).rowcount:
             return place
