@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -212,8 +211,12 @@ async def _opened(settings: Settings, cipher: Cipher | None, stack: AsyncExitSta
         server = await stack.enter_async_context(open_postgres(url, cipher))
         return Database(server.store, server.index, server.store.size, [server.store.gauges], cipher)
     file = await stack.enter_async_context(open_sqlite(settings.data_dir, cipher))
-    size = partial(anyio.to_thread.run_sync, size_of, settings.data_dir)
-    return Database(file.store, file.index, size, cipher=cipher)
+    return Database(
+        file.store,
+        file.index,
+        lambda: anyio.to_thread.run_sync(size_of, settings.data_dir),
+        cipher=cipher,
+    )
 
 
 @asynccontextmanager
