@@ -640,7 +640,7 @@ export type Snooze = { minutes?: number | null; until?: string | null };
 
 export type SpeechBody = { input: string; model?: string | null; response_format?: "mp3" | "opus" | "aac" | "flac" | "wav" | "pcm"; speed?: number | null; voice?: string | null };
 
-export type StorePart = { engine?: "SQLite" | "PostgreSQL"; message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
+export type StorePart = { engine?: "SQLite" | "PostgreSQL"; message?: string | null; sealed?: boolean; status: "ok" | "off" | "loading" | "degraded" };
 
 export type StreamOptions = { include_usage?: boolean };
 
