@@ -30,7 +30,6 @@ from bethink.sealing import Cipher, SealedHome, new_key
 from bethink.store import Store
 from tests.postgres_server import PostgresServer, postgres_server
 
-
 SEALED = Cipher(new_key())
 """Of this process's sealed databases."""
 

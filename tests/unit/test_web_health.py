@@ -374,7 +374,12 @@ async def test_a_disk_without_room_degrades_the_store_until_there_is_some_again(
     part = full.json()["parts"]["store"]
     assert part["status"] == "degraded"
     assert "nothing new is stored" in part["message"]
-    assert after.json()["parts"]["store"] == {"status": "ok", "message": None, "engine": "SQLite"}
+    assert after.json()["parts"]["store"] == {
+        "status": "ok",
+        "message": None,
+        "engine": "SQLite",
+        "sealed": False,
+    }
 
 
 async def test_strangers_are_told_that_nothing_new_is_kept_too() -> None:
