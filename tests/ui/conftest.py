@@ -81,19 +81,34 @@ def emptied(served: Served) -> None:
                 served.delete(f"/conversations/{conversation['id']}")
 
 
-@pytest.fixture(scope="session")
-def shared(browser: Browser) -> Generator[BrowserContext]:
-    """One context for the pages without wishes of their own: they find compiled what earlier ones ran.
+class Shared:
+    """Contexts for the pages of many tests, one for each way that a browser can be.
 
-    Its first page stays, and with it the process that draws them.
+    Pages find compiled what earlier ones ran. A context's first page stays, and with it the process that
+    draws them.
     """
-    context = browser.new_context(**_OWNER, viewport={"width": 1360, "height": 860})
-    context.set_default_timeout(_PATIENCE_MS)
-    first = context.new_page()
-    first.route("**", lambda route: route.fulfill(body="This one stays."))
-    first.goto("http://127.0.0.1:1/")
-    yield context
-    context.close()
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: dict[frozenset[tuple[str, str | bool]], BrowserContext] = {}
+
+    def context(self, **options: str | bool) -> BrowserContext:
+        """The one with these options."""
+        key = frozenset(options.items())
+        if key not in self._contexts:
+            context = self._browser.new_context(**{**_OWNER, **cast("dict[str, Any]", options)})
+            context.set_default_timeout(_PATIENCE_MS)
+            first = context.new_page()
+            first.route("**", lambda route: route.fulfill(body="This one stays."))
+            first.goto("http://127.0.0.1:1/")
+            self._contexts[key] = context
+        return self._contexts[key]
+
+
+@pytest.fixture(scope="session")
+def shared(browser: Browser) -> Shared:
+    """They end with the browser."""
+    return Shared(browser)
 
 
 def _forget(context: BrowserContext, servers: set[str]) -> None:
@@ -113,14 +128,15 @@ def _forget(context: BrowserContext, servers: set[str]) -> None:
 
 
 @pytest.fixture
-def new_page(browser: Browser, shared: BrowserContext) -> Generator[NewPage]:
+def new_page(browser: Browser, shared: Shared) -> Generator[NewPage]:
     """Makes pages; what a page logs as an error, and what its policy refuses, fails the test.
 
-    The first is one of the shared context unless it is to be its `own` or has options that only a context
-    can have; others are as if in other browsers.
+    Each is one of a shared context unless it is to be its `own`; a second one with the same options is as if
+    in another browser.
     """
     faults: list[str] = []
-    contexts: list[BrowserContext] = []
+    owned: list[BrowserContext] = []
+    lent: list[BrowserContext] = []
     servers: set[str] = set()
 
     def visited(frame: Frame) -> None:
@@ -129,18 +145,17 @@ def new_page(browser: Browser, shared: BrowserContext) -> Generator[NewPage]:
             servers.add(f"http://{address.netloc}")
 
     def make(*, width: int = 1360, height: int = 860, own: bool = False, **options: str | bool) -> Page:
-        looks = {name: options[name] for name in options if name in _LOOKS}
-        if own or len(looks) < len(options) or shared in contexts:
-            context = browser.new_context(
-                viewport={"width": width, "height": height}, **{**_OWNER, **cast("dict[str, Any]", options)}
-            )
+        looks = {name: options.pop(name) for name in _LOOKS & options.keys()}
+        context = None if own else shared.context(**options)
+        if context is None or context in lent:
+            context = browser.new_context(**{**_OWNER, **cast("dict[str, Any]", options)})
             context.set_default_timeout(_PATIENCE_MS)
+            owned.append(context)
         else:
-            context = shared
-        contexts.append(context)
+            lent.append(context)
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": height})
-        if looks and context is shared:
+        if looks:
             page.emulate_media(**cast("dict[str, Any]", looks))
         page.on("framenavigated", visited)
         page.on("pageerror", lambda error: faults.append(str(error)))
@@ -148,11 +163,10 @@ def new_page(browser: Browser, shared: BrowserContext) -> Generator[NewPage]:
         return page
 
     yield make
-    for context in contexts:
-        if context is shared:
-            _forget(context, servers)
-        else:
-            context.close()
+    for context in owned:
+        context.close()
+    for context in lent:
+        _forget(context, servers)
     # A refused request is a test's own matter: the browser logs each.
     assert [fault for fault in faults if not fault.startswith("Failed to load resource")] == []
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import urllib.request
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,8 @@ FLAGS = (
     "--js-flags=--no-maglev,--no-turbofan,--no-script-streaming",
 )
 COMMAND = "import sys\nfrom bethink.cli import main\nsys.exit(main())"
+_PORTS: list[socket.socket] = []
+"""Sockets that keep the ports at which no server listens now."""
 _START_S = 120
 """How long it may take to answer on a machine that does much else; one that ends is not waited for."""
 
@@ -100,6 +103,7 @@ def bethink(
     """
     model = {"BETHINK_MODEL": "openai:scripted", "OPENAI_BASE_URL": model_url or "", "OPENAI_API_KEY": "x"}
     own = {name: value for name, value in os.environ.items() if name not in model}
+    port = _PORTS.pop() if _PORTS else _kept_port()
     environment = {
         **own,
         # Without one nothing is said of it, so that the page can.
@@ -108,7 +112,7 @@ def bethink(
         "BETHINK_TITLES": "words",
         # And be asked for facts once more after each.
         "BETHINK_EXTRACTION": "off",
-        "BETHINK_PORT": "0",
+        "BETHINK_PORT": str(port.getsockname()[1]),
         # The pages' own: what is said in words means the same on both sides.
         "BETHINK_TIME_ZONE": "Europe/Paris",
         **database_of(data),
@@ -125,6 +129,18 @@ def bethink(
         process.send_signal(signal.SIGTERM)
         process.wait_within(_START_S)
         process.close()
+        _PORTS.append(port)
+
+
+def _kept_port() -> socket.socket:
+    """A port that only who asks for it by its number gets, for one server after the other.
+
+    A page at an address that was visited before finds its files read and compiled.
+    """
+    kept = socket.socket()
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    kept.bind(("127.0.0.1", 0))
+    return kept
 
 
 def brought_back(served: Served, lines: Sequence[dict[str, object]]) -> dict[str, Any]:

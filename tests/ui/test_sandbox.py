@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, Frame, Page, expect
 
 from tests.ui.running import Served, imported
+
+pytestmark = pytest.mark.timeout(90)
 
 _SETTLED_MS = 800
 """How long after it ran a document is waited for: what it asks for goes out at once."""
@@ -127,52 +130,64 @@ def _listening() -> Generator[_Listener]:
     listener.socket.close()
 
 
-@contextmanager
-def _running(browser: Browser, served: Served, html: str) -> Generator[tuple[Page, Frame]]:
-    """A page beside which this runs, and its frame. What its policy refuses, the browser logs: that is wanted here."""
-    talk = imported(served, "Escapes", ["Make a page", f"```html\n{html}```"])
+@pytest.fixture
+def watched(browser: Browser) -> Generator[Page]:
+    """A page of its own. What its policy refuses, the browser logs: that is wanted here."""
     context = browser.new_context(service_workers="block", viewport={"width": 1360, "height": 860})
-    page = context.new_page()
-    page.goto(f"{served.url}/c/{talk}")
-    page.get_by_role("button", name="Open in pane").click()
-    expect(page.locator("iframe[title$='running by itself']")).to_be_visible()
-    yield page, page.frames[1]
+    yield context.new_page()
     context.close()
 
 
-def test_nothing_leaves_the_frame_of_an_artifact_by_any_way(served: Served, browser: Browser) -> None:
+def _each_running(page: Page, served: Served, documents: Sequence[str]) -> Iterator[Frame]:
+    """The frames of these documents, one running after the other beside the answers that they are in."""
+    answers = [("Make a page", f"```html\n{html}```") for html in documents]
+    talk = imported(served, "Escapes", [said for answer in answers for said in answer])
+    page.goto(f"{served.url}/c/{talk}")
+    openers = page.get_by_role("button", name="Open in pane")
+    expect(openers).to_have_count(len(documents))
+    inside = page.locator("iframe[title$='running by itself']")
+    for n in range(len(documents)):
+        openers.nth(n).click()
+        expect(inside).to_be_visible()
+        assert len(page.frames) == 2
+        yield page.frames[1]
+        page.get_by_role("button", name=re.compile("^Close")).click()
+        expect(inside).to_have_count(0)
+
+
+def test_nothing_leaves_the_frame_of_an_artifact_by_any_way(served: Served, watched: Page) -> None:
     with _listening() as there:
         html = _ESCAPES.replace("THERE", there.address).replace("HOME", served.url)
-        with _running(browser, served, html) as (page, frame):
-            popups: list[Page] = []
-            page.context.on("page", lambda made: popups.append(made))  # noqa: PLW0108 - Playwright takes no built-in
-            address = page.url
-            results: dict[str, str] = json.loads(frame.locator("#told").text_content() or "")
-            assert page.url == address
+        frame = next(_each_running(watched, served, [html]))
+        popups: list[Page] = []
+        watched.context.on("page", lambda made: popups.append(made))  # noqa: PLW0108 - Playwright takes no built-in
+        address = watched.url
+        results: dict[str, str] = json.loads(frame.locator("#told").text_content() or "")
+        assert watched.url == address
     assert {name: told for name, told in results.items() if told.startswith("got")} == {}
     assert (there.heard, popups) == ([], [])
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        '<meta http-equiv="refresh" content="0; url=http://THERE/refresh">',
-        "<script>location.href = 'http://THERE/location'</script>",
-        "<script>location.replace('http://THERE/replace')</script>",
-        '<a href="http://THERE/a">a</a><script>document.links[0].click()</script>',
-        '<form action="http://THERE/f"></form><script>document.forms[0].submit()</script>',
-        '<a href="http://THERE/d" download>d</a><script>document.links[0].click()</script>',
-        '<link rel="preconnect" href="http://THERE">',
-        '<link rel="dns-prefetch" href="http://THERE"><link rel="prerender" href="http://THERE/p">',
-        '<script type="speculationrules">{"prefetch": [{"source": "list", "urls": ["http://THERE/s"]}]}</script>',
-    ],
-)
-def test_a_frame_leads_nowhere(served: Served, browser: Browser, way: str) -> None:
+_LEADING = [
+    '<meta http-equiv="refresh" content="0; url=http://THERE/refresh">',
+    "<script>location.href = 'http://THERE/location'</script>",
+    "<script>location.replace('http://THERE/replace')</script>",
+    '<a href="http://THERE/a">a</a><script>document.links[0].click()</script>',
+    '<form action="http://THERE/f"></form><script>document.forms[0].submit()</script>',
+    '<a href="http://THERE/d" download>d</a><script>document.links[0].click()</script>',
+    '<link rel="preconnect" href="http://THERE">',
+    '<link rel="dns-prefetch" href="http://THERE"><link rel="prerender" href="http://THERE/p">',
+    '<script type="speculationrules">{"prefetch": [{"source": "list", "urls": ["http://THERE/s"]}]}</script>',
+]
+"""Ways to another document, or to one that is fetched before it is wanted."""
+
+
+def test_a_frame_leads_nowhere(served: Served, watched: Page) -> None:
     with _listening() as there:
-        html = f"<h1>Here</h1>{way.replace('THERE', there.address)}"
-        with _running(browser, served, html) as (page, _):
-            page.wait_for_timeout(_SETTLED_MS)
-        assert there.heard == []
+        documents = [f"<h1>Here</h1>{way.replace('THERE', there.address)}" for way in _LEADING]
+        for way, _ in zip(_LEADING, _each_running(watched, served, documents), strict=True):
+            watched.wait_for_timeout(_SETTLED_MS)
+            assert (way, there.heard) == (way, [])
 
 
 _STUN = """<script>
@@ -206,20 +221,24 @@ _NESTED = [
 """Ways to a connection between browsers, in the document itself and in others inside of it."""
 
 
-@pytest.mark.parametrize("way", _NESTED)
-def test_no_connection_between_browsers_is_made(served: Served, browser: Browser, way: str) -> None:
+def _connecting(way: str, there: str) -> str:
+    """A document that asks this server of connections in this way."""
+    stun = _STUN.replace("THERE", there)
+    quoted = stun.replace('"', "&quot;").replace("\n", " ")
+    escaped = stun.replace("</", "<\\/")
+    html = stun if way == "HTML" else way
+    html = html.replace("QUOTED", quoted).replace("ESCAPED", escaped).replace("THERE", there)
+    return f"<body><h1>Here</h1>{html}"
+
+
+def test_no_connection_between_browsers_is_made(served: Served, watched: Page) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.bind(("127.0.0.1", 0))
-        there = f"127.0.0.1:{udp.getsockname()[1]}"
-        stun = _STUN.replace("THERE", there)
-        quoted = stun.replace('"', "&quot;").replace("\n", " ")
-        escaped = stun.replace("</", "<\\/")
-        html = way.replace("HTML", stun, 1) if way == "HTML" else way
-        html = html.replace("QUOTED", quoted).replace("ESCAPED", escaped).replace("THERE", there)
-        with _running(browser, served, f"<body><h1>Here</h1>{html}") as (page, frame):
-            expect(frame.get_by_role("heading", name="Here")).to_be_visible()
-            page.wait_for_timeout(_SETTLED_MS)
-            assert page.frames[1:] == [frame], "a document inside of it"
         udp.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            udp.recv(100)
+        documents = [_connecting(way, f"127.0.0.1:{udp.getsockname()[1]}") for way in _NESTED]
+        for way, frame in zip(_NESTED, _each_running(watched, served, documents), strict=True):
+            expect(frame.get_by_role("heading", name="Here")).to_be_visible()
+            watched.wait_for_timeout(_SETTLED_MS)
+            assert watched.frames[1:] == [frame], f"a document inside of it: {way}"
+            with pytest.raises(BlockingIOError):
+                udp.recv(100)
