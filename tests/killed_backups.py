@@ -1,10 +1,10 @@
 """A backup, a restore and a migration in a process that is killed at one step after the other.
 
 `python -m tests.killed_backups DIRECTORY EVERY [URL]`, with an address of an empty PostgreSQL database for a
-backup of that, too. A step is one change of the disk: a file flushed, put in its
-place or removed, a directory made, a commit. A child does the same each time and is killed (SIGKILL) before a
-step, at each that EVERY divides; another child looks what is left. Prints a line for each fault, and last how
-many were killed.
+backup of that, and migrations there and back, too. A step is one change of the disk: a file flushed, put in
+its place or removed, a directory made, a commit. A child does the same each time and is killed (SIGKILL)
+before a step, at each that EVERY divides, and of a migration to PostgreSQL at each; another child looks what
+is left. Prints a line for each fault, and last how many were killed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
+import asyncpg
 
 from bethink.backups.contents import Home, copy_files
 from bethink.backups.service import BackupService
 from bethink.clock import FakeClock
 from bethink.documents.work_folders import clear_left_over
+from bethink.engines.postgres.store import PostgresStore
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.store import SqliteStore, open_database
 from bethink.errors import BadInput
@@ -68,6 +71,57 @@ async def fill(url: str) -> None:
             await side.store.commit("ann", [Put(LINES, line)])
 
 
+async def database_of(home: Path, url: str) -> str:
+    """The address of a home's own database beside that of `url`; made if it is not there."""
+    name = home.parent.name
+    connection = await asyncpg.connect(url)
+    try:
+        if not await connection.fetchval("SELECT true FROM pg_database WHERE datname = $1", name):
+            await connection.execute(f"CREATE DATABASE {name}")
+    finally:
+        await connection.close()
+    return urlsplit(url)._replace(path=f"/{name}").geturl()
+
+
+async def there(home: Path, url: str) -> None:
+    """Move the home's database to a PostgreSQL."""
+    target = await database_of(home, url)
+    async with open_side(str(home), is_new=False) as source, open_side(target) as written:
+        await migrate(source, written, (LINES,), tell=lambda *_: None)
+
+
+async def back(home: Path, url: str) -> None:
+    """Move a PostgreSQL's records to a directory."""
+    async with open_side(url) as source, open_side(str(home.with_name("new"))) as written:
+        await migrate(source, written, (LINES,), tell=lambda *_: None)
+
+
+async def look_at_there(home: Path, url: str) -> list[str]:
+    """What is wrong once it was gone on with: the home, or what is in its database."""
+    await _gone_on(there(home, url))
+    async with open_side(await database_of(home, url)) as side:
+        count = await side.store.count("ann", LINES, {})
+    return [] if (_lines(home), count) == (_LINES, _LINES) else [f"{_lines(home)} here, {count} there"]
+
+
+async def look_at_back(home: Path, url: str) -> list[str]:
+    """What is wrong once it was gone on with: the database, or what is in the directory."""
+    await _gone_on(back(home, url))
+    async with open_side(url) as side:
+        count = await side.store.count("ann", LINES, {})
+    lines = _lines(home.with_name("new"))
+    return [] if (lines, count) == (_LINES, _LINES) else [f"{lines} here, {count} there"]
+
+
+async def _gone_on(migration: Awaitable[None]) -> None:
+    try:
+        await migration
+    except BadInput as error:
+        # It had ended.
+        if "is not empty" not in error.message:
+            raise
+
+
 async def back_up(home: Path, url: str | None = None) -> None:
     """Make the second backup, which takes the place of the first."""
     await service_in(home, 1, url).create("scheduled")
@@ -91,12 +145,7 @@ async def look_at_moved(home: Path) -> list[str]:
     new, faults = home.with_name("new"), list[str]()
     if _lines(home) != _LINES:
         faults.append("the source lost records")
-    try:
-        await move(home)
-    except BadInput as error:
-        # It had ended.
-        if "is not empty" not in error.message:
-            raise
+    await _gone_on(move(home))
     if _lines(new) != _LINES or (new / "vault" / "a.md").read_text() != "two":
         faults.append("the target is not whole")
     return faults
@@ -147,7 +196,8 @@ async def look_at_new(home: Path) -> list[str]:
     return faults
 
 
-_Tried = tuple[str, Callable[[Path], Awaitable[None]], Callable[[Path], Awaitable[list[str]]]]
+_Tried = tuple[str, int, Callable[[Path], Awaitable[None]], Callable[[Path], Awaitable[list[str]]]]
+"""The name, how many steps lie between two kills, what is done, and who looks then."""
 
 
 def count_steps(last: int) -> list[int]:
@@ -155,7 +205,8 @@ def count_steps(last: int) -> list[int]:
     taken = [0]
     for name in _STEPS:
         setattr(os, name, _counted(getattr(os, name), taken, last))
-    setattr(SqliteStore, "commit", _counted(SqliteStore.commit, taken, last))  # noqa: B010 - of another type
+    for store in (SqliteStore, PostgresStore):
+        setattr(store, "commit", _counted(store.commit, taken, last))  # noqa: B010 - of another type
     return taken
 
 
@@ -175,14 +226,16 @@ def main(directory: Path, every: int, url: str | None = None) -> None:
     _in_child(lambda: anyio.run(make, template))
     total = 0
     tried: list[_Tried] = [
-        ("backup", back_up, look),
-        ("restore", restore, look_at_new),
-        ("move", move, look_at_moved),
+        ("backup", every, back_up, look),
+        ("restore", every, restore, look_at_new),
+        ("move", every, move, look_at_moved),
     ]
     if url is not None:
         _in_child(lambda: anyio.run(fill, url))
-        tried.append(("server", partial(back_up, url=url), partial(look, url=url)))
-    for name, act, see in tried:
+        tried.append(("server", every, partial(back_up, url=url), partial(look, url=url)))
+        tried.append(("there", 1, partial(there, url=url), partial(look_at_there, url=url)))
+        tried.append(("back", every, partial(back, url=url), partial(look_at_back, url=url)))
+    for name, between, act, see in tried:
         last = 0
         while True:
             place = directory / f"{name}{last}"
@@ -195,7 +248,7 @@ def main(directory: Path, every: int, url: str | None = None) -> None:
             if not ended:
                 break
             total += 1
-            last += every
+            last += between
     sys.stdout.write(f"{total} kills\n")
 
 

@@ -246,6 +246,15 @@ def checked(fields: Sequence[QuestionField], given: dict[str, Any]) -> dict[str,
     return {name: value for name, value in values.items() if value is not None}
 
 
+def checked_answer(fields: Sequence[QuestionField], given: GivenAnswer) -> Answer:
+    """What was handed in, as who asked may have it.
+
+    Raises:
+        BadInput: see `checked`; only values that are accepted count.
+    """
+    return Answer(given.action, checked(fields, given.values) if given.action == "accept" else {})
+
+
 def _checked(one: QuestionField, value: object) -> Value | None:
     if value is None or value in ("", []):
         return None

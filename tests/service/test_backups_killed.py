@@ -11,7 +11,7 @@ import pytest
 from tests.postgres_server import postgres_server
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_whatever_is_killed_leaves_both_sides_whole(tmp_path: Path) -> None:
     with postgres_server() as server:
         ended = subprocess.run(

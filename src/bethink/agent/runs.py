@@ -45,7 +45,7 @@ from bethink.events import (
     Usage,
 )
 from bethink.messages import ToolMessage, UserMessage
-from bethink.questions import CANCELLED, Answer, GivenAnswer, Question, checked, host_of
+from bethink.questions import CANCELLED, Answer, GivenAnswer, Question, checked_answer, host_of
 from bethink.telemetry import Histogram, correlate, log, recorded
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ STORE_PATIENCE_S = 60.0
 """How long a whole answer waits for a database that is away, such as one that fails over."""
 _STORE_PAUSE_S = 0.5
 _UNHEARD = "The process that writes this answer cannot be reached: it goes on. Try again in a moment."
+_NOT_ASKED = "This question does not wait any more."
+_ASKER_GONE = "The process that asked this has ended, and the question with it. Ask again."
 _log = log("runs")
 
 
@@ -336,16 +338,25 @@ class Runs:
         Raises:
             UnknownId: this owner has no such run, or it asks no such thing any more.
             BadInput: the values do not fit the form.
+            Busy: the process that runs it does not answer.
         """
         if self._questions.answer(principal.owner, run, given):
             return
         record = await self.stored.get(principal, run)
         secret_box, process = self.loops.secret_box, record.process
-        if record.state == "running" and process != self.bus.process and secret_box is not None:
-            sealed = await secret_box.seal(msgspec.json.encode(given).decode())
-            if await self._signals.answer(principal.owner, run, sealed, process=process):
-                return
-        raise UnknownId("This question does not wait any more.")
+        if record.state != "running" or process == self.bus.process or secret_box is None:
+            raise UnknownId(_NOT_ASKED)
+        if (asked := await self.stored.question(principal, run, given.question)) is not None:
+            checked_answer(asked.fields, given)
+        sealed = await secret_box.seal(msgspec.json.encode(given).decode())
+        if await self._signals.answer(principal.owner, run, sealed, process=process):
+            return
+        if not await self.bus.is_alive(process):
+            await self.stored.settle(principal, record.conversation)
+            raise UnknownId(_ASKER_GONE)
+        # It may have heard, and the question is over by now.
+        is_open = await self.stored.question(principal, run, given.question) is not None
+        raise Busy(_UNHEARD) if is_open else UnknownId(_NOT_ASKED)
 
     async def _take_answer(self, owner: str, run: str, sealed: bytes) -> bool:
         """An answer that another process was given; False if it is for nobody here, or does not fit."""
@@ -672,6 +683,5 @@ class OpenQuestions:
         waiting = self._open.get((owner, run, given.question))
         if waiting is None or waiting.answer.done():
             return False
-        fit = checked(waiting.question.fields, given.values) if given.action == "accept" else {}
-        waiting.answer.set_result(Answer(given.action, fit))
+        waiting.answer.set_result(checked_answer(waiting.question.fields, given))
         return True

@@ -23,7 +23,7 @@ from bethink.agent.toolbox import REFUSALS, refused
 from bethink.artifacts import artifacts_removal
 from bethink.conversations import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import BadInput, BethinkError, Busy, Conflict, UnknownId
-from bethink.events import Place, RunDone, RunFailed, StopReason, Usage
+from bethink.events import Place, QuestionAnswered, QuestionAsked, RunDone, RunFailed, StopReason, Usage
 from bethink.files import removal as files_removal
 from bethink.forgetting.announcements import ForgetBarrier
 from bethink.masking import restored
@@ -299,6 +299,19 @@ class StoredRuns:
         async for page in pages_of(self.conversations.store, principal.owner, scan):
             found += behind([numbered for item in page for numbered in item.record.events], after)
         return found
+
+    async def question(self, principal: Principal, run: str, question: str) -> QuestionAsked | None:
+        """What a run asked, as far as that is stored; None if it is not, or is answered."""
+        asked: QuestionAsked | None = None
+        for numbered in await self.events(principal, run, Place(0)):
+            match numbered.event:
+                case QuestionAsked() as event if event.question == question:
+                    asked = event
+                case QuestionAnswered() as event if event.question == question:
+                    return None
+                case _:
+                    pass
+        return asked
 
     async def follow(
         self, principal: Principal, run: str, after: Place
