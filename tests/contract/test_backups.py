@@ -12,14 +12,18 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
+from bethink import ports
 from bethink.backups.service import BackupService, before_upgrade
 from bethink.clock import FakeClock
+from bethink.engines.postgres import schema, store
+from bethink.engines.postgres.connection import Session
 from bethink.engines.postgres.store import PostgresDatabase
 from bethink.engines.postgres.store import open_database as open_postgres
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.errors import BadInput, StorageError
 from bethink.index import IndexItem, IndexQuery
 from bethink.migration import Side, open_side
+from bethink.ports import open_database
 from bethink.settings import Settings
 from bethink.store import Delete, Put
 from tests.contract.records import LINES, NOTES, Note
@@ -203,3 +207,40 @@ async def test_a_damaged_backup_of_before_is_not_built_upon(tmp_path: Path, post
         part.write_bytes(part.read_bytes()[:-9] + b"otherwise")
         assert (await service.verify(first.id)).fault
         assert (await service.create()).is_good
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.requirement("R171")
+async def test_a_failed_upgrade_of_a_server_leaves_what_was_there_and_an_older_bethink_starts(
+    tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, home = postgres.new_database(), tmp_path / "home"
+    service = service_of(home, url)
+    async with home_on(home, url) as database:
+        before = await said(Side(database.store, database.index, "there"))
+    newer = schema.NUMBER + 1
+
+    async def broken(session: Session) -> None:
+        await session.execute("ALTER TABLE records ADD COLUMN half int")
+        await session.execute("DELETE FROM records")
+        raise StorageError("the new version has a fault.")
+
+    with monkeypatch.context() as patched:
+        patched.setitem(schema.MIGRATIONS, newer, broken)
+        patched.setattr(schema, "NUMBER", newer)
+        patched.setattr(store, "NUMBER", newer)
+        patched.setattr(ports, "COLLECTIONS", KINDS)
+        with pytest.raises(StorageError, match=r"has a fault\. There is a backup of before: 2"):
+            async with open_database(service.settings):
+                pass
+    (made,) = await service.list()
+    assert made.is_good
+    async with open_postgres(url) as database:
+        assert await said(Side(database.store, database.index, "there")) == before
+        await database.store.commit("ann", [Put(NOTES, Note(id="since", text="still taken"))])
+    name = url.partition("@/")[2].partition("?")[0]
+    ((number, columns),) = postgres.administer(
+        "SELECT number, (SELECT count(*) FROM pg_attribute WHERE attname = 'half') FROM bethink_schema",
+        database=name,
+    )
+    assert (int(number), int(columns)) == (newer - 1, 0)
