@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.llm.scripted import Rule, ScriptedCall
-from tests.door import text_of
+from tests.door import DONE, text_of
 from tests.postgres_server import postgres_server
 from tests.redis_server import RedisServer, redis_server
 from tests.server_process import SERVE, Running, running
@@ -185,6 +185,29 @@ async def outlived(three: Three, redis: RedisServer, line: Wire, *, how: str) ->
     if how == "killed":
         health = (await three.b.get("/health"))["parts"]["bus"]
         assert (health["status"], "cannot be reached" in health["message"]) == ("degraded", True)
+
+
+@pytest.mark.parametrize("drain_s", [60, 0.2])
+@pytest.mark.requirement("R171")
+async def test_one_that_is_stopped_ends_its_answers_or_leaves_them_to_the_others(
+    tmp_path: Path, model: ScriptedProcess, drain_s: float
+) -> None:
+    with postgres_server() as postgres:
+        told = {"BETHINK_DATABASE_URL": postgres.new_database(), "BETHINK_DRAIN_S": str(drain_s)}
+        async with three_over(tmp_path, model, **told) as three:
+            conversation, run, place = await begun(three.a)
+            elsewhere = asyncio.create_task(three.b.followed(run))
+            assert await three.a.stop() == 0
+            whole, rest = await elsewhere, await three.c.followed(run, place)
+            assert whole[-1].data == rest[-1].data == DONE
+            (reason,) = (frame.data["reason"] for frame in rest if frame.kind == "run_done")
+            kept = (await three.b.get(f"/conversations/{conversation}"))["messages"][-1]["content"]
+            assert BEGUN in kept
+            assert WORDS.startswith(kept)
+            assert (kept == WORDS, reason) == ((drain_s > 1), "answered" if drain_s > 1 else "interrupted")
+            assert text_of(whole).strip() == kept
+            # Whoever was left with half an answer asks again, elsewhere.
+            assert (await three.c.answer(conversation, "Note where I live"))["message"]
 
 
 async def test_what_is_said_at_one_shows_in_the_list_of_another(three: Three) -> None:

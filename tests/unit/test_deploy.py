@@ -222,6 +222,8 @@ def test_the_unit_starts_bethink_for_a_user_of_its_own() -> None:
     unit.read_string((DEPLOY / "systemd/bethink.service").read_text())
     assert unit["Service"]["ExecStart"].endswith("bethink serve")
     assert unit["Service"]["DynamicUser"] == "yes"
+    drain = dict(word.split("=") for word in unit["Service"]["Environment"].split())["BETHINK_DRAIN_S"]
+    assert float(unit["Service"]["TimeoutStopSec"]) > float(drain) + 5
 
 
 def test_every_alert_says_what_happened_and_where_it_stands_what_to_do() -> None:

@@ -36,18 +36,22 @@ export function About() {
   const facts = [
     [t("Version"), settings.version],
     [t("Data directory"), settings.data_dir],
+    [t("Database"), now.parts?.store?.engine],
     [t("Model"), settings.model ?? t("None")],
     [t("Time zone"), settings.time_zone],
   ];
   return (
     <>
       <dl className={styles.facts}>
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
+        {facts.map(
+          ([name, value]) =>
+            value && (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ),
+        )}
       </dl>
       <div className={styles.buttons}>
         <Button
