@@ -52,6 +52,7 @@ def test_what_would_go_is_shown_before_it_is_chosen_and_is_asked_for_once_more(
     chosen(part(page), _KEPT, "As the settings of this Bethink say")
     expect(told).to_have_text("They are kept for ever.")
     part(page).get_by_role("button", name="Keep them so long").click()
+    expect(part(page).get_by_role("button", name="Cancel")).to_have_count(0)
     expect(told).to_have_text("They are kept for ever.")
     assert kept.get("/preferences")["conversation_days"] is None
 
