@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bethink.cli.commands import make_parser, words_of
-from bethink.cli.markdown import MarkdownLines
+from bethink.cli.render import MarkdownLines
 from tests.command_line import CommandLine
 
 

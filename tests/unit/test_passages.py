@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bethink.documents.context import surroundings
+from bethink.documents.excerpts import surroundings
 from bethink.documents.passages import PassageLimits, PassageSpan, above, passages_of
 from bethink.embeddings.windows import estimated_pieces, tokens_in
 

@@ -38,7 +38,7 @@ _OF_PROGRAMS = (
     *("tools", "recall/conversation_memory.py", "recall/service.py", "vault/search", "calendar/words.py"),
     # Files and requests that people do not write by hand.
     *("artifacts/feature.py", "artifacts/records.py", "calendar/fields.py", "calendar/series.py"),
-    *("calendar/vevent.py", "calendar_sync/files.py", "calendar_sync/served.py", "calendar_sync/webdav.py"),
+    *("calendar/vevent.py", "calendar_sync/upkeep.py", "calendar_sync/served.py", "calendar_sync/webdav.py"),
     *("conversations/entries.py", "documents/archive.py", "documents/building.py", "documents/kb_config.py"),
     *("documents/upkeep.py", "documents/uploads.py", "embeddings", "export/collection.py"),
     *("export/conversations.py", "export/records.py", "export/service.py", "export/table.py"),

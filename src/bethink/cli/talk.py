@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,13 @@ from bethink.agent.stored_runs import ApprovalChoice
 from bethink.cli.checks import model_of_server
 from bethink.cli.conversations import conversation_of
 from bethink.cli.exits import Exit
-from bethink.cli.questions import answer_question
 from bethink.cli.render import STOPPED, Outcome, memory_updated
 from bethink.cli.terminal import exact, one_line, use_completion, use_history
 from bethink.conversations import checked_content
 from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import Place, QuestionAsked
 from bethink.messages import UserMessage
+from bethink.questions import GivenAnswer, checked
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bethink.cli.render import Renderer
     from bethink.cli.session import Session
     from bethink.conversations import ChangedRef, Conversation, StoredMessage
+    from bethink.questions import Action, QuestionField
 
 _HISTORY_CONVERSATIONS = 10
 _HISTORY_MESSAGES = 50
@@ -354,3 +355,78 @@ def _edit(session: Session, run: str, call: WaitingCall) -> bool:
         session.screen.note(error.message, "red")
         return False
     return True
+
+
+_WORDS: dict[str, Action] = {"y": "accept", "yes": "accept", "n": "decline", "no": "decline"}
+_YES = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
+
+
+def answer_question(session: Session, run: str, asked: QuestionAsked) -> None:
+    """Have a question answered; one that nobody waits for any more is passed over."""
+    action, values = _answered(session, asked) if session.screen.can_ask else ("cancel", {})
+    # In the meantime it may have been answered elsewhere, or have waited too long.
+    with suppress(UnknownId):
+        session.mine(session.app.runs.answer_question, run, GivenAnswer(asked.question, action, values))
+
+
+def _answered(session: Session, asked: QuestionAsked) -> tuple[Action, dict[str, Any]]:
+    asks = {
+        "form": "Answer it? Never give a password here. [y]es, [n]o, [l]ater: ",
+        "url": "Open it yourself if you trust it. Say when you are done: [y]es, [n]o, [l]ater: ",
+        "model": "May it use your model? [y]es, [n]o, [l]ater: ",
+    }
+    while True:
+        word = (session.screen.ask(asks[asked.mode]) or "later").strip().lower()
+        if word in {"l", "later"}:
+            return "cancel", {}
+        if (action := _WORDS.get(word)) is not None:
+            break
+        session.screen.note("Answer y, n or l.")
+    if action == "decline" or asked.mode != "form":
+        return action, {}
+    values: dict[str, Any] = {}
+    for one in asked.fields:
+        if not _filled(session, one, values):
+            return "cancel", {}
+    return "accept", values
+
+
+def _filled(session: Session, one: QuestionField, values: dict[str, Any]) -> bool:
+    """Have one field filled; False if the person breaks off."""
+    about = ", ".join(filter(None, (one_line(one.description, 200), one.format, _choices(one))))
+    default = "" if one.default is None else f" [{one.default}]"
+    needed = "" if one.required else " (may be empty)"
+    if about:
+        session.screen.note(f"  {about}")
+    while True:
+        typed = session.screen.ask(f"  {one_line(one.title or one.name)}{needed}{default}: ")
+        if typed is None:
+            return False
+        try:
+            given = {one.name: one.default if not typed.strip() else _read(one, typed.strip())}
+            values |= checked([one], given)
+        except BadInput as error:
+            session.screen.note(f"  {error.message}", "red")
+        else:
+            return True
+
+
+def _choices(one: QuestionField) -> str:
+    named = [f"{choice.value} ({choice.title})" if choice.title != choice.value else choice.value
+             for choice in one.choices]  # fmt: skip
+    shown = one_line(", ".join(named), 500)
+    return f"some of: {shown}" if one.kind == "choices" else f"one of: {shown}" if named else ""
+
+
+def _read(one: QuestionField, typed: str) -> Any:  # noqa: ANN401 - a value of the field
+    match one.kind:
+        case "boolean":
+            return _YES.get(typed.lower(), typed)
+        case "integer" | "number":
+            with suppress(ValueError):
+                return int(typed) if one.kind == "integer" else float(typed)
+            return typed
+        case "choices":
+            return [part.strip() for part in typed.split(",") if part.strip()]
+        case "text" | "choice":
+            return typed

@@ -7,14 +7,17 @@ searched when it returns.
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+import os
+import posixpath
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import anyio.to_thread
 
-from bethink.errors import BadInput, Conflict, NoSuchPage, TooLarge, UnknownId
+from bethink.errors import BadInput, Conflict, NoSuchPage, StorageError, TooLarge, UnknownId
 from bethink.forgettable import Forgettable
 from bethink.principal import OWN_EYES
 from bethink.vault.files.context import VaultContext
@@ -23,8 +26,15 @@ from bethink.vault.files.erasure import PageEraser
 from bethink.vault.files.folder import brought_back, kept_beside, version_of
 from bethink.vault.files.page_reader import found_parts, is_searched_whole, listing
 from bethink.vault.files.page_writer import FORGOTTEN, Authorship, PageToDelete, PageWriter, encoded
-from bethink.vault.files.paths import ENDING, checked, checked_folder, checked_new, folders_of
-from bethink.vault.files.pictures import picture_in, remove_attached
+from bethink.vault.files.paths import (
+    ENDING,
+    checked,
+    checked_folder,
+    checked_new,
+    folder_of,
+    folders_of,
+    is_page,
+)
 from bethink.vault.files.records import ASIDE, TROUBLES, Change, Page, VaultState
 from bethink.vault.files.sync import FolderSync
 from bethink.vault.files.versions import Versions
@@ -32,7 +42,6 @@ from bethink.vault.files.versions import Versions
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
 
     from bethink.clock import Clock, Ids
     from bethink.principal import Principal
@@ -40,9 +49,9 @@ if TYPE_CHECKING:
     from bethink.store import Store
     from bethink.vault.files.context import News
     from bethink.vault.files.erasure import Erase, Erased, PageText, Rename
+    from bethink.vault.files.folder import Folder
     from bethink.vault.files.page_reader import FoundPart
     from bethink.vault.files.page_writer import BulkResult, PageToWrite
-    from bethink.vault.files.pictures import Picture
     from bethink.vault.files.records import By, Entry, PageRecord, PageVersion
     from bethink.vault.files.sync import SyncReport
 
@@ -455,3 +464,51 @@ class Vault:
     async def reindex(self, owner: str, paths: Sequence[str]) -> None:
         """Make anew what is searched of these pages; what says the same keeps its vectors."""
         await self._syncing.reindex(owner, paths)
+
+
+MAX_BYTES: Final = 20_000_000
+_KINDS: Final[tuple[tuple[bytes, int, str], ...]] = (
+    (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
+    (b"\xff\xd8\xff", 0, "image/jpeg"),
+    (b"GIF8", 0, "image/gif"),
+    (b"WEBP", 8, "image/webp"),
+    (b"ftypavif", 4, "image/avif"),
+)
+"""First bytes, where they stand, and the kind; SVG is not shown, since it can hold a script."""
+
+
+class Picture(NamedTuple):
+    """A picture and its kind."""
+
+    body: bytes
+    media_type: str
+
+
+def picture_in(folder: Folder, source: str, page: str) -> Picture | None:
+    """The picture that a page names: beside it, else from the top of the vault; None where there is none."""
+    for base in dict.fromkeys((folder_of(page), "")):
+        path = posixpath.normpath(posixpath.join(base, source.lstrip("/")))
+        try:
+            # A picture's path is as safe as a folder's.
+            found = folder.read(checked_folder(path), MAX_BYTES)
+        except (BadInput, TooLarge, StorageError):
+            continue
+        if found is not None and (kind := _kind(found.body)) is not None:
+            return Picture(found.body, kind)
+    return None
+
+
+def remove_attached(root: Path) -> None:
+    """Remove the files that imports laid beside their pages; links are not followed."""
+    if root.is_symlink():
+        return
+    for folder, _, names in os.walk(root):
+        for name in names:
+            if not is_page(name) and not name.startswith("."):
+                with suppress(OSError):
+                    (Path(folder) / name).unlink()
+
+
+def _kind(body: bytes) -> str | None:
+    """What the bytes are, if a browser may show them."""
+    return next((kind for start, at, kind in _KINDS if body.startswith(start, at)), None)

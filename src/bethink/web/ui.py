@@ -21,7 +21,6 @@ from starlette.responses import FileResponse, PlainTextResponse
 from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
 
 from bethink.accounts.register import is_loopback
-from bethink.web.security.frames import FRAME_HEADERS
 from bethink.web.shares import SHARED_HEADERS
 
 if TYPE_CHECKING:
@@ -237,3 +236,14 @@ def _wants_page(scope: Scope) -> bool:
     if scope["method"] not in {"GET", "HEAD"} or scope["path"].endswith(".ics"):
         return False
     return "text/html" in Headers(scope=scope).get("accept", "")
+
+
+FRAME_HEADERS: Final = {
+    "content-security-policy": (
+        "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+        "img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'; "
+        "frame-ancestors 'self'"
+    ),
+    "x-frame-options": "SAMEORIGIN",
+    "x-dns-prefetch-control": "off",
+}
