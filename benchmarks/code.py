@@ -11,9 +11,9 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from bethink.sandbox import Limits
+from bethink.sandbox import CodeLimits
 from bethink.sandbox.choice import choose
-from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
+from bethink.sandbox.interpreters import InterpreterOptions, Interpreters, Workplaces
 from bethink.telemetry import Supervisor
 
 _TIMES = 7
@@ -31,10 +31,10 @@ async def main() -> None:
             runs: list[float] = []
             for _ in range(_TIMES):
                 start = perf_counter()
-                await sandbox.run("1", root, Limits())
+                await sandbox.run("1", root, CodeLimits())
                 runs.append(perf_counter() - start)
             print(f"{wanted}: one run {_ms(runs)}")
-            options = Options(wanted=wanted, prewarmed=1)
+            options = InterpreterOptions(wanted=wanted, prewarmed=1)
             async with Interpreters(Workplaces(root / "code"), root, options).opened(
                 Supervisor().supervise
             ) as interpreters:

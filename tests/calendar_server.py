@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from bethink.calendar_sync.client import CalDavClient
 from bethink.calendar_sync.upkeep import Calendars
 from bethink.calendar_sync.webdav import CALDAV, DAV, SERVER, Element, made, parsed, written
-from bethink.internet.addresses import Gate
+from bethink.internet.addresses import AddressGate
 from bethink.internet.http_get import ready
 from tests.door import Door
 
@@ -152,7 +152,9 @@ async def account_at(door: Door, server: CalendarServer, **more: object) -> Asyn
     """The id of an account of the server, which is asked without a network."""
 
     @asynccontextmanager
-    async def connect(gate: Gate, url: str, *, user: str, password: str) -> AsyncGenerator[CalDavClient]:
+    async def connect(
+        gate: AddressGate, url: str, *, user: str, password: str
+    ) -> AsyncGenerator[CalDavClient]:
         del gate
         await ready()
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(server)) as http:

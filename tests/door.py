@@ -16,7 +16,7 @@ from bethink.llm import Llm
 from bethink.ports import Ports
 from bethink.tool import Tool
 from bethink.web import create_rooms, create_web
-from bethink.web.server import Limits, Server, configured, listening
+from bethink.web.server import ConnectionLimits, Server, configured, listening
 from tests.house import House, open_house
 
 DONE = "[DONE]"
@@ -141,7 +141,7 @@ async def open_server(llm: Llm | None = None) -> AsyncGenerator[Door]:
 
 @asynccontextmanager
 async def served(
-    house: House, limits: Limits | None = None
+    house: House, limits: ConnectionLimits | None = None
 ) -> AsyncGenerator[tuple[httpx2.AsyncClient, Server]]:
     is_ready = anyio.Event()
     with listening("127.0.0.1", 0) as listener:

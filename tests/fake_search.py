@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.internet import Found
+    from bethink.internet import SearchResult
 
 
 @dataclass(slots=True)
 class FakeSearch:
     """Gives those of `pages` that hold a word of the query. `asked` keeps the queries."""
 
-    pages: Sequence[Found] = ()
+    pages: Sequence[SearchResult] = ()
     asked: list[str] = field(default_factory=list[str])
 
     @property
@@ -23,7 +23,7 @@ class FakeSearch:
         """What it calls itself."""
         return "a fake"
 
-    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
         """The pages in which a word of the query stands."""
         self.asked.append(query)
         words = set(query.casefold().split())

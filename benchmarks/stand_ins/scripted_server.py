@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from aiohttp import web
 
-from bethink.llm.scripted import CHUNK_CHARACTERS, Asked, Reply, Rules
+from bethink.llm.scripted import CHUNK_CHARACTERS, Reply, Rules, ScriptInput
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -79,7 +79,7 @@ class _ChatRequest(msgspec.Struct, frozen=True):
     tools: list[_Tool] = []
     stream_options: dict[str, Any] | None = None
 
-    def asked(self) -> Asked:
+    def asked(self) -> ScriptInput:
         """What a script sees of this request."""
         user = ""
         results: list[str] = []
@@ -88,7 +88,7 @@ class _ChatRequest(msgspec.Struct, frozen=True):
                 user, results = message.text, []
             elif message.role == "tool":
                 results.append(message.text)
-        return Asked(user, tuple(results), frozenset(tool.function.name for tool in self.tools))
+        return ScriptInput(user, tuple(results), frozenset(tool.function.name for tool in self.tools))
 
 
 @dataclass(frozen=True, slots=True)

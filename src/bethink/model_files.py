@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import httpx2
     from anyio.abc import TaskGroup
 
-    from bethink.internet.addresses import Gate
+    from bethink.internet.addresses import AddressGate
     from bethink.internet.http_get import FileAnswer
     from bethink.settings import Settings
 
@@ -154,7 +154,7 @@ class ModelFiles:
     """The model files of a data directory."""
 
     settings: Settings
-    gate: Callable[[], Gate]
+    gate: Callable[[], AddressGate]
     free_bytes: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free
     _downloads: dict[str, _Download] = field(default_factory=dict[str, "_Download"], init=False)
     _tasks: TaskGroup | None = field(default=None, init=False)
@@ -417,7 +417,7 @@ class _Arrival:
         self.place.part.replace(self.place.whole)
 
 
-def gate_to(url: httpx2.URL, gate: Gate) -> Gate:
+def gate_to(url: httpx2.URL, gate: AddressGate) -> AddressGate:
     """The gate by which a file at this address is fetched: to this machine if the address names it.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import pytest
 
-from bethink.sandbox import MIB, Limits, Sandbox, Session
+from bethink.sandbox import MIB, CodeLimits, Sandbox, Session
 from bethink.sandbox.choice import LinuxSandbox
 from bethink.sandbox.confinement import Bubblewrap, Confinement, Landlock
 
@@ -24,7 +24,7 @@ CONFINEMENTS: dict[str, Confinement] = {
 EVERY = ("bubblewrap", "landlock")
 
 _MISSING = {name: confinement.missing() for name, confinement in CONFINEMENTS.items()}
-SMALL = Limits(
+SMALL = CodeLimits(
     timeout_s=3, memory_bytes=300 * MIB, disk_bytes=16 * MIB, files=300, output_chars=2_000, threads=40
 )
 
@@ -50,7 +50,7 @@ def needs_kernel() -> None:
 
 
 @asynccontextmanager
-async def opened(sandbox: Sandbox, directory: Path, limits: Limits = SMALL) -> AsyncGenerator[Session]:
+async def opened(sandbox: Sandbox, directory: Path, limits: CodeLimits = SMALL) -> AsyncGenerator[Session]:
     """A session, closed at the end."""
     session = await sandbox.open(directory, limits)
     try:

@@ -18,7 +18,7 @@ from bethink.llm import LlmRequest
 from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.messages import ToolMessage
-from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
+from bethink.sandbox.interpreters import InterpreterOptions, Interpreters, Workplaces
 from bethink.telemetry import Supervisor
 from tests.contract.sandboxes import EVERY, needs_kernel, sandbox_named
 from tests.door import called
@@ -72,7 +72,7 @@ async def bench(
         (root / path).write_text(text)
     answers: list[Answer] = []
     llm = ScriptedLlm(lambda _request: answers.pop(0))
-    options = Options(wanted=wall)  # pyright: ignore[reportArgumentType] - one of `EVERY`
+    options = InterpreterOptions(wanted=wall)  # pyright: ignore[reportArgumentType] - one of `EVERY`
     places, supervise = Workplaces(tmp_path / "code"), Supervisor().supervise
     async with Interpreters(places, tmp_path, options).opened(supervise) as interpreters:
         ports = replace(ports_of(llm), interpreters=interpreters)

@@ -13,7 +13,7 @@ import pytest
 
 from bethink.documents.reading.extraction import Extraction, fault_of
 from bethink.errors import DocumentError
-from bethink.sandbox import MIB, FileReader, Limits, Reading
+from bethink.sandbox import MIB, CodeLimits, FileReader, FileReading
 from bethink.sandbox.choice import Walls
 from bethink.sandbox.file_reader import ForkingReader
 from bethink.tool import NewFile
@@ -52,7 +52,7 @@ async def test_within_the_walls_every_kind_is_read_as_without(tmp_path: Path, wa
 async def opened_reader(wall: str) -> AsyncGenerator[FileReader]:
     """A reader in a wall, or in none, closed at the end."""
     reader = await (
-        ForkingReader.plain() if wall == "none" else sandbox_named(wall).open_reader(Limits(disk_bytes=0))
+        ForkingReader.plain() if wall == "none" else sandbox_named(wall).open_reader(CodeLimits(disk_bytes=0))
     )
     try:
         yield reader
@@ -60,9 +60,9 @@ async def opened_reader(wall: str) -> AsyncGenerator[FileReader]:
         await reader.close()
 
 
-def doing(code: str) -> Reading:
+def doing(code: str) -> FileReading:
     """A module that runs code, as a parser does that a file took over."""
-    return Reading(("timeit", "-n1", "-r1", code), 20, 10_000)
+    return FileReading(("timeit", "-n1", "-r1", code), 20, 10_000)
 
 
 _COUNT_FILES = """
@@ -82,7 +82,7 @@ async def test_a_parser_that_a_file_took_over_reaches_nothing(tmp_path: Path, wa
     canary.write_text("a key")
 
     async def answer(*command: str) -> bytes:
-        return await reader.read(source, Reading(command, 20, 100_000))
+        return await reader.read(source, FileReading(command, 20, 100_000))
 
     async with opened_reader(wall) as reader:
         with canary.open("rb") as source:
@@ -141,7 +141,7 @@ async def test_files_are_read_at_low_priority(tmp_path: Path, wall: str) -> None
     before = {*descendants(os.getpid())}
     async with opened_reader(wall) as reader:
         with path.open("rb") as source:
-            assert await reader.read(source, Reading(("base64", "-e", "-"), 20, 1_000)) != b""
+            assert await reader.read(source, FileReading(("base64", "-e", "-"), 20, 1_000)) != b""
         nice = [os.getpriority(os.PRIO_PROCESS, pid) for pid in {*descendants(os.getpid())} - before]
     assert max(nice) >= 10
 

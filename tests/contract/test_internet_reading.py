@@ -10,7 +10,7 @@ import sys
 import msgspec
 from pypdf import PdfReader, PdfWriter
 
-from bethink.internet.reading import Reading, Task, read_html, read_pdf
+from bethink.internet.reading import PageReading, Task, read_html, read_pdf
 
 
 def pdf(*pages: str) -> bytes:
@@ -78,7 +78,7 @@ def test_scripts_and_styles_are_no_text() -> None:
 
 
 def test_no_page_at_all_is_empty() -> None:
-    assert read_html("", "https://x.example") == Reading()
+    assert read_html("", "https://x.example") == PageReading()
 
 
 def test_a_document_that_wants_all_memory_ends_its_process_only() -> None:
@@ -92,4 +92,4 @@ def test_a_document_that_wants_all_memory_ends_its_process_only() -> None:
         env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         check=False,
     )
-    assert not ended.stdout or msgspec.json.decode(ended.stdout, type=Reading)
+    assert not ended.stdout or msgspec.json.decode(ended.stdout, type=PageReading)

@@ -22,13 +22,13 @@ from bethink.sandbox.confinement import Command, Job, Landlock
 from bethink.sandbox.interpreters import (
     NOT_INSTALLED,
     SWITCHED_OFF,
-    Files,
+    InterpreterOptions,
     Interpreters,
-    Options,
     Ran,
+    WorkFiles,
     Workplaces,
 )
-from bethink.sandbox.kernel import Content, Message, Parent, Shown
+from bethink.sandbox.kernel import Message, MessageContent, Parent, Shown
 from bethink.telemetry import Supervisor
 from bethink.tool import NewFile
 from bethink.tools.code import code_source
@@ -62,13 +62,15 @@ anyio.run(main)
 
 @asynccontextmanager
 async def at_work(
-    root: Path, options: Options | None = None, supervisor: Supervisor | None = None
+    root: Path, options: InterpreterOptions | None = None, supervisor: Supervisor | None = None
 ) -> AsyncGenerator[Interpreters]:
     needs_kernel()
     sandbox_named("landlock")
     supervise = (supervisor or Supervisor()).supervise
     places = Workplaces(root / "code")
-    async with Interpreters(places, root, options or Options(limits=SMALL)).opened(supervise) as interpreters:
+    async with Interpreters(places, root, options or InterpreterOptions(limits=SMALL)).opened(
+        supervise
+    ) as interpreters:
         yield interpreters
 
 
@@ -85,7 +87,7 @@ async def test_conversations_keep_apart(tmp_path: Path) -> None:
 
 async def test_code_runs_on_whatever_breaks_beside_it(tmp_path: Path) -> None:
     trial = Trial()
-    async with at_work(tmp_path, Options(limits=SMALL, prewarmed=1), trial) as interpreters:
+    async with at_work(tmp_path, InterpreterOptions(limits=SMALL, prewarmed=1), trial) as interpreters:
         await run(interpreters, "x = 1")
         assert set(trial.loops) == {"interpreters held ready", "interpreters that are unused"}
         for name in trial.loops:
@@ -99,7 +101,9 @@ async def test_files_go_in_by_name_and_come_back_when_they_change(tmp_path: Path
     given.write_text("a,b\n")
     async with at_work(tmp_path) as interpreters:
         code = "text = open('given.csv').read()\nopen('made.csv', 'w').write(text * 2)\nNone"
-        ran = await interpreters.execute("me", "one", code, files=Files({"given.csv": given}), timeout_s=10)
+        ran = await interpreters.execute(
+            "me", "one", code, files=WorkFiles({"given.csv": given}), timeout_s=10
+        )
         assert [(found.name, found.content) for found in ran.files] == [("made.csv", b"a,b\na,b\n")]
         again = await run(interpreters, "open('given.csv', 'a').write('c')\nNone")
         assert [(found.name, found.content) for found in again.files] == [("given.csv", b"a,b\nc")]
@@ -118,7 +122,7 @@ async def test_an_interpreter_that_died_meanwhile_says_so_and_its_files_stay(tmp
 
 
 async def test_one_that_nobody_uses_is_closed_and_the_next_answer_says_why(tmp_path: Path) -> None:
-    async with at_work(tmp_path, Options(limits=SMALL, idle_s=0.4)) as interpreters:
+    async with at_work(tmp_path, InterpreterOptions(limits=SMALL, idle_s=0.4)) as interpreters:
         await run(interpreters, "x = 1")
         await anyio.sleep(1)
         ran = await run(interpreters, "'x' in globals()")
@@ -128,7 +132,7 @@ async def test_one_that_nobody_uses_is_closed_and_the_next_answer_says_why(tmp_p
 
 
 async def test_at_most_so_many_live_at_once(tmp_path: Path) -> None:
-    async with at_work(tmp_path, Options(limits=SMALL, most=1)) as interpreters:
+    async with at_work(tmp_path, InterpreterOptions(limits=SMALL, most=1)) as interpreters:
         await run(interpreters, "x = 1")
         await run(interpreters, "x = 2", "two")
         ran = await run(interpreters, "'x' in globals()")
@@ -242,7 +246,7 @@ async def test_switched_off_it_runs_nothing_and_wipes_what_was_left(tmp_path: Pa
     left = anyio.Path(tmp_path / "code" / "work" / "alice" / "talk")
     await left.mkdir(parents=True)
     await (left / "notes.txt").write_text("what is to be forgotten")
-    options = Options(enabled=False)
+    options = InterpreterOptions(enabled=False)
     async with Interpreters(Workplaces(tmp_path / "code"), tmp_path, options).opened(
         Supervisor().supervise
     ) as interpreters:
@@ -256,7 +260,7 @@ async def test_without_its_packages_it_is_off_and_the_tool_is_not_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bethink.sandbox.interpreters.find_spec", lambda _name: None)
-    async with Interpreters(Workplaces(tmp_path / "code"), tmp_path, Options()).opened(
+    async with Interpreters(Workplaces(tmp_path / "code"), tmp_path, InterpreterOptions()).opened(
         Supervisor().supervise
     ) as interpreters:
         assert (interpreters.state.status, interpreters.state.message) == ("off", NOT_INSTALLED)
@@ -287,7 +291,7 @@ async def test_a_conversation_plots_a_chart_and_remembers(tmp_path: Path) -> Non
         _call("import pandas as pd\npd.DataFrame({'n': numbers})"),
         ".",
     ]
-    async with at_work(tmp_path, Options()) as interpreters:
+    async with at_work(tmp_path, InterpreterOptions()) as interpreters:
         ports = replace(ports_of(ScriptedLlm(script)), interpreters=interpreters)
         async with open_house(ports=ports, data_dir=tmp_path) as house:
             conversation = await house.new()
@@ -311,7 +315,7 @@ async def test_memory_and_code_work_in_one_turn(tmp_path: Path) -> None:
         ScriptedCall("search_memory", {"query": "What does the user earn a month?"}),
         "You earn 62400 a year.",
     ]
-    async with at_work(tmp_path, Options()) as interpreters:
+    async with at_work(tmp_path, InterpreterOptions()) as interpreters:
         ports = replace(ports_of(ScriptedLlm(script)), interpreters=interpreters)
         async with open_house(ports=ports, data_dir=tmp_path) as house:
             events = await house.say("I earn 5200 a month. What is that in a year?", await house.new())
@@ -340,7 +344,7 @@ async def test_of_files_that_code_made_no_more_is_read_than_is_handed_on(tmp_pat
         "with open('00.bin', 'r+b') as file: file.truncate(8_000_000)\n"
         "with open('01.bin', 'r+b') as file: file.truncate(4_000_000)\nNone"
     )
-    async with at_work(tmp_path, Options(limits=SMALL, file_bytes=4_000_000)) as interpreters:
+    async with at_work(tmp_path, InterpreterOptions(limits=SMALL, file_bytes=4_000_000)) as interpreters:
         ran = await run(interpreters, code)
         assert (len(ran.files), ran.more_files) == (20, 10)
         assert [found.content for found in ran.files[:2]] == [None, None]
@@ -349,7 +353,7 @@ async def test_of_files_that_code_made_no_more_is_read_than_is_handed_on(tmp_pat
             ["to", "the", "user"],
         ]
         assert all(found.content == bytes(3000) for found in ran.files[2:])
-    async with at_work(tmp_path / "two", Options(limits=SMALL, file_bytes=4000)) as interpreters:
+    async with at_work(tmp_path / "two", InterpreterOptions(limits=SMALL, file_bytes=4000)) as interpreters:
         ran = await run(interpreters, "for n in range(5): open(f'{n}', 'wb').write(b'x' * 3000)\nNone")
         assert [found.size for found in ran.files if found.content] == [3000, 3000]
 
@@ -370,7 +374,7 @@ async def test_an_interpreter_whose_files_were_wiped_elsewhere_begins_anew(tmp_p
 async def test_what_code_made_is_put_only_into_a_new_directory(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.write_text("newest")
-    files = Files({}, {"folder/out.csv": kept})
+    files = WorkFiles({}, {"folder/out.csv": kept})
     async with at_work(tmp_path) as interpreters:
         read = "open('folder/out.csv').read()"
         first = await interpreters.execute("me", "one", read, files=files, timeout_s=10)
@@ -383,7 +387,7 @@ async def test_what_code_made_is_put_only_into_a_new_directory(tmp_path: Path) -
 
 async def test_a_file_whose_content_is_gone_stops_no_code(tmp_path: Path) -> None:
     async with at_work(tmp_path) as interpreters:
-        files = Files({"gone.csv": tmp_path / "gone"})
+        files = WorkFiles({"gone.csv": tmp_path / "gone"})
         ran = await interpreters.execute("me", "one", "1 + 1", files=files, timeout_s=10)
         assert ran.answer.text == "2\n"
 
@@ -437,7 +441,7 @@ def test_what_is_shown_costs_the_same_however_much_came_before() -> None:
 
     shown = Shown(1000)
     for _ in range(1000):
-        shown.take(Message("stream", Content(text=Text("x")), Parent("a")), 400)
+        shown.take(Message("stream", MessageContent(text=Text("x")), Parent("a")), 400)
     assert shown.answer("finished").text == "x" * 1000
     assert measured <= 4000
 

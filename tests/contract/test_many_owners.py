@@ -8,7 +8,7 @@ import gc
 import anyio
 import pytest
 
-from bethink.agent.toolbox import Limits
+from bethink.agent.toolbox import CallLimits
 from bethink.principal import PerKey, Recent
 from bethink.tool import Rate, tool
 from tests import warm
@@ -29,14 +29,14 @@ async def test_what_a_process_holds_does_not_grow_with_the_owners_who_were_there
     assert await warm.run(_PROGRAM) == (0, "[]")
 
 
-def in_use(limits: Limits) -> list[int]:
+def in_use(limits: CallLimits) -> list[int]:
     """For how many owners, and owners and tools, it holds something."""
     places = ("_owners", "_tools", "_recent")
     return [len(getattr(limits, place)) for place in places]
 
 
 async def test_calls_of_thousands_of_owners_are_counted_without_keeping_them_all() -> None:
-    limits = Limits(2, now=lambda: 0.0)
+    limits = CallLimits(2, now=lambda: 0.0)
     for number in range(12_000):
         async with limits.room(f"owner-{number}", look):
             assert in_use(limits)[:2] == [1, 1]

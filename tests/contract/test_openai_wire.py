@@ -26,7 +26,7 @@ from bethink.errors import (
 from bethink.events import TextDelta
 from bethink.llm import Delta, Finish, Llm, LlmRequest, ToolCallDelta, ToolSchema
 from bethink.llm.endpoint import Endpoint
-from bethink.llm.openai_wire import Limits, OpenAiWire
+from bethink.llm.openai_wire import OpenAiWire, WireLimits
 from bethink.llm.scripted import Rule, ScriptedCall
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 
@@ -34,8 +34,8 @@ pytestmark = pytest.mark.anyio
 
 STORE = ToolSchema("store_memory", "Store", {"type": "object", "properties": {"content": {"type": "string"}}})
 HELLO = LlmRequest("You are Bethink.", (UserMessage("hello"),))
-QUICK = Limits(connect_s=2, first_byte_s=5, gap_s=5)
-IMPATIENT = Limits(connect_s=5, first_byte_s=0.5, gap_s=0.5)
+QUICK = WireLimits(connect_s=2, first_byte_s=5, gap_s=5)
+IMPATIENT = WireLimits(connect_s=5, first_byte_s=0.5, gap_s=0.5)
 
 
 async def collect(llm: Llm, request: LlmRequest = HELLO, into: list[Delta] | None = None) -> list[Delta]:
@@ -57,7 +57,7 @@ def endpoint(scripted: ScriptedProcess) -> Endpoint:
 
 
 @asynccontextmanager
-async def connected(endpoint: Endpoint, limits: Limits = QUICK) -> AsyncGenerator[OpenAiWire, None]:
+async def connected(endpoint: Endpoint, limits: WireLimits = QUICK) -> AsyncGenerator[OpenAiWire, None]:
     wire = OpenAiWire("test:model", endpoint, context_tokens=4_096, limits=limits)
     try:
         yield wire

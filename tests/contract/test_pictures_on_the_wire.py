@@ -12,13 +12,13 @@ from bethink.errors import LlmError
 from bethink.events import TextDelta, Warned
 from bethink.llm import Delta, LlmRequest, Picture
 from bethink.llm.endpoint import Endpoint
-from bethink.llm.openai_wire import Limits, OpenAiWire
+from bethink.llm.openai_wire import OpenAiWire, WireLimits
 from bethink.llm.scripted import Rule
 from bethink.messages import Attachment, UserMessage
 
 pytestmark = pytest.mark.anyio
 
-QUICK = Limits(connect_s=2, first_byte_s=5, gap_s=5)
+QUICK = WireLimits(connect_s=2, first_byte_s=5, gap_s=5)
 CAT = Attachment(name="cat.png", media_type="image/png", url="/files/1")
 NOTES = Attachment(name="notes.txt", media_type="text/plain", url="/files/2")
 LOOK = LlmRequest(

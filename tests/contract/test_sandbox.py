@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bethink.sandbox import Execution, Limits, Sandbox, Session
+from bethink.sandbox import CodeLimits, Execution, Sandbox, Session
 from tests.contract.sandboxes import EVERY, SMALL, needs_kernel, opened, sandbox_named
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
@@ -212,7 +212,7 @@ async def test_printing_much_costs_the_rest_of_it_and_not_the_state(session: Ses
 @pytest.mark.requirement("R125")
 async def test_a_run_ends_after_its_time(sandbox: Sandbox, tmp_path: Path) -> None:
     outcome = await sandbox.run(
-        "print('first', flush=True)\nwhile True: pass", tmp_path, Limits(timeout_s=0.7)
+        "print('first', flush=True)\nwhile True: pass", tmp_path, CodeLimits(timeout_s=0.7)
     )
     assert (outcome.ending, outcome.text) == ("timed_out", "first\n")
 

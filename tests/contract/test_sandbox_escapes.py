@@ -15,7 +15,7 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from bethink.sandbox import Execution, Limits, Sandbox
+from bethink.sandbox import CodeLimits, Execution, Sandbox
 from bethink.sandbox.choice import LinuxSandbox, choose, fault_of
 from bethink.sandbox.confinement import Command, Job, Landlock, packages
 from tests.contract.escapes.driver import Use, attempts, tried
@@ -104,7 +104,7 @@ class _Endless(LinuxSandbox):
 
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def run(self, code: str, directory: Path, limits: Limits) -> Execution:
+    async def run(self, code: str, directory: Path, limits: CodeLimits) -> Execution:
         self.begun.set()
         await asyncio.sleep(3600)
         raise AssertionError

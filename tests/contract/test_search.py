@@ -12,7 +12,7 @@ import ddgs.exceptions
 import pytest
 
 from bethink.errors import RateLimited, WebError
-from bethink.internet import Found, Search
+from bethink.internet import Search, SearchResult
 from bethink.internet.connect import DdgsSearch, SearxngSearch
 from tests.fake_search import FakeSearch
 from tests.pages import Web, asked_query, page, searxng, served
@@ -20,9 +20,9 @@ from tests.pages import Web, asked_query, page, searxng, served
 pytestmark = pytest.mark.anyio
 
 TIDES = [
-    Found("Tides of Saint-Malo", "https://tides.example/saint-malo", "High tide at six"),
-    Found("What a tide is", "https://sea.example/tide?a=1", "The tide follows the moon"),
-    Found("Tide tables", "https://tables.example/", "A tide a day"),
+    SearchResult("Tides of Saint-Malo", "https://tides.example/saint-malo", "High tide at six"),
+    SearchResult("What a tide is", "https://sea.example/tide?a=1", "The tide follows the moon"),
+    SearchResult("Tide tables", "https://tables.example/", "A tide a day"),
 ]
 
 
@@ -124,7 +124,7 @@ async def test_a_searxng_that_is_tired_is_a_rate_limit(web: Web) -> None:
 async def test_results_without_an_address_are_left_out(web: Web) -> None:
     web.answers["/search"] = searxng([{"title": "An answer"}, {"url": "https://a.example/"}])
     found = await SearxngSearch(web.url("")).search("tide", 5)
-    assert list(found) == [Found("https://a.example/", "https://a.example/", "")]
+    assert list(found) == [SearchResult("https://a.example/", "https://a.example/", "")]
 
 
 async def test_ddgs_is_asked_with_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

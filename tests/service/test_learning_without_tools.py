@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.stand_ins.scripted_server import ScriptedServer, listening
-from bethink.llm.scripted import Asked, Reply, Rules
+from bethink.llm.scripted import Reply, Rules, ScriptInput
 from tests.server_process import running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
@@ -35,7 +35,7 @@ class _WithoutTools(Rules):
         self.refused = 0
         self.told: list[str] = []
 
-    def __call__(self, asked: Asked) -> Reply:
+    def __call__(self, asked: ScriptInput) -> Reply:
         if asked.tools:
             self.refused += 1
             error = {"message": "registry.ollama.ai/library/gemma3:4b does not support tools"}

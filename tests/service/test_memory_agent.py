@@ -20,7 +20,7 @@ from bethink.llm.models import ToolProtocol, in_protocol
 from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.messages import ToolMessage, UserMessage
-from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
+from bethink.sandbox.interpreters import InterpreterOptions, Interpreters, Workplaces
 from bethink.telemetry import Supervisor
 from bethink.tools.memory_agent import JOB, sources
 from bethink.vault.filters.rules import Rule
@@ -39,7 +39,9 @@ RENEWAL = "Which accounts are red, and when do they renew?"
 async def house_with(tmp_path: Path, pages: Vault, llm: Llm | None, **vault: object) -> AsyncGenerator[House]:
     lay_out(pages, tmp_path / "vault")
     places = Workplaces(tmp_path / "code")
-    async with Interpreters(places, tmp_path, Options()).opened(Supervisor().supervise) as interpreters:
+    async with Interpreters(places, tmp_path, InterpreterOptions()).opened(
+        Supervisor().supervise
+    ) as interpreters:
         ports = replace(ports_of(llm), interpreters=interpreters)
         async with open_house(ports=ports, data_dir=tmp_path, vault=vault) as house:
             yield house

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from bethink.errors import AddressRefused, WebError
-from bethink.internet.addresses import Gate, exceptions
+from bethink.internet.addresses import AddressGate, exceptions
 from bethink.internet.connections import GatedBackend
 from bethink.internet.pages import Pages
 from bethink.internet.robots import RobotsCache
@@ -52,8 +52,8 @@ class Names:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
-def pages(timeout_s: float = 20, max_bytes: int = 1_000_000, *, gate: Gate | None = None) -> Pages:
-    return Pages(gate or Gate(opened=LOOPBACK), timeout_s=timeout_s, max_bytes=max_bytes)
+def pages(timeout_s: float = 20, max_bytes: int = 1_000_000, *, gate: AddressGate | None = None) -> Pages:
+    return Pages(gate or AddressGate(opened=LOOPBACK), timeout_s=timeout_s, max_bytes=max_bytes)
 
 
 def one(answer: Answer) -> AbstractAsyncContextManager[Web]:
@@ -205,7 +205,7 @@ async def test_redirects_are_followed_each_judged_and_not_for_ever() -> None:
 )
 async def test_a_redirect_into_a_private_network_is_refused(private: str) -> None:
     async with one(redirect(private)) as web:
-        gate = Gate(opened=exceptions([f"127.0.0.1:{web.port}"]))
+        gate = AddressGate(opened=exceptions([f"127.0.0.1:{web.port}"]))
         with pytest.raises(AddressRefused, match="not on the public internet"):
             await pages(gate=gate).read(web.url("/"))
 
@@ -213,20 +213,20 @@ async def test_a_redirect_into_a_private_network_is_refused(private: str) -> Non
 async def test_loopback_is_opened_by_the_setting_alone() -> None:
     async with one(page("mine", "text/plain")) as web:
         with pytest.raises(AddressRefused, match="web_allow_private"):
-            await pages(gate=Gate()).read(web.url("/"))
+            await pages(gate=AddressGate()).read(web.url("/"))
         assert web.asked == []
 
 
 async def test_a_name_that_resolves_into_a_private_network_is_refused() -> None:
     for answer in (["10.0.0.7"], ["93.184.215.14", "10.0.0.7"], ["::ffff:127.0.0.1"], ["fe80::1%lo"]):
-        gate = Gate(resolve=Names(answer))
+        gate = AddressGate(resolve=Names(answer))
         with pytest.raises(AddressRefused, match="not on the public internet"):
             await pages(gate=gate).read("http://innocent.example/")
 
 
 async def test_a_port_that_is_not_opened_is_refused() -> None:
     with pytest.raises(AddressRefused, match="Port 25"):
-        await pages(gate=Gate(resolve=Names(["93.184.215.14"]))).read("http://mail.example:25/")
+        await pages(gate=AddressGate(resolve=Names(["93.184.215.14"]))).read("http://mail.example:25/")
 
 
 async def test_a_host_that_nobody_knows_is_an_answer() -> None:
@@ -234,13 +234,13 @@ async def test_a_host_that_nobody_knows_is_an_answer() -> None:
         raise OSError(-2, "Name or service not known")
 
     with pytest.raises(WebError, match=r"No host is known by the name nowhere\.example"):
-        await pages(gate=Gate(resolve=nobody)).read("http://nowhere.example/")
+        await pages(gate=AddressGate(resolve=nobody)).read("http://nowhere.example/")
 
 
 async def test_a_name_that_changes_its_address_is_judged_at_every_connection() -> None:
     names = Names(["127.0.0.1"], ["192.168.0.1"])
     async with served({"/": redirect("/inside"), "/inside": page("secret", "text/plain")}) as web:
-        gate = Gate(opened=LOOPBACK, resolve=names)
+        gate = AddressGate(opened=LOOPBACK, resolve=names)
         with pytest.raises(AddressRefused, match=r"192\.168\.0\.1"):
             await pages(gate=gate).read(web.url("/", "rebinding.example"))
         assert names.asked == ["rebinding.example"] * 2
@@ -263,7 +263,7 @@ class Wires(httpcore2.AsyncMockBackend):
 
 async def test_a_connection_goes_to_the_very_address_that_was_judged() -> None:
     names, wires = Names(["93.184.215.14"], ["10.0.0.1"]), Wires()
-    await GatedBackend(Gate(resolve=names), wires).connect_tcp("rebinding.example", 443)
+    await GatedBackend(AddressGate(resolve=names), wires).connect_tcp("rebinding.example", 443)
     assert (names.asked, wires.hosts) == (["rebinding.example"], ["93.184.215.14:443"])
 
 
@@ -299,7 +299,7 @@ async def test_tls_checks_the_name_although_the_connection_goes_to_an_address(na
         def trust() -> ssl.SSLContext:
             return ssl.create_default_context(cafile=str(Path(made) / "public.pem"))
 
-        gate = Gate(opened=LOOPBACK, resolve=Names(["127.0.0.1"]), trust=trust)
+        gate = AddressGate(opened=LOOPBACK, resolve=Names(["127.0.0.1"]), trust=trust)
         async with served(
             {"/": page("six", "text/plain"), "/down": redirect("http://x.example/")}, tls=tls
         ) as web:
@@ -318,7 +318,7 @@ ROBOTS = page("User-agent: *\nDisallow: /private\n", "text/plain")
 async def test_robots_are_respected_and_asked_once() -> None:
     answers = {"/robots.txt": ROBOTS, "/private": page("x", "text/plain"), "/open": page("y", "text/plain")}
     async with served(answers) as web:
-        gate = Gate(opened=LOOPBACK)
+        gate = AddressGate(opened=LOOPBACK)
         polite = Pages(gate, RobotsCache(gate))
         with pytest.raises(AddressRefused, match=r"robots\.txt"):
             await polite.read(web.url("/private"))
@@ -339,7 +339,7 @@ async def test_robots_are_respected_and_asked_once() -> None:
 async def test_a_site_that_cannot_say_what_it_wants_is_left_alone(robots: bytes, *, allowed: bool) -> None:
     answers = {"/robots.txt": robots, "/elsewhere.txt": page("User-agent: *\nDisallow: /", "text/plain")}
     async with served({**answers, "/": page("y", "text/plain")}) as web:
-        gate = Gate(opened=LOOPBACK)
+        gate = AddressGate(opened=LOOPBACK)
         if allowed:
             assert (await Pages(gate, RobotsCache(gate)).read(web.url("/"))).text == "y"
         else:

@@ -13,11 +13,11 @@ import pytest
 
 from bethink.events import ApprovalNeeded, MemoryRecalled, ToolFinished
 from bethink.internet import Internet
-from bethink.internet.addresses import Gate, exceptions
+from bethink.internet.addresses import AddressGate, exceptions
 from bethink.internet.pages import Pages
 from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
-from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
+from bethink.sandbox.interpreters import InterpreterOptions, Interpreters, Workplaces
 from bethink.telemetry import Supervisor
 from bethink.vault import Authorship
 from tests.fake_search import FakeSearch
@@ -109,7 +109,7 @@ SOURCES = [
 
 
 def internet() -> Internet:
-    return Internet(FakeSearch([]), Pages(Gate(opened=exceptions(["127.0.0.0/8"]))))
+    return Internet(FakeSearch([]), Pages(AddressGate(opened=exceptions(["127.0.0.0/8"]))))
 
 
 async def asked(house: House, said: str) -> list[str]:
@@ -124,7 +124,7 @@ async def asked(house: House, said: str) -> list[str]:
 @asynccontextmanager
 async def coding(llm: ScriptedLlm, tmp_path: Path) -> AsyncGenerator[House]:
     """A house in which code runs."""
-    places, options = Workplaces(tmp_path / "code"), Options(prewarmed=0)
+    places, options = Workplaces(tmp_path / "code"), InterpreterOptions(prewarmed=0)
     async with Interpreters(places, tmp_path, options).opened(Supervisor().supervise) as interpreters:
         ports = replace(ports_of(llm, internet=internet()), interpreters=interpreters)
         async with open_house(ports=ports) as house:

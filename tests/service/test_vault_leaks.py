@@ -24,7 +24,7 @@ from bethink.errors import BethinkError
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.memory import NewFact
-from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
+from bethink.sandbox.interpreters import InterpreterOptions, Interpreters, Workplaces
 from bethink.telemetry import Supervisor
 from bethink.tool import ToolContext
 from bethink.tools.vault_access import VaultAccess
@@ -396,7 +396,9 @@ for folder, _, names in os.walk("/"):
     async with planted(tmp_path) as at:
         agent = replace(at.house.me, audience="web/agent")
         places = Workplaces(tmp_path / "code")
-        async with Interpreters(places, tmp_path, Options()).opened(Supervisor().supervise) as interpreters:
+        async with Interpreters(places, tmp_path, InterpreterOptions()).opened(
+            Supervisor().supervise
+        ) as interpreters:
             code = VaultCode(
                 VaultAccess(at.house.app.visibility.views), interpreters, timeout_s=20, output_chars=50_000
             )

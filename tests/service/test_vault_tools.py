@@ -12,7 +12,7 @@ import pytest
 
 from bethink.errors import BethinkError
 from bethink.events import Event, MemoryChanged
-from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
+from bethink.sandbox.interpreters import InterpreterOptions, Interpreters, Workplaces
 from bethink.telemetry import Supervisor
 from bethink.tool import Foretold, ToolContext, ToolOutput
 from bethink.tools.vault import code_tool, vault_tools
@@ -149,7 +149,7 @@ async def test_pages_are_made_written_and_deleted_and_all_of_it_taken_back(tmp_p
 
 @asynccontextmanager
 async def coding(at: Bench, tmp_path: Path) -> AsyncGenerator[VaultCode]:
-    places, options = Workplaces(tmp_path / "code"), Options()
+    places, options = Workplaces(tmp_path / "code"), InterpreterOptions()
     async with Interpreters(places, tmp_path, options).opened(Supervisor().supervise) as interpreters:
         yield VaultCode(
             VaultAccess(at.house.app.visibility.views), interpreters, timeout_s=20, output_chars=8_000

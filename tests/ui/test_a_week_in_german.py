@@ -20,7 +20,7 @@ from anyio.from_thread import start_blocking_portal
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.stand_ins.scripted_server import ScriptedServer, listening
-from bethink.llm.scripted import Asked, Reply, Rules
+from bethink.llm.scripted import Reply, Rules, ScriptInput
 from tests.ui.acts import faults
 from tests.ui.conftest import NewPage
 from tests.ui.english import english
@@ -99,7 +99,7 @@ class _PoorExtractor(Rules):
         self.is_stuck = False
         self.was_asked = threading.Event()
 
-    def __call__(self, asked: Asked) -> Reply:
+    def __call__(self, asked: ScriptInput) -> Reply:
         if asked.user.startswith('{"known"'):
             self.was_asked.set()
             if self.is_stuck:

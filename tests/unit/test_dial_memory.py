@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 
 from benchmarks.stand_ins.dial_core import Fault
-from bethink.dial.bucket_memory import FOLDER, NAME, BucketMemory, Document, Entry, merged, parse, written
+from bethink.dial.bucket_memory import (
+    FOLDER,
+    NAME,
+    BucketFact,
+    BucketMemory,
+    Document,
+    merged,
+    parse,
+    written,
+)
 from bethink.dial.core import Core, url_in
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BadInput, DialError, NewerSchema
@@ -258,7 +267,7 @@ def test_vectors_are_taken_only_from_our_own_model() -> None:
     (one,) = document.entries.values()
     assert one.vector is None
     vector = np.full(384, 384**-0.5, dtype=np.float32)
-    ours = Document({one.fact.id: Entry(one.fact, one.raw, vector, changed=True)})
+    ours = Document({one.fact.id: BucketFact(one.fact, one.raw, vector, changed=True)})
     again = parse(written(ours, MODEL, now=NOW), MODEL)
     (kept,) = again.entries.values()
     assert kept.vector is not None
@@ -271,8 +280,14 @@ def _fact(id: str, content: str) -> Fact:
 
 def test_a_removal_on_either_side_holds_and_the_same_words_are_kept_once() -> None:
     base = {id: _fact(id, id) for id in ("a", "b", "c")}
-    ours = {"a": Entry(base["a"]), "c": Entry(_fact("c", "changed")), "n": Entry(_fact("n", "new"))}
-    theirs = Document({"b": Entry(base["b"]), "c": Entry(base["c"]), "m": Entry(_fact("m", "New"))})
+    ours = {
+        "a": BucketFact(base["a"]),
+        "c": BucketFact(_fact("c", "changed")),
+        "n": BucketFact(_fact("n", "new")),
+    }
+    theirs = Document(
+        {"b": BucketFact(base["b"]), "c": BucketFact(base["c"]), "m": BucketFact(_fact("m", "New"))}
+    )
     result = merged(base, ours, theirs)
     assert {id: one.fact.content for id, one in result.entries.items()} == {"c": "changed", "m": "New"}
 

@@ -73,6 +73,19 @@ def test_the_readme_and_the_index_lead_to_every_document() -> None:
     assert unreached == set()
 
 
+def test_the_architecture_names_only_files_and_functions_that_there_are() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "bethink"
+    named_files = set(re.findall(r"`([a-z0-9_]+/[a-z0-9_/]+\.py)`", text))
+    assert {
+        name for name in named_files if not ((package / name).is_file() or (ROOT / name).is_file())
+    } == set()
+    for file, named in re.findall(r"`([a-z0-9_/]+\.py)`\*{0,2} \(([^)]+)\)", text):
+        source = (package / file).read_text(encoding="utf-8")
+        for name in re.findall(r"`([A-Za-z_.]+)`", named):
+            assert re.search(rf"\b{name.rpartition('.')[2]}\b", source), f"{name} is not in {file}"
+
+
 @pytest.mark.requirement("R134", "P2a", "P6")
 @pytest.mark.parametrize("page", ["deployment", "how-a-request-flows", "mcp", "memory"])
 def test_an_explanation_draws_what_it_explains_and_names_only_settings_that_there_are(page: str) -> None:

@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from starlette.routing import Route
 
-from bethink.accounts.grants import Asked, OAuthClient
+from bethink.accounts.grants import GrantRequest, OAuthClient
 from bethink.accounts.register import GRANTS, OWNER
 from bethink.agent.toolbox import CallResult, Prepared
 from bethink.calendar_sync.records import ACCOUNTS, CONFLICTS, CalendarAccount, SyncConflict
@@ -150,7 +150,7 @@ class Walk:
 async def granted(house: House, owner: str) -> str:
     """What an owner let another program do."""
     client = OAuthClient(SECRET, ("https://connector.example/",), "none", "0")
-    asked = Asked("c", client, client.redirect_uris[0], "", ("read",), "http://127.0.0.1:8484/mcp")
+    asked = GrantRequest("c", client, client.redirect_uris[0], "", ("read",), "http://127.0.0.1:8484/mcp")
     await house.app.accounts.grants.give(Principal(owner), asked, ["read"])
     (grant,) = (await house.app.ports.store.scan(OWNER, Scan(GRANTS)))[0].items
     return grant.record.id

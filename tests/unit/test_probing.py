@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 from aiohttp import web
 
-from bethink.llm.models import MODEL_MISSING, Place, Probing
+from bethink.llm.models import MODEL_MISSING, DefaultServer, Probing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("R131")]
 
@@ -36,7 +36,7 @@ NOBODY = "http://127.0.0.1:9/v1"
 
 
 async def found(vllm: str, mlx: str, *, key: bool = False) -> str | None:
-    places = (Place("vLLM", "vllm", vllm), Place("MLX", "mlx", mlx))
+    places = (DefaultServer("vLLM", "vllm", vllm), DefaultServer("MLX", "mlx", mlx))
     one = await Probing(has_openrouter_key=key, places=places).find()
     return one and one.spec
 
@@ -67,7 +67,7 @@ async def test_another_program_on_the_port_is_no_model(body: str) -> None:
 async def test_what_was_found_is_known_for_a_while_and_then_asked_again() -> None:
     now = [0.0]
     async with offering('{"data": [{"id": "qwen3"}]}') as base_url:
-        place = Place("vLLM", "vllm", base_url)
+        place = DefaultServer("vLLM", "vllm", base_url)
         probing = Probing(places=(place,), now=lambda: now[0])
         assert "looked for" in probing.told
         assert await probing.find() is not None
@@ -76,7 +76,7 @@ async def test_what_was_found_is_known_for_a_while_and_then_asked_again() -> Non
     assert await probing.find(anew=True) is None
     assert probing.told == MODEL_MISSING
     async with offering('{"data": [{"id": "qwen3"}]}') as base_url:
-        probing.places = (Place("vLLM", "vllm", base_url),)
+        probing.places = (DefaultServer("vLLM", "vllm", base_url),)
         assert await probing.find() is None
         now[0] += 11
         assert await probing.find() is not None

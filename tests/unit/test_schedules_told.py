@@ -17,7 +17,7 @@ import pytest
 from bethink.errors import AddressRefused, BadInput
 from bethink.events import RunDone, ToolFinished
 from bethink.internet import Internet
-from bethink.internet.addresses import Gate, exceptions
+from bethink.internet.addresses import AddressGate, exceptions
 from bethink.internet.pages import Pages
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
@@ -304,7 +304,7 @@ async def test_notices_stream_to_their_owner_alone_and_go_on_where_a_reader_was(
 
 
 def internet(port: int) -> Internet:
-    gate = Gate(ports=frozenset({port}), opened=exceptions(["127.0.0.1"]))
+    gate = AddressGate(ports=frozenset({port}), opened=exceptions(["127.0.0.1"]))
     return Internet(FakeSearch(), Pages(gate))
 
 

@@ -11,7 +11,15 @@ import pytest
 from bethink.errors import InvalidResponse, RateLimited, Unreachable
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, LlmRequest, ToolCallDelta, ToolSchema
-from bethink.llm.scripted import Asked, Reply, Rules, ScriptedCall, ScriptedLlm, demonstration, recalled_texts
+from bethink.llm.scripted import (
+    Reply,
+    Rules,
+    ScriptedCall,
+    ScriptedLlm,
+    ScriptInput,
+    demonstration,
+    recalled_texts,
+)
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 
 pytestmark = pytest.mark.anyio
@@ -140,29 +148,29 @@ not json
     [("Where do I live?", "Paris"), ("what is my name", "Alice"), ("When is my dentist?", "do not know")],
 )
 def test_the_demonstration_quotes_the_recalled_memory_that_answers(question: str, quoted: str) -> None:
-    assert quoted in demonstration(Asked(RECALLED + question)).text
+    assert quoted in demonstration(ScriptInput(RECALLED + question)).text
 
 
 def test_without_recalled_memories_the_demonstration_does_not_know() -> None:
-    assert "do not know" in demonstration(Asked("Where do I live?")).text
+    assert "do not know" in demonstration(ScriptInput("Where do I live?")).text
     assert recalled_texts("no block here") == []
 
 
 def test_without_the_tool_nothing_is_stored() -> None:
-    assert demonstration(Asked("My name is Alice")).tool_calls == ()
+    assert demonstration(ScriptInput("My name is Alice")).tool_calls == ()
 
 
 def test_a_rule_is_used_up_and_the_next_one_answers() -> None:
     rules = Rules.decode(b'[{"when": "hi", "status": 500, "times": 1}, {"when": "hi", "text": "again"}]')
-    assert rules(Asked("HI")).status == 500
-    assert rules(Asked("hi")).text == "again"
-    assert "script" in rules(Asked("other")).text
+    assert rules(ScriptInput("HI")).status == 500
+    assert rules(ScriptInput("hi")).text == "again"
+    assert "script" in rules(ScriptInput("other")).text
 
 
 def test_a_rule_can_wait_for_tool_results() -> None:
     rules = Rules.decode(b'[{"after_tool": true, "text": "done"}, {"after_tool": false, "text": "first"}]')
-    assert rules(Asked("x")).text == "first"
-    assert rules(Asked("x", ("result",))).text == "done"
+    assert rules(ScriptInput("x")).text == "first"
+    assert rules(ScriptInput("x", ("result",))).text == "done"
 
 
 def test_a_misspelt_rule_is_refused() -> None:

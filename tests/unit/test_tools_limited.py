@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bethink.agent.toolbox import Limits
+from bethink.agent.toolbox import CallLimits
 from bethink.errors import RateLimited
 from bethink.tool import Rate, Tool, ToolContext, tool
 from bethink.tools.plugins import load_plugins
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 async def test_calls_beyond_a_tool_s_rate_are_told_when_to_come_back() -> None:
     now = 0.0
     act = tool(effect="read", label="Act", rate=Rate(2, 60))(_act)
-    limits = Limits(10, lambda: now)
+    limits = CallLimits(10, lambda: now)
     for _ in range(2):
         async with limits.room("alice", act):
             pass
@@ -36,7 +36,7 @@ async def test_calls_beyond_a_tool_s_rate_are_told_when_to_come_back() -> None:
 
 async def test_calls_of_one_tool_wait_and_hold_up_no_other_tool() -> None:
     slow = tool(effect="read", label="Act", concurrency=1)(_act)
-    limits, order = Limits(2), list[str]()
+    limits, order = CallLimits(2), list[str]()
     inside, leave = anyio.Event(), anyio.Event()
 
     async def hold(name: str) -> None:

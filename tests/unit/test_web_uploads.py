@@ -14,7 +14,7 @@ import pytest
 from bethink.documents.service import Documents
 from bethink.errors import Conflict, UnknownId
 from bethink.internet import Internet
-from bethink.internet.addresses import Gate, exceptions
+from bethink.internet.addresses import AddressGate, exceptions
 from bethink.internet.pages import Pages
 from bethink.memory import NewFact
 from tests.door import Door, open_door
@@ -185,7 +185,7 @@ async def test_a_file_of_the_web_is_kept_with_its_address() -> None:
         "/latin": page("Größe".encode("latin-1"), "text/plain; charset=latin-1"),
     }
     async with served(site) as web:
-        internet = Internet(FakeSearch([]), Pages(Gate(opened=exceptions(["127.0.0.0/8"]))))
+        internet = Internet(FakeSearch([]), Pages(AddressGate(opened=exceptions(["127.0.0.0/8"]))))
         async with open_door(ports=ports_of(internet=internet)) as door:
             added = await door.http.post("/documents/url", json={"url": web.url("/moved"), "tags": ["web"]})
             assert added.status_code == 202, added.text
@@ -204,7 +204,7 @@ async def test_a_file_of_the_web_is_kept_with_its_address() -> None:
 async def test_an_address_that_is_added_again_gives_a_newer_version_or_nothing() -> None:
     site = {"/report.txt": page(TEXT, "text/plain"), "/moved": redirect("/report.txt")}
     async with served(site) as web:
-        internet = Internet(FakeSearch([]), Pages(Gate(opened=exceptions(["127.0.0.0/8"]))))
+        internet = Internet(FakeSearch([]), Pages(AddressGate(opened=exceptions(["127.0.0.0/8"]))))
         async with open_door(ports=ports_of(internet=internet)) as door:
 
             async def add(**more: object) -> dict[str, Any]:
@@ -229,7 +229,7 @@ async def test_an_address_that_is_added_again_gives_a_newer_version_or_nothing()
 async def test_what_could_not_be_read_at_an_address_is_tried_once_more() -> None:
     site = {"/a.bin": page(UNREADABLE, "application/octet-stream")}
     async with served(site) as web:
-        internet = Internet(FakeSearch([]), Pages(Gate(opened=exceptions(["127.0.0.0/8"]))))
+        internet = Internet(FakeSearch([]), Pages(AddressGate(opened=exceptions(["127.0.0.0/8"]))))
         async with open_door(ports=ports_of(internet=internet)) as door:
             ingest = door.house.app.features.of(Documents).ingest
             id = ""
@@ -242,7 +242,7 @@ async def test_what_could_not_be_read_at_an_address_is_tried_once_more() -> None
 
 
 async def test_an_address_that_may_not_be_opened_is_refused() -> None:
-    internet = Internet(FakeSearch([]), Pages(Gate()))
+    internet = Internet(FakeSearch([]), Pages(AddressGate()))
     async with open_door(ports=ports_of(internet=internet)) as door:
         for url in ("http://127.0.0.1:1/", "file:///etc/passwd", "http://169.254.169.254/"):
             answer = await door.http.post("/documents/url", json={"url": url})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bethink.web.server import Limits
+from bethink.web.server import ConnectionLimits
 from tests.door import served
 from tests.house import open_house
 from tests.tool_servers import until
@@ -52,7 +52,7 @@ async def ending(reader: asyncio.StreamReader) -> bytes:
 @asynccontextmanager
 async def serving(**limits: Any) -> AsyncGenerator[tuple[Any, int, Any]]:  # noqa: ANN401 - of `Limits`
     """A client, the port and the state of a server with these limits."""
-    async with open_house() as house, served(house, Limits(**limits)) as (http, server):
+    async with open_house() as house, served(house, ConnectionLimits(**limits)) as (http, server):
         yield http, http.base_url.port or 0, server.server_state
 
 

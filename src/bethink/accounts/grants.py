@@ -155,7 +155,7 @@ class Clients:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GrantRequest:
     """What a client asks its user to grant; `redirect_uri` is one of the client's."""
 
     client_id: str
@@ -181,7 +181,7 @@ class Grants:
 
     register: Register
 
-    async def give(self, principal: Principal, asked: Asked, scopes: Iterable[str]) -> str:
+    async def give(self, principal: Principal, asked: GrantRequest, scopes: Iterable[str]) -> str:
         """Let the client do what it asked for, as far as `scopes` say; the code for its first tokens."""
         code, now = new_secret(_CODE_PREFIX), self.register.clock.now_us()
         grant = Grant(

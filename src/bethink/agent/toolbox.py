@@ -135,10 +135,10 @@ class Toolbox:
     delegate: Delegate | None = field(default=None, repr=False)
     has_documents: Callable[[Principal], Awaitable[bool]] = field(default=_no_documents, repr=False)
     snapshot: ToolSnapshot = field(default_factory=lambda: snapshot_of(()), repr=False)
-    limits: Limits = field(init=False, repr=False)
+    limits: CallLimits = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.limits = Limits(self.concurrency)
+        self.limits = CallLimits(self.concurrency)
 
     def for_run(self, first: Sequence[Tool], keeps: Callable[[Tool], bool]) -> Toolbox:
         """The toolbox of one run: `first`, then of this one's tools those that it `keeps`, now and later."""
@@ -536,7 +536,7 @@ _COUNTED = 10_000
 
 
 @dataclass(slots=True)
-class Limits:
+class CallLimits:
     """At most `concurrency` calls of one owner at once, and what each tool says of itself.
 
     No owner waits for another: every one has room of their own. `now` is in seconds.

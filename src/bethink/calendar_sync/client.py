@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from bethink.internet.addresses import Gate
+    from bethink.internet.addresses import AddressGate
 
 _TIMEOUT_S: Final = 30.0
 _LONGEST_ANSWER_S: Final = 120.0
@@ -122,7 +122,7 @@ class _Answer:
 
 
 @asynccontextmanager
-async def connected(gate: Gate, url: str, *, user: str, password: str) -> AsyncGenerator[CalDavClient]:
+async def connected(gate: AddressGate, url: str, *, user: str, password: str) -> AsyncGenerator[CalDavClient]:
     """A client of the server at this address.
 
     Raises:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bethink.calendar_sync.client import CalDavClient, RemoteCalendar
     from bethink.clock import Clock
     from bethink.feature import ComponentForm
-    from bethink.internet.addresses import Gate
+    from bethink.internet.addresses import AddressGate
     from bethink.principal import OnBehalfOf, Principal
     from bethink.secrets_at_rest import SecretBox
     from bethink.store import Store
@@ -52,7 +52,7 @@ class Connect(Protocol):
     """Gives a client of the server at an address."""
 
     def __call__(
-        self, gate: Gate, url: str, *, user: str, password: str
+        self, gate: AddressGate, url: str, *, user: str, password: str
     ) -> AbstractAsyncContextManager[CalDavClient]:
         """The client; see `client.connected`."""
         ...
@@ -105,7 +105,7 @@ class CalendarSync:
     store: Store
     clock: Clock
     bus: Bus
-    gate: Gate
+    gate: AddressGate
     secret_box: SecretBox
     new_id: Callable[[], str]
     acting: OnBehalfOf

@@ -204,7 +204,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class DialOffer:
     """What answers have beside the app's own: a model, tools, and how their calls are shown."""
 
     llm: Llm | None = None
@@ -224,7 +224,7 @@ class DialAnswer:
     asked: DialChat
     seal: HistorySeal
     options: RunOptions
-    offer: Offer
+    offer: DialOffer
     open_choice: Callable[[], Choice]
     on_saved: Callable[[DialSession], Coroutine[None, None, None]]
     max_files: int

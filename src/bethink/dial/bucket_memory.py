@@ -80,7 +80,7 @@ class _Root(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BucketFact:
     """A fact of the file. `raw` is how it stands there, `vector` its vector if it is of our model.
 
     One that is `changed` does not stand there so any more.
@@ -99,7 +99,7 @@ class Document:
     `strange` are entries that are no facts; `deduplicated_at` is microseconds UTC.
     """
 
-    entries: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
+    entries: Mapping[str, BucketFact] = field(default_factory=dict[str, BucketFact])
     strange: tuple[bytes, ...] = ()
     rest: Mapping[str, msgspec.Raw] = field(default_factory=dict[str, msgspec.Raw])
     deduplicated_at: int | None = None
@@ -132,7 +132,7 @@ def parse(content: bytes, model: EmbeddingModel) -> Document:
         raise BadInput(f"The memory file in DIAL is damaged or not one: {error}.") from error
     except RecursionError as error:
         raise BadInput("The memory file in DIAL is not one: it is nested too deep.") from error
-    entries: dict[str, Entry] = {}
+    entries: dict[str, BucketFact] = {}
     strange: list[bytes] = []
     for raw, line in zip(root.memories, read(io.BytesIO(content)), strict=True):
         entry = _entry(bytes(raw), line.fact, model) if isinstance(line, KeptFact) else None
@@ -140,26 +140,28 @@ def parse(content: bytes, model: EmbeddingModel) -> Document:
             strange.append(bytes(raw))
         else:
             entries[entry.fact.id] = entry
-    entries |= {fact.id: Entry(fact) for fact in others if fact.id not in entries}
+    entries |= {fact.id: BucketFact(fact) for fact in others if fact.id not in entries}
     known = {"memories", "updated_at", "last_deduplicated_at", _OWN}
     kept = {name: raw for name, raw in rest.items() if name not in known}
     return Document(entries, tuple(strange), kept, at)
 
 
-def merged(base: Mapping[str, Fact], ours: Mapping[str, Entry], theirs: Document) -> Document:
+def merged(base: Mapping[str, Fact], ours: Mapping[str, BucketFact], theirs: Document) -> Document:
     """The file as it is by now, with what we changed since `base` was read from it.
 
     What either side removed is gone; what both changed is as we have it.
     """
     digests = {digest(entry.fact.content) for id, entry in theirs.entries.items() if id not in base}
-    entries: dict[str, Entry] = {}
+    entries: dict[str, BucketFact] = {}
     for id, entry in theirs.entries.items():
         if id not in base:
             entries[id] = entry
         elif id in ours:
             # A vector that was worked out meanwhile is worth being kept, too.
             same = ours[id].fact == base[id] and (ours[id].vector is None or entry.vector is not None)
-            entries[id] = entry if same else Entry(ours[id].fact, entry.raw, ours[id].vector, changed=True)
+            entries[id] = (
+                entry if same else BucketFact(ours[id].fact, entry.raw, ours[id].vector, changed=True)
+            )
     for id, entry in ours.items():
         if id not in base and id not in entries and digest(entry.fact.content) not in digests:
             entries[id] = entry
@@ -204,19 +206,19 @@ class _Numbers:
         return number
 
 
-def _entry(raw: bytes, told: Fact, model: EmbeddingModel) -> Entry | None:
+def _entry(raw: bytes, told: Fact, model: EmbeddingModel) -> BucketFact | None:
     """An entry: the fact as Bethink wrote it, unless another program has changed what it says since."""
     try:
         entry = msgspec.json.decode(raw, type=_Entry)
         own = None if entry.bethink is None else msgspec.json.decode(entry.bethink.fact, type=Fact)
     except msgspec.DecodeError:
-        return Entry(told, raw)
+        return BucketFact(told, raw)
     is_current = own is not None and _said(own) == _said(told)
     fact = own if own is not None and is_current else told
     vector = None
     if is_current and entry.bethink and entry.bethink.model == _named(model):
         vector = _vector(entry.bethink.vector or entry.embedding, model)
-    return Entry(msgspec.structs.replace(fact, legacy_id=told.legacy_id), raw, vector)
+    return BucketFact(msgspec.structs.replace(fact, legacy_id=told.legacy_id), raw, vector)
 
 
 def _vector(embedding: list[float] | bytes, model: EmbeddingModel) -> Vector | None:
@@ -243,7 +245,7 @@ def _named(model: EmbeddingModel) -> str:
     return f"{model.id} {model.tokenizer}"
 
 
-def _encoded(entry: Entry, number: int, model: EmbeddingModel) -> bytes:
+def _encoded(entry: BucketFact, number: int, model: EmbeddingModel) -> bytes:
     fact, vector = entry.fact, entry.vector
     known: dict[str, Any] = msgspec.json.decode(entry.raw) if entry.raw else {}
     told: dict[str, Any] = known.get("data") or {}
@@ -399,14 +401,14 @@ class BucketMemory:
         new = self._etag is None
         return await core.put(self.url, content, "application/json", etag=self._etag, new=new)
 
-    async def _entries(self, *, bare: bool = False) -> dict[str, Entry]:
+    async def _entries(self, *, bare: bool = False) -> dict[str, BucketFact]:
         """What is here now; without vectors if `bare`."""
         facts = [fact async for page in self.memory.pages(self.principal) for fact in page]
         ids = [fact.id for fact in facts if fact.state == "active" and not bare]
         model = self.memory.embeddings.model
         vectors = await self.memory.index.vectors(self.principal.owner, model, ids)
         firsts = {id: of_fact[0] for id, of_fact in vectors.items()}
-        return {fact.id: Entry(fact, vector=firsts.get(fact.id)) for fact in facts}
+        return {fact.id: BucketFact(fact, vector=firsts.get(fact.id)) for fact in facts}
 
     async def _merge_duplicates(self) -> bool:
         """Once a day, where there are more than ten facts (spec 000): while the key still lives."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import anyio
 import msgspec
 
-from bethink.dial.answer import Offer
+from bethink.dial.answer import DialOffer
 from bethink.dial.bucket_memory import BucketMemory
 from bethink.dial.core import CoreClient
 from bethink.dial.door import Door, Request
@@ -414,7 +414,7 @@ class GeneralPurposeAgent:
             sessions = DialSessions(app, in_bucket=True, idle_s=_IDLE_S)
             self._door = Door(app, self._client, self._settings, sessions, system=self._system_prompt)
         await self._door.sessions.sweep(anyio.current_time() - _IDLE_S)
-        offer = Offer(
+        offer = DialOffer(
             tools=[
                 as_tool(one, api_key=key, conversation_id=conversation or "", choice=choice)
                 for one in self._tools

@@ -16,7 +16,7 @@ import anyio
 import msgspec
 
 from bethink.agent.client_tools import with_tool_choice
-from bethink.dial.answer import DialAnswer, Offer
+from bethink.dial.answer import DialAnswer, DialOffer
 from bethink.dial.core import CoreClient
 from bethink.dial.history import HistorySeal, unpack
 from bethink.dial.sessions import DialSessions, open_ephemeral_app
@@ -73,7 +73,7 @@ class Door:
     client: CoreClient
     settings: DialDoor
     sessions: DialSessions
-    offer: Offer = field(default_factory=Offer)
+    offer: DialOffer = field(default_factory=DialOffer)
     system: str = ""
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
@@ -207,12 +207,12 @@ async def open_door(app: App) -> AsyncGenerator[Door]:
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(app.ports.supervisor.supervise, "sessions for DIAL", sessions.sweep_always)
-        offer = Offer()
+        offer = DialOffer()
         if in_bucket:
             # Tools whose effects outlast the answer: other records than facts would end with the session.
             ephemeral = answering.features.ephemeral
             lasting = (tool.name for tool in answering.toolbox.all if tool.family not in ephemeral)
-            offer = Offer(only=frozenset(lasting))
+            offer = DialOffer(only=frozenset(lasting))
         yield Door(answering, client, settings, sessions, offer)
 
 

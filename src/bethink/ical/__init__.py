@@ -6,6 +6,6 @@ zone is meant. What a component means is said beside the records: `tasks/vtodo` 
 
 from __future__ import annotations
 
-from bethink.ical.lines import Component, Line, Reading, read, written
+from bethink.ical.lines import Component, Line, ParsedCalendar, read, written
 
-__all__ = ["Component", "Line", "Reading", "read", "written"]
+__all__ = ["Component", "Line", "ParsedCalendar", "read", "written"]

@@ -109,7 +109,7 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedCalendar:
     """What a file holds: its calendars, and a sentence for each thing that was not as it should be."""
 
     calendars: list[Component] = field(default_factory=list[Component])
@@ -122,7 +122,7 @@ def parsed(text: str) -> Line | None:
     return found and Line(found[1].upper(), found[3], found[2])
 
 
-def read(content: bytes) -> Reading:
+def read(content: bytes) -> ParsedCalendar:
     """The calendars of a file; what cannot be read of it is told and passed over, all else is taken.
 
     Raises:
@@ -220,7 +220,7 @@ class _Reader:
         elif len(self._open[-1].lines) < MAX_LINES:
             self._open[-1].lines.append(line)
 
-    def finished(self) -> Reading:
+    def finished(self) -> ParsedCalendar:
         """What was read, to the end of the file."""
         while self._open:
             self.tell(f"The file ends before END:{self._open[-1].name}: it may be cut short.")
@@ -228,7 +228,7 @@ class _Reader:
         calendars = [one for one in self.found if one.name == "VCALENDAR"]
         if not calendars:
             raise BadInput("This is no calendar file: it holds no line BEGIN:VCALENDAR.")
-        return Reading(calendars, self.problems)
+        return ParsedCalendar(calendars, self.problems)
 
     def _begin(self, name: str, number: int) -> None:
         if self._too_deep or len(self._open) >= MAX_DEPTH:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """One result of a search, as its provider gave it: none of it is to be trusted."""
 
     title: str
@@ -34,7 +34,7 @@ class Search(Protocol):
         """Where queries are sent, for people."""
         ...
 
-    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
         """At most `max_results` pages, best first; none where nothing fits. Never blocks the event loop.
 
         Raises:

@@ -1,6 +1,6 @@
 """Which addresses of the network may be opened: every address that is not public is refused.
 
-`connections` asks the `Gate` before each connection, with the very address that it is about
+`connections` asks the `AddressGate` before each connection, with the very address that it is about
 to connect to; `pages` checks before each request what the URL itself tells.
 """
 
@@ -176,7 +176,7 @@ def system_trust() -> ssl.SSLContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class AddressGate:
     """What may be connected to: public addresses on `ports`, and what the operator opened.
 
     `trust` makes what a server's certificate is judged by; it reads files.

@@ -12,8 +12,8 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import RateLimited, WebError
-from bethink.internet import Found, Internet
-from bethink.internet.addresses import Gate, exceptions
+from bethink.internet import Internet, SearchResult
+from bethink.internet.addresses import AddressGate, exceptions
 from bethink.internet.http_get import ready, user_agent
 from bethink.internet.pages import Pages
 from bethink.internet.robots import RobotsCache
@@ -50,7 +50,7 @@ class DdgsSearch:
         """The engines' names."""
         return "search engines (ddgs)" if self.engines == "auto" else self.engines
 
-    async def search(self, query: str, max_results: int) -> list[Found]:
+    async def search(self, query: str, max_results: int) -> list[SearchResult]:
         """What the engines found, the most often found first."""
         with anyio.move_on_after(self.timeout_s):
             results = await anyio.to_thread.run_sync(
@@ -58,7 +58,9 @@ class DdgsSearch:
             )
             # Results have `title`, `href` and `body` (its README, "text()").
             found = [[str(result.get(key) or "") for key in ("title", "href", "body")] for result in results]
-            return [Found(title or url, url, snippet) for title, url, snippet in found if url][:max_results]
+            return [SearchResult(title or url, url, snippet) for title, url, snippet in found if url][
+                :max_results
+            ]
         raise WebError(f"The search took longer than {self.timeout_s:g} s.")
 
     def _searched(self, query: str, max_results: int) -> list[dict[str, Any]]:
@@ -118,7 +120,7 @@ class SearxngSearch:
         """The instance's address."""
         return self.url
 
-    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
         """The first page of what it finds."""
         await ready()
         content = await self._asked(query)
@@ -127,7 +129,7 @@ class SearxngSearch:
         except (msgspec.DecodeError, UnicodeError) as error:
             raise WebError(f"{self.url} did not answer in SearXNG's JSON format.") from error
         return [
-            Found(result.title or result.url, result.url, result.content or "")
+            SearchResult(result.title or result.url, result.url, result.content or "")
             for result in answer.results
             if result.url
         ][:max_results]
@@ -178,13 +180,13 @@ MISSING = 'Searching and reading the web needs more packages: pip install "bethi
 _NEEDED = ("ddgs", "trafilatura", "pypdf", "protego")
 
 
-def gate_for(settings: Settings) -> Gate:
+def gate_for(settings: Settings) -> AddressGate:
     """The gate that the settings describe.
 
     Raises:
         BadInput: an entry of `web_allow_private` is neither an address, a network nor a name.
     """
-    return Gate(ports=frozenset(settings.web_ports), opened=exceptions(settings.web_allow_private))
+    return AddressGate(ports=frozenset(settings.web_ports), opened=exceptions(settings.web_allow_private))
 
 
 def connect_internet(settings: Settings) -> Internet:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import httpcore2
 
 if TYPE_CHECKING:
-    from bethink.internet.addresses import Gate
+    from bethink.internet.addresses import AddressGate
 
 
 def _network() -> httpcore2.AsyncNetworkBackend:
@@ -26,9 +26,9 @@ def _network() -> httpcore2.AsyncNetworkBackend:
 
 @dataclass(frozen=True, slots=True)
 class GatedBackend(httpcore2.AsyncNetworkBackend):
-    """httpcore's way to the network, through a `Gate`."""
+    """httpcore's way to the network, through an `AddressGate`."""
 
-    gate: Gate
+    gate: AddressGate
     _network: httpcore2.AsyncNetworkBackend = field(default_factory=_network)
 
     async def connect_tcp(

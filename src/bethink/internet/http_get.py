@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import httpcore2
     import httpx2
 
-    from bethink.internet.addresses import Gate
+    from bethink.internet.addresses import AddressGate
 
 
 PRODUCT = "Bethink"
@@ -84,7 +84,9 @@ class BadStatus(WebError):
         self.number = number
 
 
-async def http_get(gate: Gate, url: httpx2.URL, max_bytes: int, *, of_any_kind: bool = False) -> HttpAnswer:
+async def http_get(
+    gate: AddressGate, url: httpx2.URL, max_bytes: int, *, of_any_kind: bool = False
+) -> HttpAnswer:
     """The answer to a GET; `of_any_kind` takes also what is not read as a page.
 
     Raises:
@@ -125,7 +127,7 @@ class FileAnswer:
 
 @asynccontextmanager
 async def http_file(
-    gate: Gate, url: httpx2.URL, headers: Sequence[tuple[str, str]] = ()
+    gate: AddressGate, url: httpx2.URL, headers: Sequence[tuple[str, str]] = ()
 ) -> AsyncGenerator[FileAnswer]:
     """The answer to a GET, whatever its status, with its body to be streamed.
 
@@ -140,7 +142,7 @@ async def http_file(
             yield FileAnswer(url.host, response.status, told, response.aiter_stream())
 
 
-async def http_post(gate: Gate, url: httpx2.URL, content: bytes, *, headers: Mapping[str, str]) -> int:
+async def http_post(gate: AddressGate, url: httpx2.URL, content: bytes, *, headers: Mapping[str, str]) -> int:
     """The status of the answer to a POST; redirects are not followed, and the answer is not read.
 
     Raises:
@@ -171,7 +173,7 @@ def _in_words(url: httpx2.URL) -> Generator[None]:
 
 @asynccontextmanager
 async def _asked(
-    gate: Gate, url: httpx2.URL, more: Sequence[tuple[str, str]], *, content: bytes | None = None
+    gate: AddressGate, url: httpx2.URL, more: Sequence[tuple[str, str]], *, content: bytes | None = None
 ) -> AsyncGenerator[httpcore2.Response]:
     """The answer to a GET, or to a POST of the content, with these headers."""
     import httpcore2

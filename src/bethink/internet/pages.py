@@ -20,12 +20,12 @@ from bethink.errors import AddressRefused, WebError
 from bethink.internet.addresses import checked_url
 from bethink.internet.decoding import decoded, decompressed
 from bethink.internet.http_get import http_get, ready
-from bethink.internet.reading import MAX_CHARS, Reading, Task
+from bethink.internet.reading import MAX_CHARS, PageReading, Task
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from bethink.internet.addresses import Gate
+    from bethink.internet.addresses import AddressGate
     from bethink.internet.http_get import HttpAnswer
     from bethink.internet.robots import RobotsCache
 
@@ -69,7 +69,7 @@ class Download:
 class Pages:
     """Reads pages. A page takes at most `timeout_s` seconds and `max_bytes` bytes, packed and unpacked."""
 
-    gate: Gate
+    gate: AddressGate
     robots: RobotsCache | None = None
     timeout_s: float = 20
     max_bytes: int = 10_000_000
@@ -159,7 +159,7 @@ def _kind(media_type: str, content: bytes) -> Kind:
     return "text"
 
 
-async def read_apart(task: Task, content: bytes) -> Reading:
+async def read_apart(task: Task, content: bytes) -> PageReading:
     """The document as Markdown, read in a process that is gone afterwards whatever it is doing."""
     async with ChildProcess.opened(
         sys.executable,
@@ -186,7 +186,7 @@ async def read_apart(task: Task, content: bytes) -> Reading:
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
     try:
-        return msgspec.json.decode(answer, type=Reading)
+        return msgspec.json.decode(answer, type=PageReading)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise WebError("This document cannot be read: it asks for too much memory.") from error
 

@@ -67,7 +67,7 @@ class Task(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Reading(msgspec.Struct, frozen=True):
+class PageReading(msgspec.Struct, frozen=True):
     """A document as Markdown. `note` says what is not in it; `error` why it cannot be read."""
 
     title: str = ""
@@ -76,7 +76,7 @@ class Reading(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-def read_html(html: str, url: str) -> Reading:
+def read_html(html: str, url: str) -> PageReading:
     """A page's own text as Markdown, with its links made whole, without what surrounds it."""
     import trafilatura
     from trafilatura.settings import use_config
@@ -87,7 +87,7 @@ def read_html(html: str, url: str) -> Reading:
     try:
         tree = import_module("lxml.html").document_fromstring(html)
     except import_module("lxml.etree").ParserError:
-        return Reading()
+        return PageReading()
     title = " ".join((tree.findtext(".//title") or "").split())
     for path in _HIDDEN:
         for element in tree.xpath(path):
@@ -129,7 +129,7 @@ def _plain(tree: object) -> Iterator[str]:
             yield ("\n" if _BLOCKS.fullmatch(tag) else "") + (element.tail or "")
 
 
-def read_pdf(content: bytes, seconds: float) -> Reading:
+def read_pdf(content: bytes, seconds: float) -> PageReading:
     """A PDF's text, a heading a page, as many pages as the time allows."""
     from pypdf import PdfReader
     from pypdf.errors import PyPdfError
@@ -138,11 +138,11 @@ def read_pdf(content: bytes, seconds: float) -> Reading:
     try:
         reader = PdfReader(io.BytesIO(content))
         if reader.is_encrypted and not reader.decrypt(""):
-            return Reading(error="This PDF is locked with a password.")
+            return PageReading(error="This PDF is locked with a password.")
         count = len(reader.pages)
         title = str((reader.metadata and reader.metadata.title) or "")
     except PyPdfError as error:
-        return Reading(error=f"This PDF is damaged: {error}")
+        return PageReading(error=f"This PDF is damaged: {error}")
     parts: list[str] = []
     size = 0
     for number in range(min(count, _MAX_PAGES)):
@@ -155,18 +155,18 @@ def read_pdf(content: bytes, seconds: float) -> Reading:
         parts.append(f"## Page {number + 1}\n\n{text}")
         size += len(text)
     if not parts:
-        return Reading(title=title, error="This PDF could not be read in time.")
+        return PageReading(title=title, error="This PDF could not be read in time.")
     if not size:
-        return Reading(title=title, error="This PDF contains no text: its pages are images.")
+        return PageReading(title=title, error="This PDF contains no text: its pages are images.")
     note = "" if len(parts) == count else f"Only the first {len(parts)} of {count} pages were read."
     reading = _bounded(title, "\n\n".join(parts))
     return msgspec.structs.replace(reading, note=note or reading.note)
 
 
-def _bounded(title: str, text: str) -> Reading:
+def _bounded(title: str, text: str) -> PageReading:
     text = visible(text).strip()
     note = "" if len(text) <= MAX_CHARS else f"Only its first {MAX_CHARS:,} characters were read."
-    return Reading(visible(title)[:300], text[:MAX_CHARS], note)
+    return PageReading(visible(title)[:300], text[:MAX_CHARS], note)
 
 
 def main() -> None:
@@ -188,7 +188,7 @@ def main() -> None:
             else:
                 reading = read_html(content.decode("utf-8", "replace"), task.url)
         except _FOREIGN as error:
-            reading = Reading(error=f"This document cannot be read: {type(error).__name__}.")
+            reading = PageReading(error=f"This document cannot be read: {type(error).__name__}.")
     sys.stdout.buffer.write(msgspec.json.encode(reading))
     sys.stdout.buffer.flush()
 

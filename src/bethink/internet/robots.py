@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import httpx2
     from protego import Protego
 
-    from bethink.internet.addresses import Gate
+    from bethink.internet.addresses import AddressGate
 
 
 MAX_BYTES = 500 * 1024
@@ -43,7 +43,7 @@ def parse(text: str) -> Protego:
 class RobotsCache:
     """The rules of sites."""
 
-    gate: Gate
+    gate: AddressGate
     _kept: Recent[str, tuple[float, Protego]] = field(default_factory=lambda: Recent(_KEPT))
 
     async def check(self, url: httpx2.URL) -> None:

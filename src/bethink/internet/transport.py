@@ -16,7 +16,7 @@ from bethink.internet.http_get import user_agent
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 
-    from bethink.internet.addresses import Gate
+    from bethink.internet.addresses import AddressGate
 
 _CONNECTIONS = 4
 
@@ -54,7 +54,7 @@ class _GatedTransport(httpx2.AsyncBaseTransport):
 
 
 @asynccontextmanager
-async def gated_client(gate: Gate, timeout_s: float) -> AsyncGenerator[httpx2.AsyncClient]:
+async def gated_client(gate: AddressGate, timeout_s: float) -> AsyncGenerator[httpx2.AsyncClient]:
     """A client whose connections lead only where the gate allows; it follows no redirect and no proxy."""
     trust = await anyio.to_thread.run_sync(gate.trust)
     async with (

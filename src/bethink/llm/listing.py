@@ -55,7 +55,7 @@ class LocalServer:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ServerModels:
     """The models of a server, those that chat first; `base_url` is where its list was found."""
 
     base_url: str
@@ -68,7 +68,7 @@ class _NoList(Refused):
 
 async def list_models(
     provider: str, *, base_url: str | None = None, api_key: str | None = None, api_version: str = ""
-) -> Offer:
+) -> ServerModels:
     """The models of a provider, those that chat first, each part by name.
 
     An address without a path is asked at `/v1`, too, if nothing is found there.
@@ -93,13 +93,13 @@ async def list_models(
     return await _offer(replace(endpoint, base_url=f"{address.rstrip('/')}/v1"), provider, title=title)
 
 
-async def _offer(endpoint: Endpoint, provider: str, *, title: str) -> Offer:
+async def _offer(endpoint: Endpoint, provider: str, *, title: str) -> ServerModels:
     headers = endpoint.headers
     if provider == "anthropic":
         headers |= {"anthropic-version": _ANTHROPIC, "x-api-key": endpoint.api_key or ""}
     document = await _fetched(endpoint, headers, title=title)
     found = sorted(_listed(document), key=lambda one: (bool(_NO_CHAT.search(one.id)), one.id.casefold()))
-    return Offer(endpoint.base_url, tuple(found))
+    return ServerModels(endpoint.base_url, tuple(found))
 
 
 async def local_servers() -> list[LocalServer]:

@@ -32,7 +32,7 @@ from bethink.child_process import ChildProcess
 from bethink.errors import BadInput, LlmError, Refused, Unreachable
 from bethink.llm.endpoint import Endpoint
 from bethink.llm.llamacpp_guest import GREETING, Orders
-from bethink.llm.openai_wire import Limits, OpenAiWire
+from bethink.llm.openai_wire import OpenAiWire, WireLimits
 from bethink.llm.routed import RoutedLlm
 from bethink.telemetry import log
 
@@ -190,7 +190,13 @@ class LlamaCppLlm:
     """One GGUF file. Where its chat template knows no tools, they are offered by a schema (`routed`)."""
 
     def __init__(
-        self, name: str, weights: Path, *, context_tokens: int, limits: Limits | None = None, threads: int = 0
+        self,
+        name: str,
+        weights: Path,
+        *,
+        context_tokens: int,
+        limits: WireLimits | None = None,
+        threads: int = 0,
     ) -> None:
         self.name = name
         self.context_tokens = context_tokens

@@ -33,7 +33,7 @@ from bethink.events import Warned
 from bethink.llm import Delta, LlmRequest, ToolCallDelta, traced
 from bethink.llm.capabilities import Learnt
 from bethink.llm.markup import MarkupLlm
-from bethink.llm.openai_wire import Limits
+from bethink.llm.openai_wire import WireLimits
 from bethink.llm.providers import PROVIDERS, Connection, connect, split_spec
 from bethink.llm.routed import RoutedLlm
 from bethink.llm.tagged import TaggedLlm
@@ -257,7 +257,7 @@ _MOST_BYTES: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DefaultServer:
     """Where a program listens by default; `provider` says how it is spoken to."""
 
     label: str
@@ -266,15 +266,15 @@ class Place:
 
 
 PLACES: Final = (
-    Place("vLLM", "vllm", PROVIDERS["vllm"].base_url or ""),
-    Place("MLX", "mlx", PROVIDERS["mlx"].base_url or ""),
-    Place("LM Studio", "lmstudio", PROVIDERS["lmstudio"].base_url or ""),
+    DefaultServer("vLLM", "vllm", PROVIDERS["vllm"].base_url or ""),
+    DefaultServer("MLX", "mlx", PROVIDERS["mlx"].base_url or ""),
+    DefaultServer("LM Studio", "lmstudio", PROVIDERS["lmstudio"].base_url or ""),
 )
 """In the order in which they are preferred."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundModel:
     """A model that answers: `spec` names it, `base_url` is where."""
 
     label: str
@@ -306,13 +306,13 @@ class Probing:
     """Looks for a model. What was found, or that there is none, is known for ten seconds."""
 
     has_openrouter_key: bool = False
-    places: Sequence[Place] = PLACES
+    places: Sequence[DefaultServer] = PLACES
     now: Callable[[], float] = monotonic
-    found: Found | None = None
+    found: FoundModel | None = None
     _asked: float | None = None
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
-    async def find(self, *, anew: bool = False) -> Found | None:
+    async def find(self, *, anew: bool = False) -> FoundModel | None:
         """The first that answers, in the order of `places`; `anew` asks although it was asked just now."""
         async with self._asking:
             if not anew and self._asked is not None and self.now() - self._asked < _KNOWN_S:
@@ -320,7 +320,7 @@ class Probing:
             answers = await asyncio.gather(*(_ask(place) for place in self.places))
             self.found = next((found for found in answers if found), None)
             if self.found is None and self.has_openrouter_key:
-                self.found = Found("OpenRouter", f"openrouter:{OPENROUTER_MODEL}")
+                self.found = FoundModel("OpenRouter", f"openrouter:{OPENROUTER_MODEL}")
             self._asked = self.now()
             return self.found
 
@@ -332,7 +332,7 @@ class Probing:
         return f"Found {self.found.told}." if self.found else MODEL_MISSING
 
 
-async def _ask(place: Place) -> Found | None:
+async def _ask(place: DefaultServer) -> FoundModel | None:
     """The model that a program offers; None where none answers there in time."""
     if not await _listens(place):
         return None
@@ -356,10 +356,10 @@ async def _ask(place: Place) -> Found | None:
     if not names:
         return None
     best = next((name for name in names if TRAINED in name.lower()), names[0])
-    return Found(place.label, f"{place.provider}:{best}", place.base_url)
+    return FoundModel(place.label, f"{place.provider}:{best}", place.base_url)
 
 
-async def _listens(place: Place) -> bool:
+async def _listens(place: DefaultServer) -> bool:
     """Whether anybody is there at all: most often nobody is, and no HTTP client need be loaded."""
     parts = urlsplit(place.base_url)
     try:
@@ -496,9 +496,9 @@ def fits(spec: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern.strip().lower()) for pattern in patterns)
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> WireLimits:
     """How long a model's server is waited for."""
-    return Limits(
+    return WireLimits(
         connect_s=settings.model_connect_timeout_s,
         first_byte_s=settings.model_first_byte_timeout_s,
         gap_s=settings.model_gap_timeout_s,

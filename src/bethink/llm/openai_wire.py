@@ -61,7 +61,7 @@ _KEY_REFUSALS: Final = frozenset({401, 403})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WireLimits:
     """How long a server may take, in seconds, and how much it may send.
 
     `first_byte_s` is long because a model on a processor reads a long prompt
@@ -96,14 +96,14 @@ class OpenAiWire:
         endpoint: Endpoint,
         *,
         context_tokens: int,
-        limits: Limits | None = None,
+        limits: WireLimits | None = None,
         sees: bool = False,
         shared: Shared | None = None,
     ) -> None:
         self.name = name
         self.context_tokens = context_tokens
         self._endpoint = endpoint
-        self._limits = limits or Limits()
+        self._limits = limits or WireLimits()
         self._failures = Failures(name, endpoint.address, endpoint.key_setting, endpoint.api_key)
         self._usual = Capabilities(max_tokens=endpoint.max_tokens)
         shared = shared or Shared()
@@ -366,7 +366,7 @@ class _Watch:
         self._timer = self._loop.call_at(at, self._ring)
 
 
-def _time_limit(limits: Limits) -> aiohttp.ClientTimeout:
+def _time_limit(limits: WireLimits) -> aiohttp.ClientTimeout:
     import aiohttp
 
     return aiohttp.ClientTimeout(total=None, connect=limits.connect_s)

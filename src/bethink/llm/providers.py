@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from bethink.errors import BadInput
 from bethink.llm.capabilities import Learnt
 from bethink.llm.endpoint import Endpoint
-from bethink.llm.openai_wire import Limits, OpenAiWire, Shared
+from bethink.llm.openai_wire import OpenAiWire, Shared, WireLimits
 from bethink.llm.scripted import ScriptedLlm
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Connection:
     api_key: str | None = None
     api_version: str = ""
     context_tokens: int | None = None
-    limits: Limits | None = None
+    limits: WireLimits | None = None
     sees: bool = False
     learnt: Learnt = field(default_factory=Learnt)
 

@@ -95,7 +95,7 @@ class Rule(Reply, frozen=True, kw_only=True, forbid_unknown_fields=True):
     after_tool: bool | None = None
     times: int | None = None
 
-    def fits(self, asked: Asked) -> bool:
+    def fits(self, asked: ScriptInput) -> bool:
         """Whether this rule answers; its `times` apart."""
         if self.after_tool is not None and self.after_tool != bool(asked.tool_results):
             return False
@@ -103,7 +103,7 @@ class Rule(Reply, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ScriptInput:
     """What a script may look at: the last user message, what tools answered since, tools offered."""
 
     user: str
@@ -111,7 +111,7 @@ class Asked:
     tools: frozenset[str] = frozenset()
 
 
-Script: TypeAlias = Callable[[Asked], Reply]
+Script: TypeAlias = Callable[[ScriptInput], Reply]
 
 
 class Rules:
@@ -137,7 +137,7 @@ class Rules:
         """
         return cls(msgspec.json.decode(data, type=tuple[Rule, ...]))
 
-    def __call__(self, asked: Asked) -> Reply:
+    def __call__(self, asked: ScriptInput) -> Reply:
         """The reply of the first rule that fits and is not used up."""
         for place, rule in enumerate(self._rules):
             if rule.fits(asked) and (rule.times is None or self._used[place] < rule.times):
@@ -172,7 +172,7 @@ _LEARNING: Final = '{"known":'
 """How a request for facts begins: the demonstration stores them when they are told."""
 
 
-def demonstration(asked: Asked) -> Reply:
+def demonstration(asked: ScriptInput) -> Reply:
     """The built-in script: stores what it is told, quotes what it is given, and says what it is."""
     if asked.user.startswith(_LEARNING):
         return Reply(text='{"changes": []}')
@@ -241,7 +241,7 @@ _CHARACTERS_A_TOKEN = 4
 
 
 @runtime_checkable
-class Gate(Protocol):
+class AnswerGate(Protocol):
     """Something to wait for, such as `anyio.Event`: holds an answer where a test wants it held."""
 
     async def wait(self) -> object:
@@ -249,7 +249,7 @@ class Gate(Protocol):
         ...
 
 
-Part: TypeAlias = str | ReasoningDelta | ScriptedCall | Warned | Finish | LlmError | Gate
+Part: TypeAlias = str | ReasoningDelta | ScriptedCall | Warned | Finish | LlmError | AnswerGate
 Answer: TypeAlias = Part | Reply | Sequence[Part]
 """Text, calls, errors to raise and gates to wait for, in the order they happen."""
 
@@ -303,7 +303,7 @@ class ScriptedLlm:
             calls += isinstance(part, ScriptedCall)
             if isinstance(part, LlmError):
                 raise part
-            if isinstance(part, Gate):
+            if isinstance(part, AnswerGate):
                 await part.wait()
         if not finished:
             yield self._finish(request, written, calls)
@@ -342,7 +342,7 @@ class ScriptedLlm:
         )
 
 
-def asked_of(request: LlmRequest) -> Asked:
+def asked_of(request: LlmRequest) -> ScriptInput:
     """What a script sees of a request."""
     user = ""
     results: list[str] = []
@@ -351,7 +351,7 @@ def asked_of(request: LlmRequest) -> Asked:
             user, results = message.content, []
         elif isinstance(message, ToolMessage):
             results.append(message.content)
-    return Asked(user, tuple(results), frozenset(tool.name for tool in request.tools))
+    return ScriptInput(user, tuple(results), frozenset(tool.name for tool in request.tools))
 
 
 def _answers(

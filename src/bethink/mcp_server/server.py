@@ -70,7 +70,7 @@ _AHEAD_S = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CallListener:
     """Who hears what a call tells on its way: its progress, and what it warns of, by part."""
 
     progress: Callable[[float | None, str], Awaitable[None]]
@@ -78,7 +78,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Confirmation:
     """What must be agreed to before the call is made; `token` confirms exactly this."""
 
     text: str
@@ -101,7 +101,7 @@ class Calls:
 
     async def begin(
         self, offer: Offer, arguments: dict[str, Any], principal: Principal, *, confirmed: str = ""
-    ) -> Prepared | Asked | ToolOutput:
+    ) -> Prepared | Confirmation | ToolOutput:
         """The call made ready; or what it needs; or why it cannot be."""
         given = {name: value for name, value in arguments.items() if name != CONFIRM}
         token = confirmed or str(arguments.get(CONFIRM) or "")
@@ -125,11 +125,11 @@ class Calls:
                     return ready
                 # Sealed as it was asked for: what a preview adds, such as its token, is another each time.
                 agreed = self._agreed(prepared, told, principal, token=token)
-                return agreed if isinstance(agreed, Asked) else ready
+                return agreed if isinstance(agreed, Confirmation) else ready
 
     async def make(
-        self, prepared: Prepared, context: ToolContext, told: Told, *, token: str = ""
-    ) -> ToolOutput | Asked:
+        self, prepared: Prepared, context: ToolContext, told: CallListener, *, token: str = ""
+    ) -> ToolOutput | Confirmation:
         """The call's result, or what it needs after all; `told` hears what it tells on its way.
 
         `token` is what came with an agreement. It counts for what the call would do now.
@@ -138,12 +138,14 @@ class Calls:
         if not isinstance(made, Postponed):
             return made
         asked = self._agreed(made.prepared, made.reason, context.principal, token=token)
-        if isinstance(asked, Asked):
+        if isinstance(asked, Confirmation):
             return asked
         made = await self._made(asked, replace(context, approved=True), told)
         return ToolOutput(made.reason, error="denied") if isinstance(made, Postponed) else made
 
-    async def _made(self, prepared: Prepared, context: ToolContext, told: Told) -> ToolOutput | Postponed:
+    async def _made(
+        self, prepared: Prepared, context: ToolContext, told: CallListener
+    ) -> ToolOutput | Postponed:
         result = CallResult(ToolMessage(prepared.call.id, prepared.call.name, "", error="tool_failed"))
         kinds: dict[str, int] = {}
         async with aclosing(self.app.toolbox.run([prepared], context)) as items:
@@ -200,7 +202,9 @@ class Calls:
         )
         await self.app.audit.note(principal, use)
 
-    def _agreed(self, prepared: Prepared, told: str, principal: Principal, *, token: str) -> Prepared | Asked:
+    def _agreed(
+        self, prepared: Prepared, told: str, principal: Principal, *, token: str
+    ) -> Prepared | Confirmation:
         """The call, if its token says that this was agreed to; else what is to be agreed to."""
         if token and self._is_valid(token, self._seal(prepared, told, principal, at=_at(token))):
             self._used[token] = _at(token)
@@ -211,7 +215,7 @@ class Calls:
             # The same was confirmed within this second.
             at += 1
             seal = self._seal(prepared, told, principal, at=at)
-        return Asked(f"{prepared.label}\n{told}", seal)
+        return Confirmation(f"{prepared.label}\n{told}", seal)
 
     def _is_valid(self, token: str, expected: str) -> bool:
         now = self.now_s()
@@ -389,12 +393,12 @@ class Door:
                 return _failed(_DECLINED)
             token = params.request_state or ""
         done = await self._done(context, offer, params, principal, token=token)
-        if isinstance(done, Asked):
+        if isinstance(done, Confirmation):
             asked = await self._ask(context, offer.tool, done)
             if not isinstance(asked, str):
                 return asked
             done = await self._done(context, offer, params, principal, token=asked)
-        if isinstance(done, Asked):
+        if isinstance(done, Confirmation):
             return _failed(_WAITS.format(what=done.text, name=offer.tool.name, token=done.token))
         return done
 
@@ -406,12 +410,12 @@ class Door:
         principal: Principal,
         *,
         token: str,
-    ) -> types.CallToolResult | Asked:
+    ) -> types.CallToolResult | Confirmation:
         """The call's result, or what is to be agreed to before; `token` came with an agreement."""
         arguments = params.arguments or {}
         ready = await self.calls.begin(offer, arguments, principal, confirmed=token)
         match ready:
-            case Asked():
+            case Confirmation():
                 return ready
             case ToolOutput(text=text):
                 return _failed(text)
@@ -420,9 +424,9 @@ class Door:
                 files = Files(ready.call.id)
                 call = ToolContext(principal, f"mcp:{principal.audience}", ready.call.id, "", keep=files.keep)
                 made = await self.calls.make(ready, call, self._told(context), token=token)
-                return made if isinstance(made, Asked) else _result(made, offer, files)
+                return made if isinstance(made, Confirmation) else _result(made, offer, files)
 
-    def _told(self, context: Context) -> Told:
+    def _told(self, context: Context) -> CallListener:
         """The client: progress if it asked for it, warnings as log messages unless it wants worse only."""
         so_far = 0.0
 
@@ -439,7 +443,7 @@ class Door:
                 notification = types.LoggingMessageNotification(params=message)
                 await context.session.send_notification(notification, context.request_id)
 
-        return Told(progress, warning)
+        return CallListener(progress, warning)
 
     async def _set_level(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
         self._quiet.discard(_session(context))
@@ -448,7 +452,7 @@ class Door:
         return types.EmptyResult()
 
     async def _ask(
-        self, context: Context, tool: Tool, asked: Asked
+        self, context: Context, tool: Tool, asked: Confirmation
     ) -> types.CallToolResult | types.InputRequiredResult | str:
         """The token to go on with, once the person agreed; else the answer that the client gets now."""
         capabilities = context.session.client_capabilities

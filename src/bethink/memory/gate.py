@@ -106,7 +106,7 @@ class GateOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class WriteGate:
     """Decides about new facts, within a draft."""
 
     writing: FactWriter

@@ -39,7 +39,7 @@ from bethink.memory.facts import (
     weight,
 )
 from bethink.memory.fading import FADING, FadingFactors
-from bethink.memory.gate import Gate
+from bethink.memory.gate import WriteGate
 from bethink.memory.selection import FactSelector
 from bethink.memory.undo import FactUndo, Reversal, takes_back_many
 from bethink.memory.upkeep import (
@@ -112,14 +112,14 @@ class Memory:
     fading: FadingFactors = field(init=False, repr=False)
     along: list[Along] = field(default_factory=list["Along"], repr=False)
     names: OtherNames | None = field(default=None, repr=False)
-    gate: Gate = field(init=False, repr=False)
+    gate: WriteGate = field(init=False, repr=False)
     _undoing: FactUndo = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.writing = FactWriter(
             self.store, self.index, self.embeddings, self.clock, self.new_id, self.sight
         )
-        self.gate = Gate(self.writing)
+        self.gate = WriteGate(self.writing)
         self.fading = FadingFactors(self.store, self.clock)
         self._undoing = FactUndo(self.writing, self.gate)
 

@@ -28,7 +28,7 @@ from bethink.memory.facts import (
     digest,
     has_source,
 )
-from bethink.memory.gate import Gate, GateOutcome, GateRequest, changed, correct, merge_token, supersede
+from bethink.memory.gate import GateOutcome, GateRequest, WriteGate, changed, correct, merge_token, supersede
 from bethink.memory.wording import check_span
 from bethink.memory.writer import text_of
 from bethink.store import Scan, records_of
@@ -146,7 +146,7 @@ class FactUndo:
     """Edits, retracts, accepts and takes back, each within a draft."""
 
     writing: FactWriter
-    gate: Gate
+    gate: WriteGate
 
     async def edit(self, draft: Draft, id: str, statement: NewFact, *, wrong: bool) -> FactChange:
         """Put what is stated in the place of a fact, or the fact anew where it says the same.

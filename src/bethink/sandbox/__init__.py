@@ -43,7 +43,7 @@ REASONS: Final[dict[Ending, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CodeLimits:
     """What code may use. `output_chars` are kept of what it prints, head and tail; the rest is dropped.
 
     `files` counts files and directories. A process that goes over one of them
@@ -106,7 +106,7 @@ class Session(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FileReading:
     """How a file is read: `command` is the name of a module of ours and its arguments.
 
     `imports` names what that module needs, as far as it is known. Of its answer the first `most_bytes` count.
@@ -126,7 +126,7 @@ class FileReader(Protocol):
         """Whether it reads another file; it does not if it had to be stopped over the last one."""
         ...
 
-    async def read(self, source: BinaryIO, reading: Reading) -> bytes:
+    async def read(self, source: BinaryIO, reading: FileReading) -> bytes:
         """What the module says about a file that is its standard input, whatever ends it. One at a time."""
         ...
 
@@ -143,11 +143,11 @@ class Sandbox(Protocol):
         """What holds the code, in a word."""
         ...
 
-    async def run(self, code: str, directory: Path, limits: Limits) -> Execution:
+    async def run(self, code: str, directory: Path, limits: CodeLimits) -> Execution:
         """Run code once over `directory`, its working directory, with the standard library alone."""
         ...
 
-    async def open_reader(self, limits: Limits) -> FileReader:
+    async def open_reader(self, limits: CodeLimits) -> FileReader:
         """A process that reads files with our packages, writes nothing and reaches nothing else.
 
         Of the limits, memory holds for each file.
@@ -157,7 +157,7 @@ class Sandbox(Protocol):
         """
         ...
 
-    async def open(self, directory: Path, limits: Limits) -> Session:
+    async def open(self, directory: Path, limits: CodeLimits) -> Session:
         """A new interpreter over `directory`, with the packages that are installed beside Bethink.
 
         Raises:

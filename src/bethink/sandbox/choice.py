@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import anyio.to_thread
 
 from bethink.errors import SandboxUnavailable
-from bethink.sandbox import Execution, Limits
+from bethink.sandbox import CodeLimits, Execution
 from bethink.sandbox.confinement import Bubblewrap, Job, Landlock, encloses, own_modules
 from bethink.sandbox.file_reader import ForkingReader
 from bethink.sandbox.folder import made, removed
@@ -48,7 +48,7 @@ class LinuxSandbox:
         """The confinement's."""
         return self.confinement.name
 
-    async def run(self, code: str, directory: Path, limits: Limits) -> Execution:
+    async def run(self, code: str, directory: Path, limits: CodeLimits) -> Execution:
         """See `Sandbox.run`. Cancelling kills the process."""
         process = await self._done(Job(directory, limits, "guest_run.py", orders={"code": code}))
         code_of_exit = process.exit_code
@@ -60,7 +60,7 @@ class LinuxSandbox:
             ending = "failed"
         return Execution(process.text, process.ending or ending, code_of_exit)
 
-    async def open_reader(self, limits: Limits) -> ForkingReader:
+    async def open_reader(self, limits: CodeLimits) -> ForkingReader:
         """See `Sandbox.open_reader`."""
         place = await made("bethink-read-")
         orders = {"own": str(own_modules())}
@@ -78,7 +78,7 @@ class LinuxSandbox:
 
         return await ForkingReader.confined(self.confinement, job, place)
 
-    async def open(self, directory: Path, limits: Limits) -> KernelSession:
+    async def open(self, directory: Path, limits: CodeLimits) -> KernelSession:
         """See `Sandbox.open`."""
         kernel = await anyio.to_thread.run_sync(importlib.import_module, "bethink.sandbox.kernel")
         return await kernel.open_kernel(self.confinement, directory, limits, scratches=self.scratches)
@@ -126,7 +126,7 @@ for attempt in (read_outside, write_outside, list_outside, connect, start_a_proc
 open("inside", "w").write({token!r})
 print("done")
 """
-_LIMITS: Final = Limits(timeout_s=10)
+_LIMITS: Final = CodeLimits(timeout_s=10)
 
 
 async def fault_of(sandbox: Sandbox, *, with_sessions: bool = False) -> str | None:

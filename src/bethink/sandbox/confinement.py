@@ -26,7 +26,7 @@ from bethink.sandbox.seccomp import ARCHITECTURES, SECCOMP_CALL, after_start, bu
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bethink.sandbox import Limits
+    from bethink.sandbox import CodeLimits
     from bethink.sandbox.seccomp import Machine
 
 
@@ -122,7 +122,7 @@ class Job:
     """
 
     directory: Path
-    limits: Limits
+    limits: CodeLimits
     program: str
     scratch: Path | None = None
     with_packages: bool = False

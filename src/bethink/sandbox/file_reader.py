@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bethink.sandbox import Reading
+    from bethink.sandbox import FileReading
     from bethink.sandbox.confinement import Confinement, Job
 
 _PART: Final = 1 << 16
@@ -87,7 +87,7 @@ class ForkingReader:
             ours.close()
             raise
 
-    async def read(self, source: BinaryIO, reading: Reading) -> bytes:
+    async def read(self, source: BinaryIO, reading: FileReading) -> bytes:
         """See `FileReader.read`."""
         self.is_alive = False  # unless it says that its copy is gone
         if isinstance(self._process, ConfinedProcess):
@@ -101,7 +101,7 @@ class ForkingReader:
                     self.is_alive = bool(await asyncio.get_running_loop().sock_recv(self._asking, 1))
         return bytes(answer)
 
-    async def _ask(self, source: BinaryIO, reading: Reading, answer: bytearray) -> None:
+    async def _ask(self, source: BinaryIO, reading: FileReading, answer: bytearray) -> None:
         request = {"command": [*reading.command], "imports": [*reading.imports]}
         mine, theirs = os.pipe()
         stream = asyncio.StreamReader()

@@ -40,7 +40,7 @@ Print = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FolderFile:
     """A file that is new or changed; `content` is None where it was not read, and `why` says why."""
 
     name: str
@@ -108,7 +108,7 @@ def is_gone(root: Path, name: str) -> bool:
 
 def changed(
     root: Path, before: Mapping[str, Print], *, most_files: int, bounds: Bounds
-) -> tuple[list[Found], int]:
+) -> tuple[list[FolderFile], int]:
     """Files that were not there `before`, or looked otherwise, by name; and how many more there are.
 
     No more than `bounds` allow is read, or ever in memory.
@@ -120,9 +120,9 @@ def changed(
     return read_all(root, names, bounds), max(len(names) - bounds.files, 0)
 
 
-def read_all(root: Path, names: Sequence[str], bounds: Bounds) -> list[Found]:
+def read_all(root: Path, names: Sequence[str], bounds: Bounds) -> list[FolderFile]:
     """The files of these paths in `root`, as far as `bounds` allow; one that is not there is left out."""
-    found: list[Found] = []
+    found: list[FolderFile] = []
     room = bounds.all_bytes
     for name in names[: bounds.files]:
         if (one := read(root, name, min(bounds.file_bytes, room))) is not None:
@@ -233,7 +233,7 @@ def _print(status: os.stat_result) -> Print:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def read(root: Path, name: str, most_bytes: int) -> Found | None:
+def read(root: Path, name: str, most_bytes: int) -> FolderFile | None:
     """The file at `name`, a path in `root`, as it is now; None if it is none any more, or cannot be read."""
     with contextlib.suppress(OSError), _folder_of(root, name) as (here, last):
         with os.fdopen(os.open(last, _FILE, dir_fd=here), "rb") as file:
@@ -242,13 +242,13 @@ def read(root: Path, name: str, most_bytes: int) -> Found | None:
                 return None
             shown_name = shown(name)
             if status.st_size > most_bytes:
-                return Found(shown_name, status.st_size, None, _LARGE)
+                return FolderFile(shown_name, status.st_size, None, _LARGE)
             if status.st_size > _SPARSE_BYTES and status.st_blocks * BLOCK_BYTES * _SPARSE < status.st_size:
-                return Found(shown_name, status.st_size, None, _EMPTY)
+                return FolderFile(shown_name, status.st_size, None, _EMPTY)
             content = file.read(most_bytes + 1)
         if len(content) > most_bytes:
-            return Found(shown_name, len(content), None, _LARGE)
-        return Found(shown_name, len(content), content)
+            return FolderFile(shown_name, len(content), None, _LARGE)
+        return FolderFile(shown_name, len(content), content)
     return None
 
 

@@ -25,9 +25,9 @@ import anyio.to_thread
 
 from bethink.errors import BethinkError, SandboxUnavailable
 from bethink.principal import PerKey, Recent
-from bethink.sandbox import MIB, REASONS, Limits
+from bethink.sandbox import MIB, REASONS, CodeLimits
 from bethink.sandbox.choice import Choice, Wanted, choose
-from bethink.sandbox.folder import Bounds, Found, changed, prints_of, put, remove
+from bethink.sandbox.folder import Bounds, FolderFile, changed, prints_of, put, remove
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _LOCK: Final = "lock"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkingDirectory:
     """A conversation's directory as one process was given it; `is_new` where there was none before."""
 
     path: Path
@@ -94,7 +94,7 @@ class Workplaces:
         spare.mkdir(mode=0o700)
         return spare
 
-    def assign(self, spare: Path, owner: str, conversation: str) -> Place:
+    def assign(self, spare: Path, owner: str, conversation: str) -> WorkingDirectory:
         """Make a spare directory, that a process may hold already, a conversation's, with its files."""
         own = self.of(owner, conversation)
         is_new = not own.is_dir()
@@ -104,7 +104,7 @@ class Workplaces:
                 Path(entry.path).rename(spare / entry.name)
             own.rmdir()
         spare.rename(own)
-        return Place(own, own.stat().st_ino, is_new=is_new)
+        return WorkingDirectory(own, own.stat().st_ino, is_new=is_new)
 
     def wipe(self, owner: str, conversation: str | None = None) -> None:
         """Remove the directory of a conversation, or all of an owner's."""
@@ -131,14 +131,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class InterpreterOptions:
     """How interpreters are kept: `most` at once, each closed after `idle_s` unused, `prewarmed` held ready.
 
     `file_bytes` is the largest file that is handed on.
     """
 
     wanted: Wanted = "auto"
-    limits: Limits = field(default_factory=Limits)
+    limits: CodeLimits = field(default_factory=CodeLimits)
     most: int = 4
     idle_s: float = 900
     prewarmed: int = 0
@@ -155,7 +155,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class WorkFiles:
     """What lies in the directory, by name, a path in it: what code was `given`, and what it `made`, newest.
 
     What it made is put there only into a directory that is new.
@@ -165,7 +165,7 @@ class Files:
     made: Mapping[str, Path] = field(default_factory=dict[str, "Path"])
 
 
-NO_FILES: Final = Files()
+NO_FILES: Final = WorkFiles()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Ran:
     """
 
     answer: Execution
-    files: Sequence[Found]
+    files: Sequence[FolderFile]
     lost_before: str | None
     more_files: int = 0
 
@@ -187,7 +187,7 @@ class _Held:
 
     session: Session
     directory: Path
-    place: Place | None = None
+    place: WorkingDirectory | None = None
     used: float = 0
     busy: int = 0
 
@@ -201,7 +201,7 @@ class Interpreters:
 
     _supervise: Supervise
 
-    def __init__(self, places: Workplaces, data_dir: Path, options: Options) -> None:
+    def __init__(self, places: Workplaces, data_dir: Path, options: InterpreterOptions) -> None:
         self.options = options
         self._places = places
         self._data_dir = data_dir
@@ -266,7 +266,7 @@ class Interpreters:
         return status in {"ok", "loading"} or (status == "degraded" and self._fault is not None)
 
     async def execute(
-        self, owner: str, conversation: str, code: str, *, files: Files = NO_FILES, timeout_s: float
+        self, owner: str, conversation: str, code: str, *, files: WorkFiles = NO_FILES, timeout_s: float
     ) -> Ran:
         """Run code where the conversation's last left off, with `files` in its directory by their names.
 
@@ -281,7 +281,7 @@ class Interpreters:
                 lost = self._lost.pop(key)
                 before = await anyio.to_thread.run_sync(self._lay_out, held, files)
                 answer = await held.session.execute(code, timeout_s)
-                found, more = list[Found](), 0
+                found, more = list[FolderFile](), 0
                 if answer.ending != "out_of_disk":
                     most = self.options.file_bytes
                     look = partial(
@@ -302,7 +302,7 @@ class Interpreters:
             return Ran(answer, found, lost, more)
 
     async def once(
-        self, code: str, limits: Limits, *, lay_out: Callable[[Path], None], take: Callable[[Path], T]
+        self, code: str, limits: CodeLimits, *, lay_out: Callable[[Path], None], take: Callable[[Path], T]
     ) -> tuple[Execution, T]:
         """Run code once in a directory of its own: `lay_out` fills it, `take` looks at what is left.
 
@@ -447,7 +447,7 @@ class Interpreters:
                 if not held.busy and now - held.used > self.options.idle_s:
                     await self._drop(key, f"nothing ran in it for {self.options.idle_s / 60:g} minutes")
 
-    def _lay_out(self, held: _Held, files: Files) -> dict[str, Print]:
+    def _lay_out(self, held: _Held, files: WorkFiles) -> dict[str, Print]:
         """Put in what is new, and how everything looks then. A file that code has changed stays as it is."""
         directory, most = held.directory, self.options.limits.files
         before = prints_of(directory, most)
@@ -477,15 +477,15 @@ async def _stopped(task: asyncio.Task[None]) -> None:
     _log.error("the sandbox does not end: a process that it began may be left over")
 
 
-def options_of(settings: Settings) -> Options:
+def options_of(settings: Settings) -> InterpreterOptions:
     """How the settings have interpreters kept."""
-    limits = Limits(
+    limits = CodeLimits(
         timeout_s=settings.code_timeout_s,
         memory_bytes=settings.code_memory_mb * MIB,
         disk_bytes=settings.code_disk_mb * MIB,
         output_chars=settings.code_output_chars,
     )
-    return Options(
+    return InterpreterOptions(
         wanted=settings.code_sandbox,
         limits=limits,
         most=settings.code_interpreters,

@@ -34,7 +34,7 @@ from bethink.sandbox.process import ConfinedProcess
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bethink.sandbox import Ending, Limits
+    from bethink.sandbox import CodeLimits, Ending
     from bethink.sandbox.confinement import Confinement
 
 
@@ -64,7 +64,7 @@ class Data(msgspec.Struct):
     plain: str | None = msgspec.field(name="text/plain", default=None)
 
 
-class Content(msgspec.Struct):
+class MessageContent(msgspec.Struct):
     """What of any message's content is read; `traceback` is a list in JSON."""
 
     text: str = ""
@@ -90,7 +90,7 @@ class Message(msgspec.Struct):
     """A message of the kernel, with what is read of it."""
 
     msg_type: str
-    content: Content
+    content: MessageContent
     parent_header: Parent
 
 
@@ -102,7 +102,7 @@ def decoded(frames: Sequence[bytes]) -> Message | None:
             return None
         header = msgspec.json.decode(parts[_HEADER], type=Header)
         parent = msgspec.json.decode(parts[_PARENT], type=Parent)
-        return Message(header.msg_type, msgspec.json.decode(parts[_CONTENT], type=Content), parent)
+        return Message(header.msg_type, msgspec.json.decode(parts[_CONTENT], type=MessageContent), parent)
     except (msgspec.MsgspecError, ValueError, IndexError, RecursionError):
         return None
 
@@ -306,7 +306,7 @@ SCRATCH_PREFIX: Final = "scratch-"
 
 
 async def open_kernel(
-    confinement: Confinement, directory: Path, limits: Limits, *, scratches: Path | None
+    confinement: Confinement, directory: Path, limits: CodeLimits, *, scratches: Path | None
 ) -> KernelSession:
     """A kernel that answers. Its sockets and temporary files go into a new directory in `scratches`.
 

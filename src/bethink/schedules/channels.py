@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from urllib.parse import SplitResult
 
-    from bethink.internet.addresses import Gate
+    from bethink.internet.addresses import AddressGate
     from bethink.schedules.records import Notice
     from bethink.schedules.web_push import Browser, Vapid
 
@@ -165,7 +165,7 @@ def webhook_signature(secret: str, id: str, *, at_s: int, content: bytes) -> str
     return f"v1,{base64.b64encode(signed).decode()}"
 
 
-async def send_webhook(gate: Gate, url: str, letter: Letter, *, secret: str, now_us: int) -> None:
+async def send_webhook(gate: AddressGate, url: str, letter: Letter, *, secret: str, now_us: int) -> None:
     """POST a notice, signed.
 
     Raises:
@@ -187,7 +187,7 @@ async def send_webhook(gate: Gate, url: str, letter: Letter, *, secret: str, now
 
 
 async def send_push(
-    gate: Gate, browser: Browser, letter: Letter, *, vapid: Vapid, contact: str, now_us: int
+    gate: AddressGate, browser: Browser, letter: Letter, *, vapid: Vapid, contact: str, now_us: int
 ) -> None:
     """Hand a notice to a browser's push service, sealed for the browser alone.
 
@@ -222,7 +222,7 @@ def _short(letter: Letter) -> bytes:
     return content
 
 
-async def _posted(gate: Gate, url: str, content: bytes, *, headers: Mapping[str, str]) -> int:
+async def _posted(gate: AddressGate, url: str, content: bytes, *, headers: Mapping[str, str]) -> int:
     await ready()
     try:
         return await http_post(gate, checked_url(url), content, headers=headers)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.clock import Clock
     from bethink.feature import UnattendedRuns
-    from bethink.internet.addresses import Gate
+    from bethink.internet.addresses import AddressGate
     from bethink.principal import Principal
     from bethink.schedules.channels import Mail
     from bethink.secrets_at_rest import SecretBox
@@ -135,7 +135,7 @@ class Outbox:
     clock: Clock
     unattended: UnattendedRuns
     secret_box: SecretBox = field(repr=False)
-    gate: Gate
+    gate: AddressGate
     mail: Mail | None
     quiet_hours: QuietHours | None
     site: str

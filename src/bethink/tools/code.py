@@ -13,7 +13,7 @@ from pydantic import Field
 
 from bethink.errors import BethinkError
 from bethink.sandbox import REASONS
-from bethink.sandbox.interpreters import Files
+from bethink.sandbox.interpreters import WorkFiles
 from bethink.tool import NewFile, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def code_tools(interpreters: Interpreters, timeout_s: float) -> list[Tool]:
         """
         held = await context.files()
         # Oldest first. What was only shown is no file of the code's.
-        files = Files(
+        files = WorkFiles(
             {file.name: file.path for file in held if file.made_as is None},
             {file.made_as: file.path for file in held if file.made_as},
         )

@@ -24,7 +24,7 @@ import msgspec
 
 from bethink.errors import BadInput, BethinkError
 from bethink.events import MemoryChanged
-from bethink.sandbox import MIB, REASONS, Limits
+from bethink.sandbox import MIB, REASONS, CodeLimits
 from bethink.sandbox.folder import Bounds, is_gone, print_at, prints_of, read, read_all, shown
 from bethink.tool import Foretold, ToolContext, ToolOutput
 from bethink.vault.filters.views import undo_of_many
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from bethink.events import Event
     from bethink.sandbox import Execution
-    from bethink.sandbox.folder import Found, Print
+    from bethink.sandbox.folder import FolderFile, Print
     from bethink.sandbox.interpreters import Interpreters
     from bethink.tools.vault_access import VaultAccess
     from bethink.vault import Page
@@ -102,7 +102,7 @@ class _Left:
     says to have read, None if it says nothing that can be believed. `is_short` says that it needs more pages.
     """
 
-    found: Sequence[Found]
+    found: Sequence[FolderFile]
     removed: Sequence[str]
     others: Sequence[str]
     more: int
@@ -186,7 +186,7 @@ class VaultCode:
 
     async def _once(self, code: str, copy: _Copy) -> tuple[Execution, _Left]:
         size = sum(len(page.text.encode()) for page in copy.pages.values())
-        limits = Limits(
+        limits = CodeLimits(
             timeout_s=self.timeout_s,
             memory_bytes=_MEMORY_BYTES,
             disk_bytes=2 * size + _MORE_BYTES,
@@ -258,7 +258,9 @@ class VaultCode:
             notes.append(f"[{len(left.others):,} files that are no pages are not kept]")
         return notes
 
-    async def _take(self, context: ToolContext, copy: _Copy, *, found: Found) -> tuple[bool, Sequence[str]]:
+    async def _take(
+        self, context: ToolContext, copy: _Copy, *, found: FolderFile
+    ) -> tuple[bool, Sequence[str]]:
         """Whether a page is as the code left it, and what is told of it."""
         page = copy.pages.get(found.name)
         try:
@@ -309,7 +311,7 @@ def _look(before: Mapping[str, Print], most_bytes: int, root: Path) -> _Left:
     )
 
 
-def _believed(report: Found | None) -> Sequence[str] | None:
+def _believed(report: FolderFile | None) -> Sequence[str] | None:
     """The paths that a report names; None for what is no report: code may write anything there."""
     if report is None or report.content is None:
         return None

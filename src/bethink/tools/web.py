@@ -16,7 +16,7 @@ from bethink.principal import Recent
 from bethink.tool import Rate, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
-    from bethink.internet import Found, Internet
+    from bethink.internet import Internet, SearchResult
     from bethink.internet.pages import Page
     from bethink.tool import Tool
 
@@ -128,7 +128,7 @@ def _whole(url: str) -> str:
     return url if "://" in url else f"https://{url}"
 
 
-def _clean(found: Found) -> Found:
+def _clean(found: SearchResult) -> SearchResult:
     """A result on lines of its own: neither its words nor its address can look like another result."""
     url = "".join(visible(found.url).split())
     is_address = url.startswith(("https://", "http://"))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bethink.principal import Principal
-    from bethink.vault.files.records import PageRecord, Place
+    from bethink.vault.files.records import PageRecord, PartPlace
     from bethink.vault.service import Vault
 
 _NODE: Final = "page:"
@@ -85,7 +85,7 @@ class PageGraph:
         return await anyio.to_thread.run_sync(items)
 
 
-def _item(path: str, text: str, places: Iterable[Place], *, resolver: Resolver) -> GraphItem:
+def _item(path: str, text: str, places: Iterable[PartPlace], *, resolver: Resolver) -> GraphItem:
     info = info_of(path, text)
     meant = [resolver.resolve_link(link, path) for link in info.links]
     return GraphItem(

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from bethink.accounts.grants import GRANT_SCOPES, Asked, Clients
+from bethink.accounts.grants import GRANT_SCOPES, Clients, GrantRequest
 from bethink.accounts.register import is_loopback
 from bethink.errors import BadInput, NotAllowed, OAuthFault
 from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
@@ -89,7 +89,7 @@ async def decide_asked(body: GrantDecision, app: Served, caller: Caller, request
     return DecisionMade(redirect_to=f"{asked.redirect_uri}{joint}{urlencode(answer | {'iss': origin})}")
 
 
-async def _asked(app: App, query: str, origin: str) -> Asked:
+async def _asked(app: App, query: str, origin: str) -> GrantRequest:
     """What an authorization request asks for (OAuth 2.1, section 4.1.1).
 
     Raises:
@@ -115,7 +115,7 @@ async def _asked(app: App, query: str, origin: str) -> Asked:
     scopes = tuple(scope for scope in GRANT_SCOPES if scope in wanted)
     if not scopes:
         raise OAuthFault(f"There are the scopes {' and '.join(GRANT_SCOPES)}.", "invalid_scope")
-    return Asked(client_id, client, redirect_uri, challenge, scopes, resource)
+    return GrantRequest(client_id, client, redirect_uri, challenge, scopes, resource)
 
 
 class GrantShown(ResponseModel):

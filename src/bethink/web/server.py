@@ -216,11 +216,11 @@ def served_at(data_dir: Path) -> Address | None:
     return None
 
 
-def configured(web: ASGIApp, limits: Limits | None = None) -> uvicorn.Config:
+def configured(web: ASGIApp, limits: ConnectionLimits | None = None) -> uvicorn.Config:
     """How Bethink runs uvicorn: no log of its own for requests, no trust in forwarded headers."""
     return uvicorn.Config(
         web,
-        http=bounded_http(limits or Limits()),
+        http=bounded_http(limits or ConnectionLimits()),
         ws="none",
         log_config=None,
         access_log=False,
@@ -283,7 +283,7 @@ async def check_bind(settings: Settings) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """How many connections there may be, and how slow they may be. Times in seconds.
 
     `of_address` does not hold for `trusted`: this machine, and the proxies that the settings name.
@@ -303,7 +303,7 @@ class Limits:
 class BoundedHttp(HttpToolsProtocol):
     """Ends a connection that takes too long or too much before it is a request, or behind its answer."""
 
-    limits: ClassVar[Limits] = Limits()
+    limits: ClassVar[ConnectionLimits] = ConnectionLimits()
     _unfinished: int = 0
     _is_further: bool = False
     _is_reading: bool = False
@@ -438,12 +438,12 @@ class BoundedHttp(HttpToolsProtocol):
             self._writing = None
 
 
-def bounded_http(limits: Limits) -> type[BoundedHttp]:
+def bounded_http(limits: ConnectionLimits) -> type[BoundedHttp]:
     """The protocol with these limits: uvicorn makes one for each connection."""
     return type("BoundedHttp", (BoundedHttp,), {"limits": limits})
 
 
-def limits_for(trusted: Sequence[str]) -> Limits:
+def limits_for(trusted: Sequence[str]) -> ConnectionLimits:
     """The limits of this process, which asks the system for as many open files as they need."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most, unlimited = _MOST, resource.RLIM_INFINITY
@@ -452,7 +452,7 @@ def limits_for(trusted: Sequence[str]) -> Limits:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     if soft != unlimited:
         most = min(most, max(soft - _OTHER_FILES, soft // 2))
-    return Limits(most, of_address=max(1, most // 5), trusted=(*_LOCAL, *trusted))
+    return ConnectionLimits(most, of_address=max(1, most // 5), trusted=(*_LOCAL, *trusted))
 
 
 def _let_go(connections: list[BoundedHttp]) -> bool:

@@ -23,14 +23,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bethink.sandbox import MIB, Limits
+from bethink.sandbox import MIB, CodeLimits
 from bethink.sandbox.choice import LinuxSandbox
 from bethink.sandbox.confinement import Bubblewrap, Landlock
 from bethink.sandbox.folder import remove
 
 HERE = Path(__file__).parent
 CONFINEMENTS = {"bubblewrap": Bubblewrap(), "landlock": Landlock(), "landlock-1": Landlock(version=1)}
-LIMITS = Limits(
+LIMITS = CodeLimits(
     timeout_s=8, memory_bytes=512 * MIB, disk_bytes=16 * MIB, files=500, output_chars=200_000, threads=32
 )
 Use = Literal["run", "session"]

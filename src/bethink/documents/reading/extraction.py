@@ -35,7 +35,7 @@ from bethink.documents.reading.messages import (
     why_not,
 )
 from bethink.errors import DocumentError
-from bethink.sandbox import Limits, Reading
+from bethink.sandbox import CodeLimits, FileReading
 from bethink.sandbox.file_reader import ForkingReader
 
 if TYPE_CHECKING:
@@ -170,12 +170,12 @@ class Extraction:
         )
 
 
-def _reading(task: Task) -> Reading:
+def _reading(task: Task) -> FileReading:
     """How a process is asked. One that was not made for Linux imports nothing before it copies itself.
 
     Other systems' libraries do not work in a copy of what has begun to use them.
     """
-    return Reading(
+    return FileReading(
         (_MODULE, msgspec.json.encode(task).decode()),
         task.seconds + _PATIENCE_S,
         _MAX_ANSWER,
@@ -183,8 +183,8 @@ def _reading(task: Task) -> Reading:
     )
 
 
-def _limits(memory: int) -> Limits:
-    return Limits(memory_bytes=memory, disk_bytes=0)
+def _limits(memory: int) -> CodeLimits:
+    return CodeLimits(memory_bytes=memory, disk_bytes=0)
 
 
 async def fault_of(sandbox: Sandbox) -> str | None:

@@ -26,8 +26,8 @@ from bethink.vault.files.records import (
     Content,
     PageRecord,
     PageVersion,
+    PartPlace,
     PartRecord,
-    Place,
     Places,
 )
 from bethink.vault.markdown.format import parse
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from bethink.settings import VaultSettings
     from bethink.store import Change as StoreChange
     from bethink.store import Store
-    from bethink.vault.files.folder import Content as FileContent
-    from bethink.vault.files.folder import Stat
+    from bethink.vault.files.folder import FileContent, Stat
     from bethink.vault.files.parts import Items, Part
     from bethink.vault.files.records import By, Meant, PageTable, Trouble, VaultRecord, What
 
@@ -366,10 +365,10 @@ class Draft:
         if self.anew and base is not None:
             self._take_out(base)
             held = None
-        spare: defaultdict[str, list[Place]] = defaultdict(list)
+        spare: defaultdict[str, list[PartPlace]] = defaultdict(list)
         for place in held.places if held else ():
             spare[place.digest].append(place)
-        places: list[Place] = []
+        places: list[PartPlace] = []
         for part in now.parts:
             items = self.items(now.path, now.text or "", part)
             digest = digest_of(items)
@@ -382,7 +381,7 @@ class Draft:
                     item = IndexItem(kind, text, now.stat.mtime // 1000)
                     self._changes.append(Put(PARTS, record, if_version=0, index=item))
             kinds = tuple(kind for kind, _ in items)
-            places.append(Place(part_id, part.start, part.end, part.line, part.headings, digest, kinds))
+            places.append(PartPlace(part_id, part.start, part.end, part.line, part.headings, digest, kinds))
         for place in (place for left in spare.values() for place in left):
             self._changes += [Delete(PARTS, _item_id(place.id, kind)) for kind in place.kinds]
         self._changes.append(Put(PLACES, Places(id=id, version=now.version, places=tuple(places))))

@@ -18,8 +18,7 @@ import msgspec
 from bethink.errors import BethinkError
 from bethink.store import Delete, Put, Scan, pages_of, records_of
 from bethink.vault.files.draft import PageFile, page_file
-from bethink.vault.files.folder import Content as FileContent
-from bethink.vault.files.folder import FileTree, version_of
+from bethink.vault.files.folder import FileContent, FileTree, version_of
 from bethink.vault.files.records import CONTENTS, VERSIONS, Content
 from bethink.vault.files.sync import FolderSync, changed_among
 

@@ -194,7 +194,7 @@ def brought_back(folder: Folder, path: str, aside: str) -> None:
         folder.rename(aside, path.rpartition("/")[2])
 
 
-class Content(NamedTuple):
+class FileContent(NamedTuple):
     """What a file holds, and what the system says of it."""
 
     body: bytes
@@ -258,7 +258,7 @@ class Folder:
         if lock != NO_FOLDER:
             os.close(lock)
 
-    def read(self, path: str, most: int) -> Content | None:
+    def read(self, path: str, most: int) -> FileContent | None:
         """What a page holds; None where there is none."""
         with _translated(path), self._parent(path) as found:
             return None if found is None else _content(*found, path=path, most=most)
@@ -471,7 +471,7 @@ def _found(parent: int, name: str) -> os.stat_result | None:
     return None if actual is None else os.stat(actual, dir_fd=parent, follow_symlinks=False)
 
 
-def _content(parent: int, name: str, *, path: str, most: int | None) -> Content | None:
+def _content(parent: int, name: str, *, path: str, most: int | None) -> FileContent | None:
     actual = _actual(parent, name)
     if actual is None:
         return None
@@ -492,7 +492,7 @@ def _content(parent: int, name: str, *, path: str, most: int | None) -> Content 
             raise TooLarge(f"{path} has {found.st_size:,} bytes; a page may have {most:,}.")
         body = file.readall() or b""
         # What was written while it was read shows in the next look: the older time is kept.
-        return Content(body, Stat(len(body), *stat_of(found)[1:]))
+        return FileContent(body, Stat(len(body), *stat_of(found)[1:]))
 
 
 def _check(parent: int, name: str, *, path: str, before: str | None) -> None:

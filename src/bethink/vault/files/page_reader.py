@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bethink.vault.files.context import VaultContext
     from bethink.vault.files.folder import FileTree
-    from bethink.vault.files.records import PageTable, Place
+    from bethink.vault.files.records import PageTable, PartPlace
 
 _PAGE = 500
 _NO_FOLDER = "The vault has no folder {folder}: list the one above it to see which there are."
@@ -103,7 +103,7 @@ async def found_parts(context: VaultContext, owner: str, ids: Sequence[str]) -> 
         for id in dict.fromkeys(map(_page_of, ids))
         if (page := known.ids.get(id)) is not None and page.state == "there"
     }
-    places: dict[str, Place] = {}
+    places: dict[str, PartPlace] = {}
     versions: dict[str, str] = {}
     for found in await context.store.get(PLACES, owner, [*pages]):
         if found is not None:

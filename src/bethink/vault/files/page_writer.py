@@ -16,8 +16,7 @@ import anyio.to_thread
 
 from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, StorageError, TooLarge, UnknownId
 from bethink.vault.files.draft import PageFile, page_file
-from bethink.vault.files.folder import CHANGED, EXISTS, version_of
-from bethink.vault.files.folder import Content as FileContent
+from bethink.vault.files.folder import CHANGED, EXISTS, FileContent, version_of
 from bethink.vault.files.paths import checked, checked_new, folder_of
 from bethink.vault.files.records import TROUBLES, Change, Meant
 

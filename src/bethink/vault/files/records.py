@@ -126,7 +126,7 @@ class PageRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     aliases: tuple[str, ...] | None = None
 
 
-class Place(msgspec.Struct, frozen=True, array_like=True):
+class PartPlace(msgspec.Struct, frozen=True, array_like=True):
     """Where a part stands in its page's text, in characters; `line` counts from 1.
 
     `digest` is of what is searched of it, `kinds` are those of its index items.
@@ -145,7 +145,7 @@ class Places(Record, frozen=True, kw_only=True):
     """The parts of one page, under the page's id, in the content whose SHA-256 is `version`."""
 
     version: str
-    places: tuple[Place, ...] = ()
+    places: tuple[PartPlace, ...] = ()
 
 
 class PartRecord(Record, frozen=True, kw_only=True):

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.principal import Principal
-    from bethink.vault.files.folder import Content as FileContent
-    from bethink.vault.files.folder import Folder
+    from bethink.vault.files.folder import FileContent, Folder
     from bethink.vault.filters.views import VaultViews
     from bethink.vault.search.catalogue import CataloguePage
     from bethink.vault.service import Vault
