@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from bethink.accounts import Accounts, Register, accounts_for
 from bethink.accounts.setup_key import SetupKey
+from bethink.agent.background_runs import ScheduledRuns
 from bethink.agent.completion import Summaries
 from bethink.agent.context import Context
 from bethink.agent.extraction import Extraction, learning_of
@@ -31,7 +32,6 @@ from bethink.agent.start import LoopFactory, SlashCommands
 from bethink.agent.subagent import MemoryQuestions, SubagentRunner
 from bethink.agent.tool_selection import search_tool
 from bethink.agent.toolbox import Toolbox
-from bethink.agent.unattended import ScheduledRuns
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
 from bethink.configuration import Configuration

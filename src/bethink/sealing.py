@@ -2,7 +2,7 @@
 
 `sealed.json` in the data directory has the home's own key, wrapped by a master key that lies elsewhere: in
 BETHINK_MASTER_KEY, or in a file whose place is kept there. If records are in PostgreSQL, that database has
-the same, and the file is a copy of it (`engines/postgres/sealed`). `ports` opens it, `resealing` makes it.
+the same, and the file is a copy of it (`engines/postgres/sealed`). `ports` opens it, `key_change` makes it.
 """
 
 from __future__ import annotations

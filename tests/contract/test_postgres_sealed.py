@@ -24,7 +24,7 @@ from bethink.engines.postgres.store import open_database
 from bethink.engines.sqlite.store import open_database as open_file
 from bethink.errors import BadInput, Busy, StorageError
 from bethink.index import IndexItem, IndexQuery
-from bethink.maintenance.resealing import reseal
+from bethink.maintenance.key_change import reseal
 from bethink.migration import carry_seal, migrate, open_side
 from bethink.ports import open_blobs, open_ports
 from bethink.sealing import FILE, Cipher, MasterKey, SealedHome, cipher_by, new_key, state_of

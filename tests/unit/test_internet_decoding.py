@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.errors import WebError
-from bethink.internet.decoding import decoded, decompressed, visible
+from bethink.internet.decoder import decoded, decompressed, visible
 from bethink.internet.robots import parse
 
 LIMIT = 100_000

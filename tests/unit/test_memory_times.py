@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bethink.memory import Fact, FactChange, NewFact, Source
-from bethink.memory.wording import dated
+from bethink.memory.terms import dated
 from tests.facts import the
 from tests.house import House, open_house
 

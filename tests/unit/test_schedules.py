@@ -21,9 +21,9 @@ from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.schedules import Notice, Schedule, ScheduleDraft, ScheduleRun, Schedules
-from bethink.schedules.firing import Firing
+from bethink.schedules.clock import ScheduleClock
+from bethink.schedules.due_times import QuietHours, next_due, understood
 from bethink.schedules.records import SCHEDULE_RUNS, SCHEDULES, run_id
-from bethink.schedules.timing import QuietHours, next_due, understood
 from bethink.store import Put
 from bethink.tasks import Tasks
 from tests.house import House, open_house, ports_of
@@ -411,14 +411,14 @@ async def test_reminders_of_tasks_that_were_missed_are_told_together_if_there_ar
 async def test_a_running_clock_sleeps_until_it_is_told_of_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     async with planned() as plan:
         looks = 0
-        real = Firing.look
+        real = ScheduleClock.look
 
-        async def counted(self: Firing, tasks: TaskGroup) -> None:
+        async def counted(self: ScheduleClock, tasks: TaskGroup) -> None:
             nonlocal looks
             looks += 1
             await real(self, tasks)
 
-        monkeypatch.setattr(Firing, "look", counted)
+        monkeypatch.setattr(ScheduleClock, "look", counted)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(plan.schedules.firing.run)
             await anyio.wait_all_tasks_blocked()

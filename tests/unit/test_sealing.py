@@ -17,8 +17,8 @@ from bethink.engines.sqlite.bus import open_bus
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput, Busy, StorageError
 from bethink.index import IndexItem, IndexQuery
-from bethink.maintenance import resealing
-from bethink.maintenance.resealing import reseal
+from bethink.maintenance import key_change
+from bethink.maintenance.key_change import reseal
 from bethink.ports import open_blobs, open_ports
 from bethink.sealing import FILE, Cipher, MasterKey, cipher_of, new_key, state_of
 from bethink.secrets_at_rest import made_key
@@ -134,7 +134,7 @@ def test_what_was_cut_short_is_refused_and_gone_on_with(
     before = anyio.run(said_in, tmp_path, None)
     if wanted is not ENVIRONMENT:
         reseal(tmp_path, MASTER, ENVIRONMENT)
-    calls, does = [0], getattr(resealing, step)
+    calls, does = [0], getattr(key_change, step)
 
     def breaks(*given: object) -> object:
         calls[0] += 1
@@ -143,7 +143,7 @@ def test_what_was_cut_short_is_refused_and_gone_on_with(
         return does(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(resealing, step, breaks)
+        patched.setattr(key_change, step, breaks)
         with pytest.raises((StorageError, OSError)):
             reseal(tmp_path, MASTER, wanted)
     with pytest.raises(StorageError, match="was cut short"):

@@ -23,7 +23,7 @@ from bethink.agent.completion import answer_to
 from bethink.agent.proposals import FACT_CHARS, FORMAT, Proposal, parsed
 from bethink.agent.records import LEARNING_DAY_ID, LEARNING_DAYS, UNREAD, LearningDay
 from bethink.agent.request import bounds_of
-from bethink.agent.restating import restating, stands_to, statements, told_again
+from bethink.agent.sentence_extraction import restating, stands_to, statements, told_again
 from bethink.assertions import (
     OWNER,
     about_of,

@@ -29,10 +29,10 @@ from bethink.errors import BethinkError, Busy, Refused
 from bethink.llm import LlmRequest
 from bethink.memory import FACTS, NewFact, Source
 from bethink.messages import UserMessage, tokens_in
+from bethink.reflection.grounding import cited_of, is_shown, is_told, told_in
 from bethink.reflection.pairs import may_contradict
 from bethink.reflection.records import ProfileSentence
 from bethink.reflection.service import MOST_SENTENCES, ReflectionPlan
-from bethink.reflection.telling import cited_of, is_shown, is_told, told_in
 from bethink.store import owners_of
 from bethink.telemetry import log, recorded
 

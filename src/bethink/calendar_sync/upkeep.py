@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 import msgspec
 
+from bethink.calendar_sync.caldav_objects import ServedCalendars
 from bethink.calendar_sync.feeds import Feeds
 from bethink.calendar_sync.objects import calendar_text, read_objects
 from bethink.calendar_sync.records import (
@@ -19,7 +20,6 @@ from bethink.calendar_sync.records import (
     SERVED_HEADS,
     RemoteLink,
 )
-from bethink.calendar_sync.served import ServedCalendars
 from bethink.calendar_sync.service import CalendarSync
 from bethink.errors import UnknownId
 from bethink.feature import BackgroundTask, Feature, OpenFeature

@@ -159,7 +159,7 @@ def _sources(paths: Sequence[str], extensions: str | None) -> Iterator[tuple[str
     Raises:
         BadInput: a path is not there.
     """
-    from bethink.documents.building import files_below
+    from bethink.documents.kb_build import files_below
 
     words = (word.strip().lower() for word in (extensions or "").split(","))
     endings = frozenset(f".{word.removeprefix('.')}" for word in words if word)

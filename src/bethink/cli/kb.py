@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bethink.app import App
     from bethink.cli.session import Session
-    from bethink.documents.building import BuildProgress
+    from bethink.documents.kb_build import BuildProgress
     from bethink.documents.knowledge_bases import BaseSummary, KnowledgeBases, ListedBase
     from bethink.documents.library import PassageHit
 
@@ -57,7 +57,7 @@ def _bases(session: Session) -> KnowledgeBases:
 )
 def _build(session: Session, options: Namespace) -> Exit | None:
     """Build a base from files, or bring it up to date."""
-    from bethink.documents.building import BaseBuilder, BuildSources
+    from bethink.documents.kb_build import BaseBuilder, BuildSources
     from bethink.documents.service import Documents
 
     if not options.input and options.json_input is None:

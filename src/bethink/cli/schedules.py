@@ -110,7 +110,7 @@ def _run(session: Session, options: Namespace) -> None:
 @COMMANDS.add("snooze", _ID, arg("when WHEN", "until when: `in 10 minutes`, `tomorrow at 9`"))
 def _snooze(session: Session, options: Namespace) -> None:
     """Have a schedule happen at another time, once; then it goes on as usual."""
-    from bethink.schedules.timing import understood
+    from bethink.schedules.due_times import understood
 
     schedules = _schedules(session)
     timing = understood(options.when, schedules.clock.now_us(), session.principal.time_zone)
@@ -211,7 +211,7 @@ def _delivery(session: Session, options: Namespace) -> None:
 
 
 def _tell(session: Session, held: Versioned[Schedule]) -> None:
-    from bethink.schedules.timing import timing_words
+    from bethink.schedules.due_times import timing_words
 
     schedule = held.record
     when = timing_words(schedule, session.principal.time_zone)

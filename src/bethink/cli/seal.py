@@ -128,7 +128,7 @@ def _master(options: Namespace, settings: Settings) -> MasterKey:
 
 def _reseal(settings: Settings, screen: Screen, wanted: MasterKey | None) -> int:
     from bethink.engines.sqlite.schema import FILE_NAME
-    from bethink.maintenance.resealing import reseal
+    from bethink.maintenance.key_change import reseal
 
     if settings.files_url:
         raise BadInput(

@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+from bethink.documents.collection_shares import NO_COLLECTION, SeenDocument, SharedCollection
 from bethink.documents.model import (
     EVERYTHING,
     DocumentEdit,
@@ -47,7 +48,6 @@ from bethink.documents.records import (
     PageText,
     page_id,
 )
-from bethink.documents.sharing import NO_COLLECTION, SeenDocument, SharedCollection
 from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.feature import Recallable
 from bethink.store import (
@@ -68,9 +68,9 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
+    from bethink.documents.collection_shares import Sharing
     from bethink.documents.contents import Contents
     from bethink.documents.records import Passage
-    from bethink.documents.sharing import Sharing
     from bethink.feature import FilterFor, Search
     from bethink.principal import Principal
     from bethink.store import Change, Store, Versioned

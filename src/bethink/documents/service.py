@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import anyio.to_thread
 
+from bethink.documents.collection_shares import Sharing
 from bethink.documents.contents import Contents
 from bethink.documents.folder_watch import FolderWatch
 from bethink.documents.folders import Folders
@@ -37,7 +38,6 @@ from bethink.documents.records import (
     Origin,
     passage_id,
 )
-from bethink.documents.sharing import Sharing
 from bethink.documents.upkeep import LibraryUpkeep
 from bethink.documents.uploads import UPLOADS, Uploads
 from bethink.errors import Busy, NotAllowed, UnknownId
@@ -53,7 +53,7 @@ from bethink.feature import (
 )
 from bethink.forgettable import Removal
 from bethink.index import IndexQuery
-from bethink.internet.decoding import decoded
+from bethink.internet.decoder import decoded
 from bethink.sandbox.choice import Walls
 from bethink.settings.live import follows
 from bethink.store import Scan, owners_of, records_of

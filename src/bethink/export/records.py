@@ -18,7 +18,7 @@ from bethink.clock import checked_id, rfc3339, time_of, with_times
 from bethink.errors import BadInput, NewerSchema
 from bethink.memory import Fact, NewFact, Source
 from bethink.memory.facts import EarlierShape
-from bethink.memory.wording import check_span
+from bethink.memory.terms import check_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -18,7 +18,7 @@ import msgspec
 from bethink.child_process import ChildProcess
 from bethink.errors import AddressRefused, WebError
 from bethink.internet.addresses import checked_url
-from bethink.internet.decoding import decoded, decompressed
+from bethink.internet.decoder import decoded, decompressed
 from bethink.internet.http_get import http_get, ready
 from bethink.internet.reading import MAX_CHARS, PageReading, Task
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.internet.decoding import visible
+from bethink.internet.decoder import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bethink.errors import AddressRefused, WebError
 from bethink.internet.addresses import checked_url, port_of
-from bethink.internet.decoding import decoded, decompressed
+from bethink.internet.decoder import decoded, decompressed
 from bethink.internet.http_get import PRODUCT, BadStatus, http_get
 from bethink.principal import Recent
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bethink.assertions import parted
 from bethink.memory.slots import Slot, fit, slot_of
-from bethink.memory.wording import MAX_CHARS, Statement, Term, dates, is_date, read, words
+from bethink.memory.terms import MAX_CHARS, Statement, Term, dates, is_date, read, words
 from bethink.search.analysis import STOP_WORDS
 
 if TYPE_CHECKING:

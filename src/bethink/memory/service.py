@@ -25,6 +25,7 @@ from bethink.feature import (
 )
 from bethink.memory.aliases import OtherNames
 from bethink.memory.batch import FactBatch
+from bethink.memory.decay import FADING, FadingFactors
 from bethink.memory.facts import (
     FACTS,
     STEPS,
@@ -38,9 +39,9 @@ from bethink.memory.facts import (
     import_token,
     weight,
 )
-from bethink.memory.fading import FADING, FadingFactors
 from bethink.memory.gate import WriteGate
 from bethink.memory.selection import FactSelector
+from bethink.memory.terms import dated
 from bethink.memory.undo import FactUndo, Reversal, takes_back_many
 from bethink.memory.upkeep import (
     LARGEST_SHARE,
@@ -50,7 +51,6 @@ from bethink.memory.upkeep import (
     FactUpkeep,
     likely_duplicates,
 )
-from bethink.memory.wording import dated
 from bethink.memory.writer import KIND, PAST_KIND, Draft, FactFilterOf, FactWriter, sees_all, text_of
 from bethink.store import Page, Scan, pages_of
 

@@ -13,10 +13,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from bethink.memory.wording import ACCUSTOMED, stems
+from bethink.memory.terms import ACCUSTOMED, stems
 
 if TYPE_CHECKING:
-    from bethink.memory.wording import Statement
+    from bethink.memory.terms import Statement
 
 
 Fit = Literal["equal", "fuller", "emptier", "apart", "open"]

@@ -29,7 +29,7 @@ from bethink.memory.facts import (
     has_source,
 )
 from bethink.memory.gate import GateOutcome, GateRequest, WriteGate, changed, correct, merge_token, supersede
-from bethink.memory.wording import check_span
+from bethink.memory.terms import check_span
 from bethink.memory.writer import text_of
 from bethink.store import Scan, records_of
 

@@ -27,7 +27,7 @@ from bethink.errors import BadInput
 from bethink.feature import HealthFinding, RetentionRule
 from bethink.memory.compare import FactReading, compared, reading
 from bethink.memory.facts import FACTS, STEPS, Fact, holds, said_at, secret_in, taken_in
-from bethink.memory.wording import figures
+from bethink.memory.terms import figures
 from bethink.store import Delete, Scan, items_of, pages_of, records_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import msgspec
 
 from bethink.errors import BadInput, BethinkError, Conflict, StorageError, UnknownId
 from bethink.memory import NewFact, Source
-from bethink.memory.wording import dated
+from bethink.memory.terms import dated
 from bethink.mirror.lines import (
     FOLDER,
     LINES,

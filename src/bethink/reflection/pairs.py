@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from bethink.assertions import denies_alike, names_said, share_said
 from bethink.memory.compare import compared, reading
+from bethink.memory.terms import figures
 from bethink.memory.upkeep import Duplicate, candidates_of, judged_pair, of_one_time, rank_of
-from bethink.memory.wording import figures
 from bethink.redaction import COMMON_WORDS
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from bethink.feature import Feature, OpenFeature
 from bethink.forgettable import FORGOTTEN
 from bethink.forgetting.announcements import StableRead
 from bethink.memory import FACTS, LARGEST_SHARE, Memory
+from bethink.memory.decay import FADING, ID, Fading, factor_of
 from bethink.memory.facts import said_at, taken_in
-from bethink.memory.fading import FADING, ID, Fading, factor_of
 from bethink.memory.upkeep import vectors_of, without_chains
 from bethink.memory.writer import REVISION, REVISIONS, text_of
 from bethink.record_texts import RecordLines, RecordTexts, of_document

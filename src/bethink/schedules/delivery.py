@@ -1,4 +1,4 @@
-"""What owners are told, and how it reaches them. `firing` writes notices by it, and asks it what is due.
+"""What owners are told, and how it reaches them. `clock` writes notices by it, and asks it what is due.
 
 A notice and its deliveries are kept in one batch with what they tell of. A delivery that fails is tried
 again, later each time, and then given up: its owner reads so on the page.
@@ -26,6 +26,7 @@ from bethink.schedules.channels import (
     send_push,
     send_webhook,
 )
+from bethink.schedules.due_times import QuietHours
 from bethink.schedules.records import (
     DELIVERIES,
     DELIVERY,
@@ -41,7 +42,6 @@ from bethink.schedules.records import (
     delivery_id,
     push_id,
 )
-from bethink.schedules.timing import QuietHours
 from bethink.schedules.web_push import Browser, Vapid
 from bethink.store import Delete, Put, Scan, Versioned, items_of, records_of, retry_conflicts
 from bethink.telemetry import log

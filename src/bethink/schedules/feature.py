@@ -21,8 +21,9 @@ from bethink.feature import (
 from bethink.internet.connect import gate_for
 from bethink.record_texts import JointTexts, RecordLines, RecordTexts, of_document
 from bethink.schedules.channels import Mail
+from bethink.schedules.clock import ScheduleClock
 from bethink.schedules.delivery import Outbox
-from bethink.schedules.firing import Firing
+from bethink.schedules.due_times import QuietHours, check_timing
 from bethink.schedules.records import (
     DELIVERIES,
     DELIVERY_SETTINGS,
@@ -37,7 +38,6 @@ from bethink.schedules.records import (
     item_of,
 )
 from bethink.schedules.service import Schedules, checked
-from bethink.schedules.timing import QuietHours, check_timing
 from bethink.schedules.work import Work
 from bethink.settings.live import follows
 from bethink.store import Delete, Scan, items_of, records_of
@@ -227,7 +227,7 @@ def _outbox(at: Surroundings) -> Outbox:
 
 def _open(at: Surroundings) -> OpenFeature:
     outbox = _outbox(at)
-    firing = Firing(
+    firing = ScheduleClock(
         store=at.store,
         bus=at.bus,
         clock=at.clock,

@@ -1,6 +1,6 @@
 """The schedules of all owners, as tools and doors read and change them; every call acts for one principal.
 
-`firing` runs what is due. Every change wakes it, in whichever process it runs.
+`clock` runs what is due. Every change wakes it, in whichever process it runs.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import DUE_CHANGED
 from bethink.recurrence import rule_of
 from bethink.schedules.delivery import NOTICED
+from bethink.schedules.due_times import Timing, next_due, understood
 from bethink.schedules.records import (
     NOTICES,
     SCHEDULE_RUNS,
@@ -31,7 +32,6 @@ from bethink.schedules.records import (
     ScheduleRun,
     item_of,
 )
-from bethink.schedules.timing import Timing, next_due, understood
 from bethink.store import Delete, DeleteAll, Page, Put, Scan, Versioned, records_of, retry_conflicts
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.clock import Clock
     from bethink.principal import Principal
+    from bethink.schedules.clock import ScheduleClock
     from bethink.schedules.delivery import Outbox
-    from bethink.schedules.firing import Firing
     from bethink.store import Change, Store
 
 MAX_TITLE_CHARS = 160
@@ -83,7 +83,7 @@ class Schedules:
     clock: Clock
     new_id: Callable[[], str] = field(repr=False)
     outbox: Outbox
-    firing: Firing
+    firing: ScheduleClock
 
     async def create(self, principal: Principal, draft: ScheduleDraft) -> Versioned[Schedule]:
         """Keep a new schedule.

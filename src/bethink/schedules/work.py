@@ -1,4 +1,4 @@
-"""What a schedule does beside reminding: a run of the agent, or a look at a page. `firing` calls it."""
+"""What a schedule does beside reminding: a run of the agent, or a look at a page. `clock` calls it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 
 from bethink.errors import Busy, NotAllowed, UnknownId
-from bethink.internet.decoding import visible
+from bethink.internet.decoder import visible
 from bethink.schedules.records import WATCHED_PAGES, Outcome, WatchedPage
 from bethink.store import Put
 

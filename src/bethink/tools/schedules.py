@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from bethink.errors import UnknownId
 from bethink.schedules import ScheduleDraft, Schedules
+from bethink.schedules.due_times import timing_words
 from bethink.schedules.service import MAX_TEXT_CHARS, MAX_TITLE_CHARS, MAX_URL_CHARS
-from bethink.schedules.timing import timing_words
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:

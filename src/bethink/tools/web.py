@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from bethink.internet.decoding import visible
+from bethink.internet.decoder import visible
 from bethink.principal import Recent
 from bethink.tool import Rate, ToolContext, ToolOutput, tool
 

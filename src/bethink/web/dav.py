@@ -14,7 +14,7 @@ from urllib.parse import quote
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
-from bethink.calendar_sync.served import ServedText, UidTaken
+from bethink.calendar_sync.caldav_objects import ServedText, UidTaken
 from bethink.calendar_sync.upkeep import Calendars
 from bethink.calendar_sync.webdav import APPLE, CALDAV, DAV, SERVER, Element, made, parsed, written
 from bethink.clock import to_us

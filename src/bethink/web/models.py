@@ -13,10 +13,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput
-from bethink.llm.listing import list_models, local_servers
 from bethink.llm.llamacpp import RUNS_FILES, missing_runner
 from bethink.llm.models import address_of, connect_trial, key_for
 from bethink.llm.providers import PROVIDERS
+from bethink.llm.server_models import list_models, local_servers
 from bethink.llm.trial import try_model
 from bethink.settings import Settings
 from bethink.web.deps import Body, Caller, ResponseModel, Served

@@ -11,7 +11,7 @@ from bethink.clock import to_us
 from bethink.errors import BadInput
 from bethink.schedules import Notice, Schedule, ScheduleDraft, ScheduleRun, Schedules
 from bethink.schedules.delivery import DeliveryChange
-from bethink.schedules.timing import recurrence_words, words_for
+from bethink.schedules.due_times import recurrence_words, words_for
 from bethink.schedules.web_push import Browser
 from bethink.web.deps import Body, Caller, Cursor, Limit, Moment, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented

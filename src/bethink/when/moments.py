@@ -46,7 +46,7 @@ from bethink.when.parts import (
     ZonePart,
 )
 from bethink.when.phrase import Phrase, agreeing, spans_of
-from bethink.when.recurring import recurrence_of
+from bethink.when.recurrences import recurrence_of
 from bethink.when.rule_forms import RULE_FORMS
 from bethink.when.vocabulary import MONTH_NAMES
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
 from bethink.documents.reading.package import attribute, local
 from bethink.documents.reading.tables import as_markdown, paged, with_whole_lists
-from bethink.internet.decoding import visible
+from bethink.internet.decoder import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,7 +12,7 @@ from bethink.documents.reading.markup import html_blocks, title_of
 from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
 from bethink.documents.reading.package import attribute, local, resolved
 from bethink.documents.reading.tables import paged
-from bethink.internet.decoding import decoded, visible
+from bethink.internet.decoder import decoded, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

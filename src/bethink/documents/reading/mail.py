@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink.documents.reading.markup import html_blocks
 from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, Document, UnfitError, kind_of
 from bethink.documents.reading.tables import paged, paragraphs
-from bethink.internet.decoding import decoded, visible
+from bethink.internet.decoder import decoded, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

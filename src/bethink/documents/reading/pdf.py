@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from bethink.documents.reading.messages import FOREIGN, NEEDS_OCR, Ended, Opened, PageRead, UnfitError
 from bethink.documents.reading.recognition import recogniser
 from bethink.documents.reading.ruled_tables import ruled_tables
-from bethink.internet.decoding import visible
+from bethink.internet.decoder import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

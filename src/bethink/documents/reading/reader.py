@@ -34,7 +34,7 @@ from bethink.documents.reading.messages import (
     bare_utf16,
 )
 from bethink.documents.reading.tables import csv_pages, paged, paragraphs
-from bethink.internet.decoding import decoded, visible
+from bethink.internet.decoder import decoded, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

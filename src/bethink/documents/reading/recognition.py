@@ -19,7 +19,7 @@ from bethink.documents.reading.messages import (
     language_data,
     recognises_text,
 )
-from bethink.internet.decoding import visible
+from bethink.internet.decoder import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, Document, UnfitError
 from bethink.documents.reading.tables import as_markdown, paged
-from bethink.internet.decoding import visible
+from bethink.internet.decoder import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ from bethink.web.problems import documented
 
 if TYPE_CHECKING:
     from bethink.app import App
+    from bethink.documents.collection_shares import SharedCollection
     from bethink.documents.records import DocumentCollection
-    from bethink.documents.sharing import SharedCollection
     from bethink.principal import Principal
     from bethink.visibility.reader_filter import ReaderFilter
 

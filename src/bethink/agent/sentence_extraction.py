@@ -109,7 +109,7 @@ def stands_to(
 
 @cache
 def _examples() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    text = resources.files("bethink.agent").joinpath("restating.toml").read_text("utf-8")
+    text = resources.files("bethink.agent").joinpath("sentence_extraction.toml").read_text("utf-8")
     read: dict[str, Any] = tomllib.loads(text)
     return read
 

@@ -21,6 +21,7 @@ import msgspec
 from bethink.errors import BethinkError, Busy, Conflict, UnknownId
 from bethink.feature import DUE_CHANGED, DueReminder
 from bethink.schedules.delivery import said
+from bethink.schedules.due_times import missed_between, next_due, words_for
 from bethink.schedules.records import (
     DELIVERIES,
     MARK,
@@ -36,7 +37,6 @@ from bethink.schedules.records import (
     notice_id,
     run_id,
 )
-from bethink.schedules.timing import missed_between, next_due, words_for
 from bethink.schedules.work import MAX_RESULT_CHARS, Result, result_of
 from bethink.store import Put, Scan, Versioned, items_of, owners_of, pages_of, retry_conflicts
 from bethink.telemetry import log, recorded
@@ -78,7 +78,7 @@ _log = log("schedules")
 
 
 @dataclass(slots=True, kw_only=True)
-class Firing:
+class ScheduleClock:
     """Does what is due, of all owners. Every process that serves has one."""
 
     store: Store
