@@ -6,11 +6,6 @@ whose it is, and a secret that is kept as a digest alone. `transcript` makes the
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
-import hmac
-import secrets
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -19,6 +14,7 @@ import msgspec
 
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import Feature, OpenFeature, RetentionRule
+from bethink.link_tokens import digest_of, is_of, new_token, owner_of
 from bethink.record_texts import JointTexts, RecordTexts
 from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan, Store, records_of
 
@@ -33,8 +29,6 @@ if TYPE_CHECKING:
 MAX_SHARES: Final = 500
 MAX_DAYS: Final = 3_650
 NO_SHARE: Final = "There is nothing at this link: it ended, it was revoked, or it is not complete."
-_SECRET_BYTES: Final = 32
-_MAX_TOKEN: Final = 500
 _DAY_US: Final = 86_400_000_000
 _SAME_READER_US: Final = 60_000_000
 _TOGETHER: Final = 50
@@ -147,14 +141,13 @@ class Shares:
             raise BadInput(f"A share ends after 1 to {MAX_DAYS:,} days, or never.")
         if len(await self.list(principal)) >= MAX_SHARES:
             raise BadInput(f"There are {MAX_SHARES} shares: revoke one first.")
-        owner = base64.urlsafe_b64encode(principal.owner.encode()).rstrip(b"=").decode()
-        token = f"{owner}.{secrets.token_urlsafe(_SECRET_BYTES)}"
+        token = new_token(principal.owner)
         now = self.clock.now_us()
         share = Share(
             id=self.new_id(),
             conversation=draft.conversation,
             title=draft.title,
-            digest=_digest(token),
+            digest=digest_of(token),
             hint=token[-4:],
             created_at=now,
             expires_at=0 if draft.days is None else now + draft.days * _DAY_US,
@@ -190,12 +183,11 @@ class Shares:
 
     async def of(self, token: str) -> tuple[str, Share] | None:
         """Whose conversation a token shows, and which; None if it shows nothing."""
-        owner = _owner(token)
+        owner = owner_of(token)
         if owner is None:
             return None
-        told = _digest(token)
         async for share in records_of(self.store, owner, Scan(SHARES, limit=_TOGETHER)):
-            if hmac.compare_digest(share.digest, told):
+            if is_of(token, share.digest):
                 return None if self._is_over(share) else (owner, share)
         return None
 
@@ -239,21 +231,6 @@ def removal(conversation: str) -> list[Change]:
 
 def _ended(id: str) -> list[Change]:
     return [Delete(SHARES, id), DeleteAll(SHARED_PARTS, {"share": id})]
-
-
-def _owner(token: str) -> str | None:
-    head, dot, _ = token.partition(".")
-    if not dot or len(token) > _MAX_TOKEN:
-        return None
-    try:
-        return base64.urlsafe_b64decode(head.encode() + b"=" * (-len(head) % 4)).decode()
-    except (binascii.Error, ValueError):
-        return None
-
-
-def _digest(token: str) -> str:
-    """Of 32 random bytes no slow hash is needed."""
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _fields(part: SharedPart) -> dict[str, str]:

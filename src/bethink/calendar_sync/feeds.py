@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
-import hmac
-import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
@@ -14,6 +9,7 @@ import msgspec
 
 from bethink.calendar_sync.records import FEEDS, Feed, Form, digest
 from bethink.errors import BadInput, UnknownId
+from bethink.link_tokens import digest_of, is_of, new_token, owner_of
 from bethink.store import Delete, Put, Scan, records_of
 
 if TYPE_CHECKING:
@@ -26,8 +22,6 @@ if TYPE_CHECKING:
 
 MAX_FEEDS: Final = 50
 _MAX_NAME: Final = 200
-_MAX_TOKEN: Final = 500
-_SECRET_BYTES: Final = 32
 _USED_US: Final = 3_600_000_000
 """How exactly it is kept when a feed was last asked for."""
 _PAGE: Final = 100
@@ -58,13 +52,11 @@ class Feeds:
             raise BadInput(f"A feed shows {' or '.join(known)}.")
         if len(await self.list(principal)) >= MAX_FEEDS:
             raise BadInput(f"There are {MAX_FEEDS} feeds: revoke one first.")
-        # The owner stands in it, for nothing else tells whose the calendar is; the rest cannot be guessed.
-        owner = base64.urlsafe_b64encode(principal.owner.encode()).rstrip(b"=").decode()
-        token = f"{owner}.{secrets.token_urlsafe(_SECRET_BYTES)}"
+        token = new_token(principal.owner)
         feed = Feed(
             id=self.new_id(),
             name=name.strip()[:_MAX_NAME] or "Bethink",
-            digest=_digest(token),
+            digest=digest_of(token),
             forms=cast("tuple[Form, ...]", tuple(forms or known)),
             created_at=self.clock.now_us(),
         )
@@ -84,12 +76,11 @@ class Feeds:
 
     async def of(self, token: str) -> tuple[str, Feed] | None:
         """Whose calendar a token shows, and which; None if it opens nothing."""
-        owner = _owner(token)
+        owner = owner_of(token)
         if owner is None:
             return None
-        told = _digest(token)
         async for feed in records_of(self.store, owner, Scan(FEEDS, limit=_PAGE)):
-            if hmac.compare_digest(feed.digest, told):
+            if is_of(token, feed.digest):
                 await self._note_use(owner, feed)
                 return owner, feed
         return None
@@ -111,18 +102,3 @@ class Feeds:
             if held is not None:
                 used = msgspec.structs.replace(held.record, used_at=now)
                 await self.store.commit(owner, [Put(FEEDS, used, held.version)])
-
-
-def _owner(token: str) -> str | None:
-    head, dot, _ = token.partition(".")
-    if not dot or len(token) > _MAX_TOKEN:
-        return None
-    try:
-        return base64.urlsafe_b64decode(head.encode() + b"=" * (-len(head) % 4)).decode()
-    except (binascii.Error, ValueError):
-        return None
-
-
-def _digest(token: str) -> str:
-    """Of 32 random bytes no slow hash is needed."""
-    return hashlib.sha256(token.encode()).hexdigest()
