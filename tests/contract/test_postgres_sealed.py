@@ -227,13 +227,13 @@ DIES = """
 import os, signal, sys
 from pathlib import Path
 from bethink.engines.postgres import sealed
-from bethink.maintenance import resealing
+from bethink.maintenance import key_change
 where, home, url, master = sys.argv[1:]
-module, name = (sealed, where) if hasattr(sealed, where) else (resealing, where)
+module, name = (sealed, where) if hasattr(sealed, where) else (key_change, where)
 def die(*given, **named):
     os.kill(os.getpid(), signal.SIGKILL)
 setattr(module, name, die)
-resealing.reseal(Path(home), master, resealing.MasterKey(None, master), url=url)
+key_change.reseal(Path(home), master, key_change.MasterKey(None, master), url=url)
 """
 
 
