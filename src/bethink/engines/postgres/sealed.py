@@ -1,4 +1,4 @@
-"""How a PostgreSQL database is sealed, and how it is sealed anew. `ports`, `backups` and `key_change` call it.
+"""How a PostgreSQL database is sealed, and sealed anew. `ports`, `backups` and `key_change` call it.
 
 `bethink_seal` has the home's key, wrapped, so that a process on any machine needs the master key alone;
 `sealed.json` in a data directory is a copy. Its `epoch` grows with each change: who opened the database
