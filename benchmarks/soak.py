@@ -3,9 +3,10 @@
 `make soak ARGS="--minutes 60 --clients 20 --kill-every 60"` runs a real `bethink serve` over HTTP on a
 scripted model. Each client writes down what was acknowledged to it; every so many seconds the server is
 ended by SIGKILL and started anew over the same directory. With `--servers 3` there are three behind a proxy,
-which hear of one another through a Redis, and one after the other is killed; a client whose stream broke off
-goes on reading at another. With `--postgres` the records are in a PostgreSQL, and it and the Redis are killed
-in their turn, too. Some questions are asked through the `openai` library. At the end all that was
+which hear of one another through a Redis, and one after the other is killed, but for the last that runs; a
+client whose stream broke off goes on reading at another. With `--postgres` the records are in a PostgreSQL,
+and it and the Redis are killed in their turn, too. Some questions are asked through the `openai` library, and
+with `--browser` in a Chromium by a person at the page (`soak_page`). At the end all that was
 acknowledged is looked for: each message and answer in its place and once, each answer's text as the model
 says it as far as it goes, each memory, file and page, and what the database says of its files. Prints
 tables; exits with 1 if anything is lost, in disorder or there twice.
@@ -22,7 +23,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,7 @@ import httpx2
 import msgspec
 import openai
 
+from benchmarks.soak_page import Person
 from benchmarks.stand_ins.scripted_process import scripted_process
 from bethink.llm.scripted import Rule
 from tests.balancer import balanced
@@ -42,18 +44,19 @@ from tests.redis_server import RedisServer, redis_server
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    Engine = PostgresServer | RedisServer
+Engine = PostgresServer | RedisServer
 
 STORY = " ".join(f"w{number:03}" for number in range(800))
 """What the model says to everything: 4 seconds of text, some eighty writes of the journal."""
 _CHUNK, _DELAY_MS = 40, 40
-_START_S = 300.0
+_START_S = 900.0
+"""A start may be slow where much else runs, and may have to be tried again while the database is away."""
 _PAUSE_S = 0.2
 _AWAY_S = 3.0
 """How long a database or a Redis that was killed is away."""
 _TOLD, _TOLD_CHARS = 20, 300
-_KINDS = ("messages", "answers", "openai", "memories", "files", "pages")
-_TIMED = ("message kept", "first words", "gone on reading", "memory kept", "whole answer")
+_KINDS = ("messages", "answers", "openai", "browser", "memories", "files", "pages")
+_TIMED = ("message kept", "first words", "gone on reading", "memory kept", "whole answer", "in the browser")
 """What is timed, in this order."""
 
 
@@ -76,6 +79,10 @@ class Kept:
     """A page's path, with the last revision that was acknowledged and the last that was tried."""
     openai: list[str] = field(default_factory=list[str])
     """What was said through the `openai` library, and answered to its end."""
+    browser: dict[str, bool] = field(default_factory=dict[str, bool])
+    """What was said on the page and shown to be kept, and whether its answer was shown whole."""
+    stuck: list[str] = field(default_factory=list[str])
+    """What was said on the page, which showed nothing new for too long."""
     resumed: int = 0
     """Streams that broke off and were read to their end at another connection."""
     took_s: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
@@ -91,7 +98,7 @@ class Kept:
 
     def acknowledged(self) -> dict[str, int]:
         """How many of each kind."""
-        kinds = self.messages, self.done, self.openai, self.memories, self.files
+        kinds = self.messages, self.done, self.openai, self.browser, self.memories, self.files
         return dict(zip(_KINDS, (*map(len, kinds), self.edits), strict=True))
 
 
@@ -104,15 +111,26 @@ class Server:
             self._port: int = listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self._port}"
         self.is_up = asyncio.Event()
-        self.kills = 0
         self.starts_s: list[float] = []
         self._data = data
         self._environment = environment
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start it, again if it ends, and wait until it answers.
+
+        Raises:
+            RuntimeError: it does not.
+        """
         begun = time.monotonic()
+        while not await self._try_start():
+            if time.monotonic() > begun + _START_S:
+                raise RuntimeError(f"the server did not start: see {self._data.parent / 'server.log'}")
+            await asyncio.sleep(1)
+        self.starts_s.append(time.monotonic() - begun)
+        self.is_up.set()
+
+    async def _try_start(self) -> bool:
         command = [sys.executable, "-m", "bethink", "serve", "--port", str(self._port)]
         with (self._data.parent / "server.log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
@@ -124,19 +142,16 @@ class Server:
         output = self._process.stdout
         async with asyncio.timeout(_START_S):
             line = b"" if output is None else await output.readline()
-        if not line.startswith(b"Bethink is at"):
-            raise RuntimeError(f"the server did not start: see {self._data.parent / 'server.log'}")
-        self.starts_s.append(time.monotonic() - begun)
-        self.is_up.set()
+        return line.startswith(b"Bethink is at")
 
-    async def kill(self) -> None:
-        """End it as a power cut would."""
+    async def kill(self) -> bool:
+        """End it as a power cut would; False if it had ended by itself."""
         self.is_up.clear()
-        if self._process is None or self._process.returncode is not None:
-            raise RuntimeError(f"the server ended by itself: see {self._data.parent / 'server.log'}")
-        self._process.kill()
-        await self._process.wait()
-        self.kills += 1
+        has_run = self._process is not None and self._process.returncode is None
+        if self._process is not None and has_run:
+            self._process.kill()
+            await self._process.wait()
+        return has_run
 
     async def stop(self) -> None:
         """End it as a person would."""
@@ -213,6 +228,12 @@ class Fleet:
         self.url = self.servers[0].url
         self.is_up = asyncio.Event()
         self.kills: Counter[str] = Counter()
+        self.spared = 0
+        """How often nothing was killed, since all else was down."""
+        self.ended = 0
+        """How often a server had ended by itself."""
+        self._away: list[Engine] = []
+        self._turns = deque[Server | Engine]([*self.servers, *engines])
 
     @property
     def starts_s(self) -> list[float]:
@@ -226,20 +247,42 @@ class Fleet:
                 await server.start()
         self.is_up.set()
 
-    async def strike(self) -> None:
-        """End the next as a power cut would, and start it anew."""
-        turns: list[Server | Engine] = [*self.servers, *self.engines]
-        next_one = turns[self.kills.total() % len(turns)]
+    async def strike(self, tasks: asyncio.TaskGroup) -> None:
+        """End the next as a power cut would, and have it started anew among the tasks.
+
+        Of several servers one is left, and none is waited for: the next in turn that runs dies instead.
+        """
+        next_one = next((one for one in self._turns if self._may_die(one)), None)
+        if next_one is None:
+            self.spared += 1
+            return
+        self._turns.remove(next_one)
+        self._turns.append(next_one)
         self.kills[type(next_one).__name__] += 1
         if isinstance(next_one, Server):
-            if len(self.servers) == 1:
+            self.ended += not await next_one.kill()
+            if not any(server.is_up.is_set() for server in self.servers):
                 self.is_up.clear()
-            await next_one.kill()
-            await self.start()
+            tasks.create_task(self._start_again(next_one))
         else:
+            self._away.append(next_one)
             await anyio.to_thread.run_sync(next_one.kill)
-            await asyncio.sleep(_AWAY_S)
-            await anyio.to_thread.run_sync(next_one.start)
+            tasks.create_task(self._bring_back(next_one))
+
+    def _may_die(self, one: Server | Engine) -> bool:
+        if isinstance(one, Server):
+            running = sum(server.is_up.is_set() for server in self.servers)
+            return one.is_up.is_set() and (running > 1 or len(self.servers) == 1)
+        return one not in self._away
+
+    async def _start_again(self, server: Server) -> None:
+        await server.start()
+        self.is_up.set()
+
+    async def _bring_back(self, engine: Engine) -> None:
+        await asyncio.sleep(_AWAY_S)
+        await anyio.to_thread.run_sync(engine.start)
+        self._away.remove(engine)
 
     async def stop(self) -> None:
         """End them as a person would."""
@@ -430,19 +473,29 @@ async def _compare_talks(http: httpx2.AsyncClient, kept: Kept, found: Found) -> 
     for conversation in kept.conversations:
         await _compare_talk(http, kept, conversation, found=found)
     said: Counter[str] = Counter()
+    answers: dict[str, str] = {}
     for held in await _all(http, "/conversations", "items", limit=100):
         if held["id"] not in kept.conversations:
-            said.update(await _compare_talk(http, kept, held["id"], found=found))
+            pairs = await _compare_talk(http, kept, held["id"], found=found)
+            said.update(content for content, _ in pairs)
+            answers |= pairs
     for content in kept.openai:
         if not said[content]:
             found.add("openai", "lost", content)
+    for content, is_whole in kept.browser.items():
+        if not said[content]:
+            found.add("browser", "lost", content)
+        elif is_whole and answers[content] != STORY:
+            found.add("browser", "lost", f"{content}: {len(answers[content])} characters of its answer")
+    for content in kept.stuck:
+        found.add("browser", "stuck", content)
     _find_twice("openai", said.elements(), found)
 
 
 async def _compare_talk(
     http: httpx2.AsyncClient, kept: Kept, conversation: str, *, found: Found
-) -> Iterable[str]:
-    """What was said in it; what is wrong with that is added to what is found."""
+) -> list[tuple[str, str]]:
+    """What was said in it and how it was answered; what is wrong with that is added to what is found."""
     messages = await _all(http, f"/conversations/{conversation}", "messages", limit=200, cursor="before")
     said = {message["id"]: message["content"] for message in messages if message["role"] == "user"}
     for id, (of, content) in kept.messages.items():
@@ -463,7 +516,7 @@ async def _compare_talk(
         if run in kept.done and text != STORY:
             found.add("answers", "lost", f"{run} of {conversation}: {len(text)} of {len(STORY)} characters")
         found.shorter = max(found.shorter, kept.seen.get(run, 0) - len(text))
-    return said.values()
+    return [(one["content"], answers.get(one["run"], "")) for one in messages if one["role"] == "user"]
 
 
 def _difference(text: str) -> str:
@@ -537,16 +590,21 @@ async def _live(options: argparse.Namespace, server: Fleet, kept: Kept) -> Found
     await server.start()
     until = time.monotonic() + 60 * options.minutes
     chance = random.Random(options.seed)  # noqa: S311 - the same acts for the same seed
-    async with asyncio.TaskGroup() as clients:
+    async with asyncio.TaskGroup() as tasks:
         for number in range(options.clients):
             client = Client(number, server, kept, chance=random.Random(chance.random()))  # noqa: S311 - see above
-            clients.create_task(client.live(until))
-        while time.monotonic() + options.kill_every < until:
-            await asyncio.sleep(options.kill_every)
-            await server.strike()
+            tasks.create_task(client.live(until))
+        if options.browser:
+            tasks.create_task(Person(server.url, STORY, kept).live(until))
+        strikes_at = time.monotonic() + options.kill_every
+        while strikes_at < until:
+            await asyncio.sleep(strikes_at - time.monotonic())
+            strikes_at += options.kill_every
+            await server.strike(tasks)
             print(f"killed {dict(server.kills)}, {dict(kept.acknowledged())}", flush=True)
     for _ in (*server.servers, *server.engines):
-        await server.strike()
+        async with asyncio.TaskGroup() as tasks:
+            await server.strike(tasks)
     async with httpx2.AsyncClient(base_url=server.url, timeout=120) as http:
         return await compare(http, kept)
 
@@ -566,7 +624,8 @@ def report(kept: Kept, found: Found, server: Fleet, *, file: str) -> int:
             p50, p95 = (took[int(share * (len(took) - 1))] for share in (0.5, 0.95))
             print(f"{what:18}{p50:8.2f}{p95:8.2f}{took[-1]:8.2f}{len(took):8}")
     kills = ", ".join(f"{count} of a {name}" for name, count in server.kills.items())
-    print(f"\nkills: {kills}; a start took {starts[len(starts) // 2]:.1f} s, at most {starts[-1]:.1f} s")
+    print(f"\nkills: {kills}; {server.spared} left out, as all else was down", end="; ")
+    print(f"a start took {starts[len(starts) // 2]:.1f} s, at most {starts[-1]:.1f} s")
     print(
         f"{kept.broken} requests broken off, {kept.resumed} streams resumed; an answer keeps all but "
         f"{found.shorter} characters of those seen"
@@ -577,7 +636,9 @@ def report(kept: Kept, found: Found, server: Fleet, *, file: str) -> int:
     for (kind, fault), these in found.faults.items():
         for what in these[:_TOLD]:
             print(f"{kind} {fault}: {what}")
-    return 1 if found.faults or file != "ok" else 0
+    if server.ended:
+        print(f"{server.ended} times a server had ended by itself")
+    return 1 if found.faults or file != "ok" or server.ended else 0
 
 
 def main() -> int:
@@ -589,6 +650,7 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=20)
     parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--postgres", action="store_true", help="records in a PostgreSQL")
+    parser.add_argument("--browser", action="store_true", help="a person at the page, too, in a Chromium")
     parser.add_argument("--kill-every", type=float, default=60, metavar="SECONDS")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, metavar="DIRECTORY", help="keep the data and the log there")

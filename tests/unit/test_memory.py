@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bethink.clock import FakeClock
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.memory import FACTS, Fact, FactChange, NewFact, Source
 from bethink.memory.facts import clean, digest
@@ -287,3 +288,19 @@ async def test_a_suggestion_waits_without_being_recalled_and_can_be_taken_back()
         assert await house.app.memory.search(house.me, "Paris") == []
         gone = await house.app.memory.undo(house.me, waits.undo or "")
     assert gone.change == "retracted"
+
+
+async def test_a_change_by_a_clock_that_is_behind_follows_what_it_changes() -> None:
+    async with (
+        open_house() as house,
+        open_house(ports=dataclasses.replace(house.app.ports, clock=FakeClock())) as late,
+    ):
+        house.clock.advance(30)
+        kept = await house.app.memory.add(house.me, NewFact("Lives in Paris"))
+        changed = await late.app.memory.edit(late.me, kept.fact.id, NewFact("Lives in Rome"))
+        again = await late.app.memory.edit(late.me, changed.fact.id, NewFact("Lives in Oslo"))
+        before = await the(house, kept.fact.id)
+        assert before.valid_until == changed.fact.created_at
+        assert before.created_at < changed.fact.created_at < again.fact.created_at
+        log = await house.app.memory.log(house.me)
+        assert [item.record.undo for item in log.items] == [again.undo, changed.undo, kept.undo]

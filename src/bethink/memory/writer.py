@@ -72,11 +72,20 @@ _PAGE = 500
 
 
 class Revision(Record, frozen=True, kw_only=True):
-    """One an owner; its version counts the changes of their facts."""
+    """One an owner; its version counts the changes of their facts. The last was `at`, in microseconds UTC."""
+
+    at: int = 0
 
 
 REVISIONS = Collection("meta", Revision, searchable=False)
 REVISION = "facts"
+_APART_US = 300_000_000
+"""Clocks of processes may be so far apart; one that is further ahead is wrong, and not followed."""
+
+
+def behind(last: int, now: int) -> int:
+    """When a change is that follows another: now, or right behind that if it is of a clock ahead of ours."""
+    return last + 1 if 0 <= last - now - 1 < _APART_US else now
 
 
 @dataclass(slots=True)
@@ -108,7 +117,9 @@ class Draft:
     async def begun(cls, store: Store, owner: str, at: int) -> Draft:
         """A draft to which everything read from now on belongs."""
         (found,) = await store.get(REVISIONS, owner, [REVISION])
-        return cls(store, owner, at, 0 if found is None else found.version)
+        if found is None:
+            return cls(store, owner, at, 0)
+        return cls(store, owner, behind(found.record.at, at), found.version)
 
     def saw(self, *found: Versioned[Fact]) -> None:
         """Keep what was read of the store; what was changed meanwhile stays changed."""
@@ -164,7 +175,7 @@ class Draft:
         """The commit that keeps these facts, each with what finds it."""
         puts = [Put(FACTS, fact, self._versions[fact.id], item) for fact, item in facts]
         steps = [Put(STEPS, step, 0) for step in self._steps]
-        return [*puts, *steps, Put(REVISIONS, Revision(id=REVISION), self.revision)]
+        return [*puts, *steps, Put(REVISIONS, Revision(id=REVISION, at=self.at), self.revision)]
 
     def note(self, step: LogStep) -> None:
         """Have the commit keep what it was, for the log."""
@@ -295,7 +306,9 @@ class FactWriter:
     _locks: PerKey[str, asyncio.Lock] = field(
         default_factory=lambda: PerKey[str, asyncio.Lock](asyncio.Lock), repr=False
     )
-    _revisions: Recent[str, int] = field(default_factory=lambda: Recent[str, int](_REVISIONS), repr=False)
+    _revisions: Recent[str, tuple[int, int]] = field(
+        default_factory=lambda: Recent[str, tuple[int, int]](_REVISIONS), repr=False
+    )
     heard: list[Callable[[str], None]] = field(default_factory=list["Callable[[str], None]"], repr=False)
 
     def alone(self, owner: str) -> asyncio.Lock:
@@ -314,11 +327,11 @@ class FactWriter:
             # At the revision that this process made last: if another one has made one since, the commit is
             # refused, and the next draft reads which it is.
             owner, now = principal.owner, self.clock.now_us()
-            revision = self._revisions.pop(owner)
+            last = self._revisions.pop(owner)
             draft = (
                 await Draft.begun(self.store, owner, now)
-                if revision is None
-                else Draft(self.store, owner, now, revision)
+                if last is None
+                else Draft(self.store, owner, behind(last[1], now), last[0])
             )
             draft.sight = await self.sight(principal)
             return await change(draft)
@@ -337,7 +350,7 @@ class FactWriter:
             Conflict: another process changed facts of the owner, or what is expected, meanwhile.
         """
         await self.store.commit(draft.owner, [*await self.changes(draft, vectors), *expected])
-        self._revisions[draft.owner] = draft.revision + 1
+        self._revisions[draft.owner] = draft.revision + 1, draft.at
         for listener in self.heard:
             listener(draft.owner)
 
