@@ -104,7 +104,7 @@ INSERT INTO index_state VALUES ($1, $2, $3)
 """
 _PUT = """
 INSERT INTO index_items VALUES (
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16::real[]::halfvec, $17, $18)
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16::text::halfvec, $17, $18)
 """
 _DELETE = "DELETE FROM index_items WHERE owner = $1 AND id = ANY($2) RETURNING id"
 _TEXTS = """
@@ -227,7 +227,7 @@ def rows_of_item(
         return
     names = entry.names._replace(speaker=entry.names.speaker and entry.names.speaker.replace("\0", " "))
     of_item = (change, entry.kind, entry.at, *names, ANALYSIS)
-    for part, vector in enumerate(_floats(entry)):
+    for part, vector in enumerate(_written(entry)):
         terms = [] if part else numbers_of(entry.terms)
         yield *known, part, *of_item, terms, entry.model, vector, b"" if part else text.encode(), None
 
@@ -289,8 +289,15 @@ async def _state_of(session: Session, owner: str) -> _State:
     return _State(0, 0, None) if row is None else _State(*row)
 
 
-def _floats(entry: Entry) -> list[list[float] | None]:
-    """The vectors of an entry; one None if it has none."""
+_DECIMALS: Final = 6
+"""Of a component; its own steps are of 0.00003."""
+
+
+def _written(entry: Entry) -> list[str | None]:
+    """The vectors of an entry as text; one None if it has none.
+
+    In an array the driver would look at each number by itself, which takes longer.
+    """
     if entry.model is None:
         return [None]
     import numpy as np
@@ -298,7 +305,7 @@ def _floats(entry: Entry) -> list[list[float] | None]:
     from bethink.search.analysis import dimensions_of
 
     rows = np.frombuffer(entry.vector, "<i2").reshape(-1, dimensions_of(entry.model))
-    return (rows.astype(np.float32) / SCALE).tolist()
+    return [msgspec.json.encode(row).decode() for row in np.round(rows / SCALE, _DECIMALS).tolist()]
 
 
 def numbers_of(terms: bytes) -> list[int]:
