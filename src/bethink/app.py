@@ -139,6 +139,8 @@ class App:
     model_files: ModelFiles
     message_search: MessageSearch
     shared: SharedResources = field(repr=False)
+    stopping: anyio.Event = field(default_factory=anyio.Event, repr=False)
+    """Set once the process is about to stop: what would go on for ever ends then."""
 
     @property
     def conversations(self) -> Conversations:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,25 @@ async def test_a_server_that_is_stopped_tells_its_readers_and_keeps_what_was_sai
     async with running(tmp_path, model) as bethink:
         last = (await bethink.get(f"/conversations/{conversation}"))["messages"][-1]
     assert (last["stop_reason"], last["content"]) == ("interrupted", text_of(seen + told))
+
+
+async def test_a_server_that_is_stopped_lets_go_of_those_who_only_listen(tmp_path: Path) -> None:
+    rooms = ("/conversations/events", "/schedules/notices/events", "/vault/changes")
+    async with running(tmp_path) as bethink, AsyncExitStack() as stack:
+        streams = [
+            (
+                await stack.enter_async_context(
+                    bethink.http.stream("GET", room, headers={"Accept": "text/event-stream"})
+                )
+            ).aiter_bytes()
+            for room in rooms
+        ]
+        first = [await anext(stream) for stream in streams]
+        assert await bethink.stop() == 0
+        # One that was cut off would raise here.
+        rest = [b"".join([part async for part in stream]) for stream in streams]
+    assert all(first)
+    assert not any(b"[DONE]" in part for part in rest)
 
 
 async def test_a_model_that_fails_leaves_a_sentence_and_a_server_that_goes_on(

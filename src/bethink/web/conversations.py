@@ -414,7 +414,7 @@ async def follow_conversations(
     """Conversations as they change, for ever, or the last changed for who does not take a stream."""
     if STREAM not in accept:
         return await list_conversations(app, caller, limit=50, cursor=None)
-    return EventStream(_changes(app, caller.lasting), _ChangeFrames())
+    return EventStream(_changes(app, caller.lasting), _ChangeFrames(), until=app.stopping)
 
 
 async def _changes(app: App, caller: Principal) -> AsyncGenerator[list[ConversationChange]]:

@@ -311,7 +311,8 @@ async def follow_notices(
     if STREAM not in accept:
         return await list_notices(app, caller, limit=50, cursor=None, unseen=False)
     since = int(last_event_id) if last_event_id and last_event_id.isdecimal() else None
-    return EventStream(app.features.of(Schedules).follow(caller.lasting, since), NoticeFrames())
+    notices = app.features.of(Schedules).follow(caller.lasting, since)
+    return EventStream(notices, NoticeFrames(), until=app.stopping)
 
 
 @router.get("/notices")

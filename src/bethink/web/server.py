@@ -186,7 +186,7 @@ async def _serve(
 
         def stop() -> None:
             app.runs.interrupt()
-            app.vault.news.end()
+            app.stopping.set()
 
         drain = partial(app.runs.drain, settings.drain_s)
         config = configured(make(nullcontext(app)), limits_for(settings.trusted_proxies))

@@ -85,7 +85,10 @@ class OwnFrames:
 
 
 class EventStream(Response, Generic[_T]):
-    """A run's events to one reader. The reader may leave at any time: the run goes on."""
+    """Events to one reader, who may leave at any time: a run goes on.
+
+    What would go on for ever ends, unfinished, when `until` is set: its reader comes back.
+    """
 
     media_type = "text/event-stream"
 
@@ -94,6 +97,7 @@ class EventStream(Response, Generic[_T]):
         batches: AsyncGenerator[Sequence[_T], None],
         frames: Frames[_T] | None = None,
         *,
+        until: anyio.Event | None = None,
         keep_alive_s: float = KEEP_ALIVE_S,
         headers: Mapping[str, str] | None = None,
     ) -> None:
@@ -102,6 +106,7 @@ class EventStream(Response, Generic[_T]):
         del self.headers["content-length"]
         self._batches = batches
         self._frames = frames or cast("Frames[_T]", OwnFrames())
+        self._until = until
         self._keep_alive_s = keep_alive_s
         self._sent_at = 0.0
 
@@ -113,6 +118,8 @@ class EventStream(Response, Generic[_T]):
         async with anyio.create_task_group() as tasks, aclosing(self._batches):
             tasks.start_soon(_until_left, receive, tasks.cancel_scope)
             tasks.start_soon(self._keep_alive, send)
+            if self._until is not None:
+                tasks.start_soon(self._end, self._until, send, tasks.cancel_scope)
             await self._send_all(send)
             tasks.cancel_scope.cancel()
 
@@ -128,6 +135,12 @@ class EventStream(Response, Generic[_T]):
             await _body(send, self._frames.broken(error), more=False)
         else:
             await _body(send, _DONE, more=False)
+
+    @staticmethod
+    async def _end(until: anyio.Event, send: Send, scope: CancelScope) -> None:
+        await until.wait()
+        await _body(send, b"", more=False)
+        scope.cancel()
 
     async def _keep_alive(self, send: Send) -> None:
         self._sent_at = anyio.current_time()

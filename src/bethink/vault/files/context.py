@@ -40,12 +40,6 @@ class News:
 
     def __init__(self) -> None:
         self._waiting: defaultdict[str, set[anyio.Event]] = defaultdict(set)
-        self._is_over = False
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the process is about to stop."""
-        return self._is_over
 
     @contextmanager
     def listening(self, owner: str) -> Generator[anyio.Event]:
@@ -53,8 +47,6 @@ class News:
         event = anyio.Event()
         self._waiting[owner].add(event)
         try:
-            if self._is_over:
-                event.set()
             yield event
         finally:
             self._waiting[owner].discard(event)
@@ -65,12 +57,6 @@ class News:
         """Wake those who listen for an owner."""
         for event in self._waiting.get(owner, ()):
             event.set()
-
-    def end(self) -> None:
-        """Wake all, and have them end: the process is about to stop."""
-        self._is_over = True
-        for owner in self._waiting:
-            self.tell(owner)
 
 
 FOLDER: Final = "vault"

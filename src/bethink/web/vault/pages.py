@@ -427,7 +427,7 @@ async def get_vault_changes(
     """What became of pages since: ask now and then, or for a stream, to show the vault as it is."""
     place = after if last_event_id is None else last_event_id
     if STREAM in accept:
-        return EventStream(follow(app, caller.lasting, place), NewsFrames())
+        return EventStream(follow(app, caller.lasting, place), NewsFrames(), until=app.stopping)
     return await news_since(app, caller, place)
 
 
@@ -448,7 +448,7 @@ async def news_since(app: App, caller: Principal, after: int) -> VaultNews:
 
 
 async def follow(app: App, caller: Principal, after: int) -> AsyncGenerator[Sequence[VaultNews], None]:
-    """The news since, at once, even if there are none; then each as it comes, until the process stops."""
+    """The news since, at once, even if there are none; then each as it comes."""
     news = app.vault.news
     is_first = True
     while True:
@@ -456,8 +456,6 @@ async def follow(app: App, caller: Principal, after: int) -> AsyncGenerator[Sequ
             told = await news_since(app, caller, after)
             if is_first or told.items or told.gone:
                 yield [told]
-            elif news.is_over:
-                return
             else:
                 with anyio.move_on_after(LOOK_S):
                     await heard.wait()
