@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import anyio
+import httpx2
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
@@ -220,3 +222,54 @@ async def test_what_is_said_at_one_shows_in_the_list_of_another(three: Three) ->
         async for line in lines:
             if conversation in line:
                 break
+
+
+async def test_clocks_half_a_minute_apart_confuse_neither_memory_nor_talk_nor_schedules(three: Three) -> None:
+    """The clock of `c` is ahead: what it writes is of a time that has not come at `a`."""
+    behind, ahead = three.a.http, three.c.http
+    await facts_have_their_order(behind, ahead)
+    conversation = await three.c.new()
+    for number, server in enumerate((three.c, three.a, three.b, three.c)):
+        assert (await server.answer(conversation, f"Word {number}"))["reason"] == "answered"
+    for server in (three.a, three.c):
+        messages = (await server.get(f"/conversations/{conversation}"))["messages"]
+        said = [message["content"] for message in messages if message["role"] == "user"]
+        assert said == [f"Word {number}" for number in range(4)]
+        assert [message["role"] for message in messages] == ["user", "assistant"] * 4
+    await is_done_once(three)
+
+
+async def facts_have_their_order(behind: httpx2.AsyncClient, ahead: httpx2.AsyncClient) -> None:
+    """A change of what was kept at a later time follows it, and what was changed can be taken back."""
+    kept = (await ahead.post("/memories", json={"content": "User lives in Paris."})).json()["memory"]
+    changed = await behind.patch(f"/memories/{kept['id']}", json={"content": "User lives in Rome."})
+    assert changed.status_code == 200, changed.text
+    now, (before,) = changed.json()["memory"], changed.json()["others"]
+    assert before["created_at"] < now["created_at"] == before["valid_until"]
+    for http in (behind, ahead):
+        items = (await http.get("/memories")).json()["items"]
+        assert [item["content"] for item in items] == ["User lives in Rome."]
+        log = (await http.get("/memories/log")).json()["items"]
+        assert [entry["change"] for entry in log] == ["superseded", "added"]
+    undone = await behind.post("/memories/undo", json={"token": changed.json()["undo"]})
+    assert undone.status_code == 200, undone.text
+    items = (await ahead.get("/memories")).json()["items"]
+    assert [item["content"] for item in items] == ["User lives in Paris."]
+
+
+async def is_done_once(three: Three) -> None:
+    """What is due is done once, whoever made it, and by whichever clock it is due first."""
+    titles = [f"Reminder {number}" for number in range(4)]
+    made: list[str] = []
+    for number, title in enumerate(titles):
+        server, shift = (three.a, 2) if number % 2 else (three.c, 32)
+        when = (datetime.now(UTC) + timedelta(seconds=shift)).isoformat()
+        answer = await server.http.post("/schedules", json={"text": title, "when": when})
+        assert answer.status_code == 201, answer.text
+        made.append(answer.json()["id"])
+    for id in made:
+        while not (runs := (await three.b.get(f"/schedules/{id}/history"))["items"]):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        assert [run["outcome"] for run in runs] == ["done"]
+    notices = (await three.c.get("/schedules/notices"))["items"]
+    assert sorted(notice["title"] for notice in notices) == titles
