@@ -262,7 +262,7 @@ async def is_done_once(three: Three) -> None:
     titles = [f"Reminder {number}" for number in range(4)]
     made: list[str] = []
     for number, title in enumerate(titles):
-        server, shift = (three.a, 2) if number % 2 else (three.c, 32)
+        server, shift = (three.a, 10) if number % 2 else (three.c, 40)
         when = (datetime.now(UTC) + timedelta(seconds=shift)).isoformat()
         answer = await server.http.post("/schedules", json={"text": title, "when": when})
         assert answer.status_code == 201, answer.text
