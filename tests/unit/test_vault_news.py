@@ -1,4 +1,4 @@
-"""Who follows the vault is told of what they may see as it happens, until the process stops."""
+"""Who follows the vault is told of what they may see as it happens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
-import anyio
 import pytest
 
 from bethink.web.vault.pages import follow
@@ -37,7 +36,7 @@ async def test_a_reader_that_comes_back_goes_on_where_it_was(tmp_path: Path) -> 
         change = (await door.http.get("/vault")).json()["change"]
         await door.http.put("/vault/pages/a.md", json={"text": "one\n"})
         # What is about to stop tells what there is, and ends.
-        door.house.app.vault.news.end()
+        door.house.app.stopping.set()
         answer = await door.http.get(
             "/vault/changes?after=0", headers={**_STREAM, "Last-Event-ID": str(change)}
         )
@@ -46,7 +45,7 @@ async def test_a_reader_that_comes_back_goes_on_where_it_was(tmp_path: Path) -> 
         told = json.loads(lines[2].removeprefix("data: "))
         assert [item["path"] for item in told["items"]] == ["a.md"]
         assert lines[1] == f"id: {told['change']}"
-        assert lines[-1] == "data: [DONE]"
+        assert lines[-1] == lines[2], "it is not done: the reader comes back"
         plain = await door.http.get("/vault/changes", params={"after": change})
         assert plain.json() == told
 
@@ -62,22 +61,6 @@ async def test_a_follower_is_not_told_of_pages_that_are_hidden_from_it(tmp_path:
             (first,) = await anext(news)
         assert "open.md" in {item.path for item in first.items}
         assert "secret.md" not in first.model_dump_json()
-
-
-async def test_who_waits_is_let_go_when_the_process_stops(tmp_path: Path) -> None:
-    async with open_door(data_dir=tmp_path) as door:
-        await door.http.get("/vault")
-        app, ended = door.house.app, anyio.Event()
-
-        async def read() -> None:
-            async with aclosing(follow(app, door.house.me, 0)) as news:
-                async for _ in news:
-                    app.vault.news.end()
-            ended.set()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(read)
-            await ended.wait()
 
 
 async def test_a_page_that_moved_is_gone_from_where_it_was(tmp_path: Path) -> None:

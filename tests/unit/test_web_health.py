@@ -447,5 +447,5 @@ async def test_json_is_compressed_for_a_reader_on_another_machine_and_nothing_el
                 (far, "/vault/changes", {"accept": "text/event-stream"}),
             ):
                 if "event-stream" in str(extra):
-                    house.app.vault.news.end()
+                    house.app.stopping.set()
                 assert "content-encoding" not in (await http.get(path, headers=key | extra)).headers, path

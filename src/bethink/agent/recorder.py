@@ -525,10 +525,11 @@ class JournalWriter:
 
     async def flush_always(self) -> None:
         """Write what live runs said, again and again while there is something."""
-        took_s = 0.0
+        due_at = 0.0
         while True:
             await self._is_dirty.wait()
-            await anyio.sleep(pause_after(took_s))
+            # The first words after a silence do not wait for what the last write took.
+            await anyio.sleep(max(FLUSH_S, due_at - anyio.current_time()))
             self._is_dirty.clear()
             dirty = list(self._dirty.values())
             self._dirty.clear()
@@ -536,7 +537,8 @@ class JournalWriter:
             async with anyio.create_task_group() as tasks:
                 for recorder in dirty:
                     tasks.start_soon(_flush, recorder)
-            took_s = anyio.current_time() - begun
+            now = anyio.current_time()
+            due_at = now + pause_after(now - begun)
 
 
 def _ref(item: Recalled) -> RecalledRef:

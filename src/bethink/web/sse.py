@@ -87,7 +87,8 @@ class OwnFrames:
 class EventStream(Response, Generic[_T]):
     """Events to one reader, who may leave at any time: a run goes on.
 
-    What would go on for ever ends, unfinished, when `until` is set: its reader comes back.
+    What would go on for ever ends, unfinished, when `until` is set: its reader comes back. Who comes while it
+    is set is told what there is.
     """
 
     media_type = "text/event-stream"
@@ -118,7 +119,7 @@ class EventStream(Response, Generic[_T]):
         async with anyio.create_task_group() as tasks, aclosing(self._batches):
             tasks.start_soon(_until_left, receive, tasks.cancel_scope)
             tasks.start_soon(self._keep_alive, send)
-            if self._until is not None:
+            if self._until is not None and not self._until.is_set():
                 tasks.start_soon(self._end, self._until, send, tasks.cancel_scope)
             await self._send_all(send)
             tasks.cancel_scope.cancel()
@@ -129,6 +130,9 @@ class EventStream(Response, Generic[_T]):
                 if frames := self._frames.written(batch):
                     self._sent_at = anyio.current_time()
                     await _body(send, frames)
+                if self._until is not None and self._until.is_set():
+                    await _body(send, b"", more=False)
+                    return
         except BethinkError as error:
             # The answer has begun: what is left is to say so, and to let the reader come back.
             _log.warning("a stream of events broke off: %s", error)
