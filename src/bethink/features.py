@@ -60,6 +60,11 @@ def _open_files(at: Surroundings) -> OpenFeature:
     async def redact(owner: str, gone: Redaction) -> Sequence[Change]:
         return await files.forget(owner, partial(gone.says_in, close=False))
 
+    async def remains(owner: str) -> Sequence[str]:
+        del owner
+        kept = (await at.blobs.state()).kept
+        return [kept] if kept else []
+
     is_there = at.features.of(Conversations).has
     files = Files(at.store, at.blobs, at.clock, at.new_id, is_there, at.settings.max_file_bytes)
     return OpenFeature(
@@ -67,6 +72,7 @@ def _open_files(at: Surroundings) -> OpenFeature:
         forgettable=files.forgettable,
         redact=redact,
         clean=files.sweep,
+        remains=remains,
         parts=[follows(files, max_bytes=lambda settings: settings.max_file_bytes)],
     )
 

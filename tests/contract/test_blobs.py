@@ -18,10 +18,12 @@ import anyio.to_thread
 import pytest
 from obstore.store import MemoryStore
 
-from bethink.blobs import Blobs
+from bethink.blobs import Blobs, BlobsState
+from bethink.blobs.bucket import Bucket
 from bethink.blobs.directory import DirectoryBlobs, SealedContents
 from bethink.blobs.s3 import S3Blobs, drop_old
 from bethink.engines.memory import MemoryBus, MemoryHub
+from bethink.errors import Busy
 from bethink.sealing import Cipher
 
 pytestmark = pytest.mark.anyio
@@ -30,8 +32,7 @@ pytestmark = pytest.mark.anyio
 def over_memory(home: Path, *, bucket: MemoryStore | None = None, hub: MemoryHub | None = None) -> S3Blobs:
     """A machine with a home of its own; several may share a bucket and a bus."""
     return S3Blobs(
-        cast("Any", bucket or MemoryStore()),
-        "The storage",
+        Bucket(cast("Any", bucket or MemoryStore()), "s3://files", "The storage"),
         DirectoryBlobs(home / "file-copies"),
         DirectoryBlobs(home / "files"),
         MemoryBus(hub),
@@ -123,6 +124,26 @@ async def test_nobody_else_is_in_a_block_alone(blobs: Blobs) -> None:
     assert order == ["another owner", "first", "second"]
 
 
+async def test_waiting_to_be_alone_ends(blobs: Blobs) -> None:
+    assert isinstance(blobs, DirectoryBlobs | S3Blobs)
+    if isinstance(blobs, DirectoryBlobs):
+        impatient: Blobs = replace(blobs, wait_s=0)
+    else:
+        impatient = replace(blobs, copies=replace(blobs.copies, wait_s=0))
+    async with blobs.alone("ann"):
+        with pytest.raises(Busy, match="try again"):
+            async with impatient.alone("ann"):
+                pass
+
+
+async def test_all_contents_are_counted(blobs: Blobs) -> None:
+    assert await blobs.used() == (0, 0)
+    await blobs.write("ann", "one", b"12345")
+    await blobs.area("documents").write("bob", "two", b"67")
+    assert await blobs.used() == (2, 7)
+    assert await blobs.state() == BlobsState()
+
+
 # --- what is of S3 alone
 
 
@@ -156,6 +177,15 @@ async def test_two_machines_are_not_in_one_block(tmp_path: Path) -> None:
             pass
 
 
+async def test_waiting_for_another_machine_ends(tmp_path: Path) -> None:
+    async with two_machines(tmp_path) as (here, there):
+        impatient = replace(there, copies=replace(there.copies, wait_s=0))
+        async with here.alone("ann"):
+            with pytest.raises(Busy, match="try again"):
+                async with impatient.alone("ann"):
+                    pass
+
+
 async def test_copies_go_when_nobody_asked_for_them_for_a_while(tmp_path: Path) -> None:
     blobs = over_memory(tmp_path)
     await blobs.write("ann", "one", b"1")
@@ -183,7 +213,7 @@ async def test_files_of_the_directory_are_read_before_and_after_they_moved(tmp_p
     await before.write("ann", "stale", b"as it was")
     await before.area("documents").write("ann", "two", b"2")
     blobs = over_memory(tmp_path)
-    await blobs.storage.put_async(f"{before.path('ann', '').name}/stale", b"newer")
+    await blobs.bucket.storage.put_async(f"{before.path('ann', '').name}/stale", b"newer")
     assert await blobs.ids("ann") == ["one", "stale"]
     assert await read(blobs, "ann", "one") == b"1"
     assert await blobs.move_in() == 2
@@ -219,7 +249,7 @@ async def test_files_of_a_sealed_home_are_sealed_in_the_bucket(tmp_path: Path) -
     assert await blobs.move_in() == 1
     assert await read(blobs, "ann", "two") == b"another secret"
     for id in ("one", "two"):
-        got = await blobs.storage.get_async(f"{blobs.copies.path('ann', '').name}/{id}")
+        got = await blobs.bucket.storage.get_async(f"{blobs.copies.path('ann', '').name}/{id}")
         assert b"secret" not in bytes(await got.bytes_async())
     assert b"secret" not in await anyio.to_thread.run_sync(all_bytes, tmp_path / "file-copies")
     await blobs.delete("ann", ["one", "two"])

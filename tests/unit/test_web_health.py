@@ -82,6 +82,7 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
     assert (answer["status"], answer["conversation_manager_initialized"]) == ("ok", True)
     assert {name: part["status"] for name, part in answer["parts"].items()} == {
         "store": "ok",
+        "files": "ok",
         "embeddings": "ok",
         "model": "ok",
         "extraction": "off",

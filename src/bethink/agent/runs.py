@@ -408,8 +408,8 @@ class Runs:
         if (active := held.record.active_run) is not None:
             await self.stop(principal, active)
         await self.stored.delete(principal, conversation)
-        await self.files.sweep(principal.owner)
         self.on_delete(principal.owner, conversation)
+        await self.files.sweep(principal.owner)
 
     async def trash(self, principal: Principal, conversation: str) -> None:
         """Move a conversation to the trash; a run in it is stopped first.

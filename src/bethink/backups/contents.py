@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import anyio.from_thread
 
 from bethink import __version__
+from bethink.backups.copying import FilesFolder, copy_contents
 from bethink.backups.repository import Contents, FileEntry, Header, translating
+from bethink.blobs.bucket import is_content
 from bethink.documents.work_folders import clear_left_over, work_folder
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.snapshot import DatabaseState, copy_database, state_of
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from bethink.backups.repository import Archive, Keys, Reason, Repository
+    from bethink.blobs.bucket import Bucket, BucketObject
 
 _FILES: Final = "files"
 _VAULT: Final = "vault"
@@ -71,10 +74,13 @@ class Home:
     """What is backed up: a data directory, and the folder of pages if that lies outside of it.
 
     If records are in a server's database, `database` has the file in a folder hold what that holds now.
+    Contents of files are in the `bucket`, too, or `elsewhere` and left out.
     """
 
     data_dir: Path
     vault: Path | None = None
+    bucket: Bucket | None = None
+    elsewhere: str | None = None
     database: Callable[[Path], None] | None = None
 
 
@@ -156,12 +162,49 @@ class _Taking:
         self.walk = _Walk(self.home, self.repository.root.resolve())
 
     def take_blobs(self) -> None:
-        """What files hold; it never changes under its name."""
+        """What files hold; what becomes of one later is taken once more."""
         for path, place, state in _Walk(self.home, self.walk.spared).below(
             self.home.data_dir / _FILES, _FILES
         ):
             if stat.S_ISREG(state.st_mode):
                 self._take(path, place, state)
+        self._take_bucket()
+
+    def _take_bucket(self) -> None:
+        """What files hold in S3; behind the directory, from which they may be on their way there."""
+        if self.home.bucket is None:
+            return
+        for one in self.home.bucket.objects():
+            _check()
+            path = f"{_FILES}/{one.key}"
+            if not is_content(one.key):
+                self.walk.unread.append(_printable(path))
+                continue
+            taken = self.files.get(path)
+            if taken is not None and taken.mark == one.mark:
+                continue
+            known = self.before.get(path)
+            if known is not None and known.mark == one.mark and self.repository.has(known.parts):
+                self.files[path] = known
+                continue
+            with suppress(FileNotFoundError):  # removed meanwhile
+                self.files[path] = self._taken_object(self.home.bucket, one, path)
+
+    def _taken_object(self, bucket: Bucket, one: BucketObject, path: str) -> FileEntry:
+        parts: list[str] = []
+        size, rest = 0, b""
+        for content in bucket.read(one.key, _PART_BYTES):
+            _check()
+            rest += content
+            size += len(content)
+            while len(rest) >= _PART_BYTES:
+                parts.append(self.repository.put(rest[:_PART_BYTES], self.keys))
+                rest = rest[_PART_BYTES:]
+        if rest:
+            parts.append(self.repository.put(rest, self.keys))
+        return FileEntry(
+            path=path, mode=0o600, changed_ns=one.changed_ns, size=size, parts=tuple(parts), mark=one.mark
+        )
 
     def take_all(self) -> None:
         """Everything but the database."""
@@ -170,6 +213,7 @@ class _Taking:
                 self.folders.append(path)
             elif path not in self.files or not path.startswith(f"{_FILES}/"):
                 self._take(path, place, state)
+        self._take_bucket()
 
     def take_database(self) -> DatabaseState:
         """The database as it is at one moment.
@@ -272,6 +316,7 @@ def take(
         records=state.records,
         vault=str(home.vault) if home.vault else None,
         unread=tuple(sorted(set(taking.walk.unread))),
+        elsewhere=home.elsewhere,
     )
     repository.write(header, contents, keys)
     return header
@@ -333,14 +378,16 @@ def _inside(archive: Archive, folder: Path, path: str) -> Path:
     return folder.joinpath(*steps)
 
 
-def restore(archive: Archive, data_dir: Path, deliver: Deliver | None = None) -> None:
+def restore(
+    archive: Archive, data_dir: Path, deliver: Deliver | None = None, *, bucket: Bucket | None = None
+) -> None:
     """Write everything to a new data directory, which is there as a whole or not at all.
 
     With `deliver` the database does not go there: that is called with the folder that has its file, and calls
-    in turn what puts the directory in its place, last.
+    in turn what puts the directory in its place, last. Contents of files go to the `bucket` before.
 
     Raises:
-        BadInput: there is something in it already.
+        BadInput: there is something in it already, or the bucket has other contents under the same names.
         StorageError: the archive is damaged, or the directory cannot be written.
     """
     target = data_dir.absolute()
@@ -354,6 +401,9 @@ def restore(archive: Archive, data_dir: Path, deliver: Deliver | None = None) ->
         with work_folder(below) as staging, work_folder(below) as apart:
             database = staging if deliver is None else apart
             _write_all(archive, staging, database)
+            if bucket is not None and (staging / _FILES).is_dir():
+                copy_contents(FilesFolder(staging / _FILES), bucket, check=_check, tell=_silent)
+                shutil.rmtree(staging / _FILES)
 
             def put() -> None:
                 staging.rename(target)
@@ -365,6 +415,10 @@ def restore(archive: Archive, data_dir: Path, deliver: Deliver | None = None) ->
                 deliver(database, put)
         with suppress(OSError):
             below.rmdir()
+
+
+def _silent(done: int, total: int) -> None:
+    del done, total
 
 
 def put_back(archive: Archive, data_dir: Path) -> bool:

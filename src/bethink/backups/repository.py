@@ -72,20 +72,25 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A file: its path with slashes, permissions, time of change in nanoseconds, and parts in order."""
+    """A file: its path with slashes, permissions, time of change in nanoseconds, and parts in order.
+
+    `mark` is what S3 had of it, by which it is known again.
+    """
 
     path: str
     mode: int
     changed_ns: int
     size: int
     parts: tuple[str, ...]
+    mark: str = ""
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
     """What a backup holds.
 
     `records` counts the rows of each collection. `vault` is where the pages were, if that was outside of the
-    data directory. `unread` are the paths of what could not be read, and is not in it.
+    data directory. `unread` are the paths of what could not be read, and is not in it. `elsewhere` is where
+    contents of files are that are not in it by choice.
     """
 
     files: tuple[FileEntry, ...]
@@ -93,6 +98,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     records: dict[str, int] = {}
     vault: str | None = None
     unread: tuple[str, ...] = ()
+    elsewhere: str | None = None
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):

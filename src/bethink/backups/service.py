@@ -18,6 +18,7 @@ import anyio.to_thread
 from bethink.backups.contents import FAILED_NAME, WORK, Home, put_back, restore, take, verify
 from bethink.backups.repository import Archive, Backup, Repository, Verification, translating
 from bethink.backups.server import copy_server, fill_server
+from bethink.blobs.bucket import bucket_at
 from bethink.clock import to_datetime
 from bethink.documents.work_folders import work_folder
 from bethink.engines.postgres.connection import place_of
@@ -133,10 +134,14 @@ class BackupService:
         vault = self.settings.vault.path if self.settings.vault.enabled else None
         if vault is not None and vault.resolve().is_relative_to(self.settings.data_dir.resolve()):
             vault = None
-        home = Home(self.settings.data_dir, vault, self._from_server())
+        url, bucket = self.settings.files_url or None, None
+        # An upgrade changes no file: it need not wait until all are read.
+        if url and self.settings.backups.s3_files and reason != "upgrade":
+            url, bucket = None, bucket_at(self.settings)
+        home = Home(self.settings.data_dir, vault, bucket=bucket, elsewhere=url, database=self._from_server())
         with repository.locked():
             keys = repository.keys_for(passphrase)
-            before = _newest(repository, passphrase, is_sealed=keys is not None)
+            before = _newest(repository, passphrase, is_sealed=keys is not None, has_files=bucket is not None)
             header = take(home, repository, keys=keys, before=before, reason=reason, at=self.clock.now_us())
             made = self._verified(repository, header.id, passphrase)
             repository.remove(one.id for one in self.over(repository.backups()))
@@ -205,9 +210,15 @@ class BackupService:
         await anyio.to_thread.run_sync(work)
 
     async def restore(
-        self, named: str, data_dir: Path, passphrase: str | None = None, *, database_url: str | None = None
+        self,
+        named: str,
+        data_dir: Path,
+        passphrase: str | None = None,
+        *,
+        database_url: str | None = None,
+        files_url: str | None = None,
     ) -> Restored:
-        """Bring a backup back as a new data directory, its records to a server's database if one is given.
+        """Bring a backup back as a new data directory, records and files to other places if those are given.
 
         It is named by its id, `latest`, or the path of its archive or of a folder of backups. What was cut
         short is gone on with by doing it again.
@@ -224,7 +235,8 @@ class BackupService:
                 archive = repository.open(_named(repository, id), passphrase or self._passphrase)
                 name = f"the backup {archive.header.id}"
                 deliver = partial(self._to_server, database_url, name=name) if database_url else None
-                restore(archive, data_dir, deliver)
+                bucket = bucket_at(self.settings, files_url) if files_url else None
+                restore(archive, data_dir, deliver, bucket=bucket)
             return Restored(archive.header.id, archive.contents)
 
         return await anyio.to_thread.run_sync(work)
@@ -345,15 +357,24 @@ class BackupService:
         return None
 
 
-def _newest(repository: Repository, passphrase: str | None, *, is_sealed: bool) -> Archive | None:
-    """The newest whole archive that shares its parts with those that are written now."""
+def _newest(
+    repository: Repository, passphrase: str | None, *, is_sealed: bool, has_files: bool
+) -> Archive | None:
+    """The newest whole archive that shares its parts with those that are written now.
+
+    If it should have the files of S3, and none of them has, it is one without.
+    """
+    without: Archive | None = None
     for one in repository.backups():
         if one.is_good and one.header and one.header.is_sealed is is_sealed:
             try:
-                return repository.open(one.id, passphrase)
+                archive = repository.open(one.id, passphrase)
             except BethinkError:
                 continue
-    return None
+            if not has_files or archive.contents.elsewhere is None:
+                return archive
+            without = without or archive
+    return without
 
 
 def _found(repository: Repository, named: str) -> tuple[Repository, str]:

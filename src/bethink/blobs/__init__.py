@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class BlobsState:
+    """How the place of contents is, in sentences.
+
+    `fault` says what does not work and what to do, `kept` what stays there of contents that were deleted.
+    """
+
+    fault: str | None = None
+    kept: str | None = None
 
 
 class Blobs(Protocol):
@@ -32,7 +44,11 @@ class Blobs(Protocol):
         ...
 
     def alone(self, owner: str) -> AbstractAsyncContextManager[None]:
-        """A block in which nobody else, in any process, is in such a block of the owner's."""
+        """A block in which nobody else, in any process, is in such a block of the owner's.
+
+        Raises:
+            Busy: somebody else still is, after minutes; or nobody knows any more that this process lives.
+        """
         ...
 
     def area(self, name: str) -> Blobs:
@@ -64,5 +80,17 @@ class Blobs(Protocol):
 
         Raises:
             StorageError: one cannot be removed.
+        """
+        ...
+
+    async def state(self) -> BlobsState:
+        """How the place is now, or was a moment ago; a fault is no error here."""
+        ...
+
+    async def used(self) -> tuple[int, int]:
+        """How many contents all owners have, of all kinds, and how many bytes they take. Looks at all.
+
+        Raises:
+            StorageError: they cannot be counted.
         """
         ...

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import anyio
 import anyio.to_thread
 
-from bethink.errors import DiskFull, StorageError
+from bethink.blobs import BlobsState
+from bethink.errors import Busy, DiskFull, StorageError
 from bethink.sealing import OVERHEAD, NotSealedSoError
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ PARTIAL = ".part"
 _PART = 2**20
 _LOCK_S = 0.005
 """How often it is looked whether another has left."""
-
+ALONE_S = 300.0
+"""So long it is waited for that: longer than it takes to upload the largest document."""
+BUSY = "Another program is changing these files: try again in a moment."
 
 _MAGIC = b"bethink sealed 1\n"
 _SEALED_PART = _PART + OVERHEAD
@@ -144,6 +147,7 @@ class DirectoryBlobs:
 
     root: Path
     sealed: SealedContents | None = None
+    wait_s: float = ALONE_S
 
     async def write(self, owner: str, id: str, content: bytes) -> None:
         """Keep a content; durable when it returns."""
@@ -161,8 +165,11 @@ class DirectoryBlobs:
     async def alone(self, owner: str) -> AsyncGenerator[None]:
         """A block in which nobody else is; who dies in it leaves it."""
         directory = await anyio.to_thread.run_sync(partial(_opened, self._home(owner)))
+        deadline = anyio.current_time() + self.wait_s
         try:
-            while not await anyio.to_thread.run_sync(partial(_locked, directory)):  # noqa: ASYNC110 - nobody tells
+            while not await anyio.to_thread.run_sync(partial(_locked, directory)):
+                if anyio.current_time() > deadline:
+                    raise Busy(BUSY)
                 await anyio.sleep(_LOCK_S)
             yield
         finally:
@@ -170,7 +177,7 @@ class DirectoryBlobs:
 
     def area(self, name: str) -> DirectoryBlobs:
         """Contents of another kind, in a directory beside those of owners."""
-        return DirectoryBlobs(self.root / name, self.sealed)
+        return replace(self, root=self.root / name)
 
     async def opened(self, owner: str, id: str) -> Path:
         """Where the content is read."""
@@ -200,6 +207,14 @@ class DirectoryBlobs:
         await self._in_thread(partial(_unlink, paths))
         if self.sealed is not None:
             await self._in_thread(partial(self.sealed.drop, paths))
+
+    async def state(self) -> BlobsState:
+        """Nothing that the health of the data directory does not tell."""
+        return BlobsState()
+
+    async def used(self) -> tuple[int, int]:
+        """How many contents there are, and how many bytes they take."""
+        return await anyio.to_thread.run_sync(partial(_sizes, self.root))
 
     async def _in_thread(self, work: Callable[[], None]) -> None:
         try:
@@ -302,3 +317,12 @@ def _names(home: Path) -> list[str]:
         return sorted({entry.name.removesuffix(PARTIAL) for entry in os.scandir(home)})
     except FileNotFoundError:
         return []
+
+
+def _sizes(root: Path) -> tuple[int, int]:
+    count = size = 0
+    for path in root.rglob("*"):
+        with suppress(FileNotFoundError):
+            if path.is_file():
+                count, size = count + 1, size + path.stat().st_size
+    return count, size

@@ -12,48 +12,31 @@ import time
 import uuid
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
 
-from bethink.blobs.directory import PARTIAL, DirectoryBlobs, home_of
-from bethink.errors import BadInput, NotInstalled, StorageError
+from bethink.blobs.bucket import Bucket, bucket_at
+from bethink.blobs.directory import BUSY, PARTIAL, DirectoryBlobs, home_of
+from bethink.errors import StorageError
+from bethink.leases import Leases, leased
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Iterable, Sequence
     from pathlib import Path
 
-    from obstore.store import S3Store
-
+    from bethink.blobs import BlobsState
     from bethink.settings import Settings
     from bethink.telemetry import Supervise
 
-T = TypeVar("T")
-MISSING: Final = "Files in S3 need a package that is not installed: pip install 'bethink[s3]'."
+COPIES: Final = "file-copies"
 _KEPT_S: Final = 3_600
 _LOOK_S: Final = 60
-_LEASE_S: Final = 3_600
-"""Longer than any upload takes; that of a process that died is free at once."""
-_WAIT_S: Final = 0.05
 _AGAIN_S: Final = 300
 _log = log("blobs")
-
-
-class Leases(Protocol):
-    """What of a bus is needed here."""
-
-    async def claim(self, name: str, ttl_s: float) -> bool:
-        """Take the lease, unless another living process holds it."""
-        ...
-
-    async def release(self, name: str) -> None:
-        """Give it up."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +46,7 @@ class S3Blobs:
     `copies` are those that were read here lately, `before` waits to be moved.
     """
 
-    storage: S3Store
-    place: str
-    """The storage in words, for errors."""
+    bucket: Bucket
     copies: DirectoryBlobs
     before: DirectoryBlobs
     bus: Leases
@@ -77,16 +58,14 @@ class S3Blobs:
 
     async def keep(self, owner: str, id: str, content: bytes | Path) -> None:
         """Keep a content, or what a file holds. It is there as a whole or not at all."""
-        import obstore
-
         key = self._key(owner, id)
         if self.copies.sealed is None:
-            await self._done(obstore.put_async(self.storage, key, content))
+            await self._put(key, content)
         else:
             sealed = uuid.uuid4().hex
             try:
                 await self.copies.keep(owner, sealed, content)
-                await self._done(obstore.put_async(self.storage, key, self.copies.path(owner, sealed)))
+                await self._put(key, self.copies.path(owner, sealed))
             finally:
                 with anyio.CancelScope(shield=True):
                     await self.copies.delete(owner, [sealed])
@@ -96,14 +75,8 @@ class S3Blobs:
     async def alone(self, owner: str) -> AsyncGenerator[None]:
         """A block in which nobody else is, on any machine; who dies in it leaves it."""
         name = f"files:{self.folder}{home_of(owner)}"
-        async with self.copies.alone(owner):
-            while not await self.bus.claim(name, _LEASE_S):  # noqa: ASYNC110 - nobody tells
-                await anyio.sleep(_WAIT_S)
-            try:
-                yield
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await self.bus.release(name)
+        async with self.copies.alone(owner), leased(self.bus, name, BUSY, wait_s=self.copies.wait_s):
+            yield
 
     def area(self, name: str) -> S3Blobs:
         """Contents of another kind, in a folder beside those of owners."""
@@ -111,11 +84,9 @@ class S3Blobs:
 
     async def opened(self, owner: str, id: str) -> Path:
         """A copy of the content as it is now."""
-        import obstore
-
         key = self._key(owner, id)
         try:
-            meta = await self._done(obstore.head_async(self.storage, key))
+            meta = await self.bucket.head(key)
             # What is written anew has another mark: nobody reads a copy of what was there before.
             mark = hashlib.sha256(f"{meta['e_tag']} {meta['size']}".encode()).hexdigest()[:16]
             name = f"{id}.{mark}"
@@ -123,7 +94,11 @@ class S3Blobs:
             if not await anyio.to_thread.run_sync(_touched, path):
                 await self._fetch(key, path)
         except FileNotFoundError:
-            return await self.before.opened(owner, id)
+            path = await self.before.opened(owner, id)
+            # A bucket that is not there answers as one in which nothing is.
+            if not await anyio.Path(path).exists() and (fault := (await self.state()).fault):
+                raise StorageError(fault) from None
+            return path
         return await self.copies.opened(owner, name)
 
     async def ids(self, owner: str) -> Sequence[str]:
@@ -132,10 +107,9 @@ class S3Blobs:
 
         found = {*await self.before.ids(owner)}
         prefix = f"{self.folder}{home_of(owner)}/"
-        pages = obstore.list(self.storage, prefix=prefix, return_arrow=False).__aiter__()  # pyright: ignore[reportUnknownMemberType] - of Arrow
-        with suppress(StopAsyncIteration):
-            while True:
-                found |= {item["path"].rpartition("/")[2] for item in await self._done(anext(pages))}
+        with self.bucket.translating():
+            async for page in obstore.list(self.bucket.storage, prefix=prefix, return_arrow=False):  # pyright: ignore[reportUnknownMemberType] - of Arrow
+                found |= {item["path"].rpartition("/")[2] for item in page}
         return sorted(found)
 
     async def clean(self, owner: str) -> None:
@@ -153,8 +127,18 @@ class S3Blobs:
         await self.copies.delete(owner, [one for one in known if one.partition(".")[0] in wanted])
         if wanted:
             keys = [self._key(owner, id) for id in wanted]
-            with suppress(FileNotFoundError):
-                await self._done(obstore.delete_async(self.storage, keys))
+            with suppress(FileNotFoundError), self.bucket.translating():
+                await obstore.delete_async(self.bucket.storage, keys)
+
+    async def state(self) -> BlobsState:
+        """How the storage is."""
+        return await self.bucket.state()
+
+    async def used(self) -> tuple[int, int]:
+        """How many contents there are in the storage and on the way to it, and how many bytes they take."""
+        count, size = await self.before.used()
+        there, more = await anyio.to_thread.run_sync(_sizes, self.bucket)
+        return count + there, size + more
 
     async def move_in(self) -> int:
         """Move what the directory of an earlier time holds, of all owners and kinds; how many contents.
@@ -168,13 +152,14 @@ class S3Blobs:
         for path in await anyio.to_thread.run_sync(_files_below, root):
             key = path.relative_to(root).as_posix()
             try:
-                await self._done(
-                    obstore.put_async(self.storage, key, path, mode="create", use_multipart=False)
-                )
-                count += 1
-                if not await anyio.to_thread.run_sync(path.exists):
-                    # It was forgotten meanwhile.
-                    await self._done(obstore.delete_async(self.storage, key))
+                with self.bucket.translating():
+                    await obstore.put_async(
+                        self.bucket.storage, key, path, mode="create", use_multipart=False
+                    )
+                    count += 1
+                    if not await anyio.to_thread.run_sync(path.exists):
+                        # It was forgotten meanwhile.
+                        await obstore.delete_async(self.bucket.storage, key)
             except AlreadyExistsError:
                 pass
             except FileNotFoundError:
@@ -182,18 +167,24 @@ class S3Blobs:
             await anyio.to_thread.run_sync(partial(path.unlink, missing_ok=True))
         return count
 
+    async def _put(self, key: str, content: bytes | Path) -> None:
+        import obstore
+
+        with self.bucket.translating():
+            await obstore.put_async(self.bucket.storage, key, content)
+
     async def _fetch(self, key: str, path: Path) -> None:
         import obstore
 
         part = path.with_name(f"{path.name}.{uuid.uuid4().hex}{PARTIAL}")
-        got = await self._done(obstore.get_async(self.storage, key))
+        with self.bucket.translating():
+            got = await obstore.get_async(self.bucket.storage, key)
         try:
             await anyio.to_thread.run_sync(partial(_made, part.parent))
             async with await anyio.open_file(part, "xb") as file:
-                pieces = got.stream().__aiter__()
-                with suppress(StopAsyncIteration):
-                    while True:
-                        await file.write(await self._done(anext(pieces)))
+                with self.bucket.translating():
+                    async for piece in got.stream():
+                        await file.write(piece)
             await anyio.to_thread.run_sync(part.replace, path)
         except OSError as error:
             raise StorageError(
@@ -202,36 +193,6 @@ class S3Blobs:
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(partial(part.unlink, missing_ok=True))
-
-    async def _done(self, asked: Awaitable[T]) -> T:
-        """What the storage answers.
-
-        Raises:
-            StorageError: it cannot be used; the sentence says what to do.
-            FileNotFoundError: there is no such content.
-        """
-        from obstore import exceptions
-
-        try:
-            return await asked
-        except exceptions.AlreadyExistsError:
-            raise
-        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-            raise StorageError(
-                f"{self.place} refuses the key: check `files_s3_key_id` and `files_s3_secret_key`, and that "
-                "they may list, read, write and delete there."
-            ) from error
-        except FileNotFoundError as error:
-            if "NoSuchBucket" in str(error):
-                raise StorageError(
-                    f"{self.place} is not there: make the bucket, or correct `files_url`."
-                ) from error
-            raise
-        except exceptions.BaseError as error:
-            raise StorageError(
-                f"{self.place} cannot be used now. Try again, and check that the storage runs and "
-                "that `files_s3_endpoint` and `files_s3_region` are right."
-            ) from error
 
     def _key(self, owner: str, id: str) -> str:
         return f"{self.folder}{home_of(owner)}/{id}"
@@ -249,45 +210,14 @@ async def open_s3(
         NotInstalled: the package is missing.
         BadInput: the settings name no bucket.
     """
-    blobs = await anyio.to_thread.run_sync(_connected, settings, before, bus)
+    bucket = await anyio.to_thread.run_sync(bucket_at, settings)
+    blobs = S3Blobs(bucket, replace(before, root=settings.data_dir / COPIES), before, bus)
     async with AsyncExitStack() as stack:
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(supervise, "copies of files", partial(_drop_old, blobs.copies.root))
         tasks.start_soon(supervise, "files on their way to S3", partial(_move_all, blobs))
         yield blobs
-
-
-def _connected(settings: Settings, before: DirectoryBlobs, bus: Leases) -> S3Blobs:
-    try:
-        from obstore.store import S3Store
-    except ImportError as error:
-        raise NotInstalled(MISSING) from error
-
-    parts = urlsplit(settings.files_url)
-    if parts.scheme != "s3" or not parts.netloc:
-        raise BadInput(
-            "`files_url` is no address of a bucket: write it as s3://BUCKET or s3://BUCKET/FOLDER."
-        )
-    endpoint, secret = settings.files_s3_endpoint, settings.files_s3_secret_key
-    given = {
-        "endpoint": endpoint,
-        "region": settings.files_s3_region or None,
-        "access_key_id": settings.files_s3_key_id or None,
-        "secret_access_key": secret.get_secret_value() if secret else None,
-    }
-    storage = S3Store(
-        parts.netloc,
-        prefix=parts.path.strip("/") or None,
-        # Compatible storages seldom have a name for each bucket.
-        virtual_hosted_style_request=endpoint is None,
-        client_options={"allow_http": True, "connect_timeout": "5s", "timeout": "300s"},
-        retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=30)},
-        **{name: value for name, value in given.items() if value is not None},  # pyright: ignore[reportArgumentType] - names of its options
-    )
-    place = f"The storage of files, {settings.files_url}" + (f" at {endpoint}," if endpoint else ",")
-    copies = replace(before, root=settings.data_dir / "file-copies")
-    return S3Blobs(storage, place, copies, before, bus)
 
 
 async def _move_all(blobs: S3Blobs) -> None:
@@ -314,6 +244,13 @@ def drop_old(root: Path, before_s: float) -> None:
         with suppress(FileNotFoundError):
             if path.is_file() and path.stat().st_mtime < before_s:
                 path.unlink()
+
+
+def _sizes(bucket: Bucket) -> tuple[int, int]:
+    count = size = 0
+    for one in bucket.objects():
+        count, size = count + 1, size + one.size
+    return count, size
 
 
 def _touched(path: Path) -> bool:

@@ -29,6 +29,7 @@ from bethink.calendar_sync.sync import ManyDeleted, SyncPass, SyncReport
 from bethink.errors import BadInput, BethinkError, Busy, Conflict, StorageError, UnknownId, WebError
 from bethink.ical.values import escaped
 from bethink.internet.addresses import checked_url
+from bethink.leases import leased
 from bethink.store import Delete, Put, Scan, owners_of, records_of, retry_conflicts
 from bethink.telemetry import log, recorded
 
@@ -65,8 +66,6 @@ _LOOK_S: Final = 15.0
 """How often it is looked whether an account is due."""
 _PASS_S: Final = 600.0
 """The longest pass; the next one goes on."""
-_LEASE_S: Final = 60.0
-_RENEW_S: Final = 20.0
 _MOST_WAIT_MINUTES: Final = 6 * 60
 _MOST_DOUBLED: Final = 8
 _PAGE: Final = 200
@@ -264,7 +263,6 @@ class CalendarSync:
             UnknownId: this owner has no such account.
             Busy: this or another process does it right now.
         """
-        # Outside of the group of tasks: an unknown id is told as such.
         await self.account(principal, id)
         async with self._alone(id):
             account = await self.account(principal, id)
@@ -279,23 +277,14 @@ class CalendarSync:
             Busy: somebody does.
         """
         # A process that has a lease gets it again: those within it are told apart here.
-        if id in self._at_work or not await self.bus.claim(_lease(id), _LEASE_S):
+        if id in self._at_work:
             raise Busy(_RUNNING)
         self._at_work.add(id)
         try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._renew, _lease(id))
+            async with leased(self.bus, _lease(id), _RUNNING):
                 yield
-                tasks.cancel_scope.cancel()
         finally:
             self._at_work.discard(id)
-            with anyio.CancelScope(shield=True):
-                await self.bus.release(_lease(id))
-
-    async def _renew(self, lease: str) -> None:
-        while True:
-            await anyio.sleep(_RENEW_S)
-            await self.bus.claim(lease, _LEASE_S)
 
     async def _passed(
         self, principal: Principal, account: CalendarAccount, *, accepts_deletions: bool

@@ -28,6 +28,7 @@ from bethink import __version__
 from bethink.accounts import is_loopback
 from bethink.agent.start import MODEL_HELP
 from bethink.app import open_app
+from bethink.blobs.bucket import bucket_at
 from bethink.cli.session import opened, settings_of
 from bethink.cli.terminal import counted
 from bethink.documents.reading.messages import NEEDS_OCR, missing_readers, recognises_text
@@ -128,6 +129,8 @@ def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Chec
         yield vault(options)
         yield library(options)
         yield users(options, settings)
+    if settings.files_url:
+        yield bucket(settings)
     yield embedder(settings)
     yield model(settings)
     yield memory_agent(settings)
@@ -311,6 +314,18 @@ def vault(options: Namespace) -> Check:
     if told:
         return off("vault", "; ".join(told))
     return ok("vault", f"{counted(state.pages, 'page')}, {state.bytes / _MB:,.1f} MB, in {pages.root(owner)}")
+
+
+def bucket(settings: Settings) -> Check:
+    """Whether the storage of files can be written, read and deleted from; what it holds and keeps."""
+    try:
+        held = bucket_at(settings)
+        held.try_out()
+        sizes = [one.size for one in held.objects()]
+    except BethinkError as error:
+        return broken("files", error.message)
+    told = f"{settings.files_url}: {counted(len(sizes), 'file')}, {sum(sizes) / _MB:,.1f} MB"
+    return ok("files", told) if held.kept is None else off("files", f"{told}. {held.kept}")
 
 
 def users(options: Namespace, settings: Settings) -> Check:

@@ -10,17 +10,23 @@ import anyio.to_thread
 
 from bethink.cli.commands import Commands, arg
 from bethink.cli.exits import Exit
+from bethink.errors import BadInput, Busy
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from bethink.backups.copying import Place
     from bethink.cli.terminal import Screen
     from bethink.migration import Moved
+    from bethink.settings import Settings
 
+_S3 = "s3://"
 _EPILOG = """\
 A side is a data directory (its SQLite file) or postgresql://user:password@host/database. Stop Bethink first.
 What is read stays as it is; if it is cut short, the same command goes on. Between two directories all files
-are copied, too; otherwise pages, files and keys stay in the data directory. What is sealed stays so."""
+are copied, too; otherwise pages, files and keys stay in the data directory. What is sealed stays so.
+If a side is s3://BUCKET/FOLDER, contents of files are copied, and nothing else: between S3 and the `files` of
+a data directory, or from one bucket to another one. The settings have the key (BETHINK_FILES_S3_…)."""
 COMMANDS = Commands(_EPILOG)
 
 
@@ -31,13 +37,15 @@ COMMANDS = Commands(_EPILOG)
     json="the report",
 )
 def _migrate(options: Namespace) -> int:
-    """Move all records with what is searched of them, and prove by counts and hashes that all is there."""
+    """Move all records, or all contents of files, and prove by counts and hashes that all is there."""
     from bethink.cli.session import log_if_asked, settings_of
     from bethink.cli.terminal import Screen
 
     log_if_asked(options)
     screen = Screen.of_process(is_data=options.json)
     settings = settings_of(options)
+    if _S3 in (options.source[: len(_S3)], options.to[: len(_S3)]):
+        return _move_files(options, settings, screen)
     key = settings.master_key.get_secret_value() if settings.master_key else None
     moved, files = anyio.run(partial(_move, options.source, options.to, screen, key=key))
     count = sum(moved.records.values())
@@ -47,6 +55,49 @@ def _migrate(options: Namespace) -> int:
         f" {files:,} files copied.",
     )
     return Exit.OK
+
+
+def _move_files(options: Namespace, settings: Settings, screen: Screen) -> int:
+    from bethink.backups.copying import copy_contents
+
+    target: str = options.to
+    places = (
+        _contents_at(options.source, settings, to_read=True),
+        _contents_at(target, settings, to_read=False),
+    )
+    if places[0].name == places[1].name:
+        raise BadInput(f"Both sides are {places[0].name}: name another one to write.")
+
+    def tell(done: int, total: int) -> None:
+        screen.status(f"files: {done:,} of {total:,}")
+
+    copied = copy_contents(*places, check=lambda: None, tell=tell)
+    screen.result(
+        {"files": copied.count, "bytes": copied.bytes, "sha256": copied.digest},
+        f"{copied.count:,} files ({copied.bytes:,} bytes) are copied to {places[1].name} and verified"
+        f" (SHA-256 {copied.digest}).",
+    )
+    where = f"set BETHINK_FILES_URL={target}" if target.startswith(_S3) else "unset BETHINK_FILES_URL"
+    screen.remark(f"Before the next start, {where}. What is in {places[0].name} stays until you remove it.")
+    return Exit.OK
+
+
+def _contents_at(side: str, settings: Settings, *, to_read: bool) -> Place:
+    from bethink.backups.copying import FilesFolder
+    from bethink.blobs.bucket import bucket_at
+    from bethink.engines.sqlite.bus import is_in_use
+    from bethink.migration import directory_of
+
+    if side.startswith(_S3):
+        return bucket_at(settings, side)
+    directory = directory_of(side)
+    if directory is None:
+        raise BadInput("A database has no contents of files: name a data directory and s3://BUCKET/FOLDER.")
+    if to_read and not directory.is_dir():
+        raise BadInput(f"There is no data directory {directory}: name the one to read.")
+    if is_in_use(directory):
+        raise Busy(f"A Bethink uses {directory}: stop it first.")
+    return FilesFolder(directory / "files")
 
 
 async def _move(source: str, target: str, screen: Screen, *, key: str | None) -> tuple[Moved, int]:

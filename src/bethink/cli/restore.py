@@ -32,6 +32,11 @@ COMMANDS = Commands(_EPILOG)
         "where the records go: postgresql://… (empty), or `sqlite` for a file in the new directory; by "
         "default where BETHINK_DATABASE_URL says",
     ),
+    arg(
+        "--files URL",
+        "where the contents of files go: s3://BUCKET/FOLDER, or `directory` for the new directory; by "
+        "default where BETHINK_FILES_URL says",
+    ),
     PASSPHRASE,
     arg("archive ARCHIVE", "id of a backup, `latest`, or the path of an archive or of a folder of backups"),
     json="the report",
@@ -43,15 +48,19 @@ def _restore(options: Namespace) -> int:
     service, screen = service_of(options)
     target = Path(options.data_dir).expanduser()
     url = _database_of(options.to, service.settings)
-    restored = anyio.run(partial(service.restore, options.archive, target, database_url=url))
+    files_url = _files_of(options.files, service.settings)
+    restored = anyio.run(
+        partial(service.restore, options.archive, target, database_url=url, files_url=files_url)
+    )
     contents = restored.contents
-    where = f"{target} and {place_of(url)}" if url else str(target)
+    where = " and ".join(filter(None, (str(target), url and place_of(url), files_url)))
     size = sum(file.size for file in contents.files)
     screen.result(
         {
             "id": restored.id,
             "data_dir": str(target),
             "database": place_of(url) if url else None,
+            "files_url": files_url,
             "files": len(contents.files),
             "bytes": size,
             "records": contents.records,
@@ -66,11 +75,28 @@ def _restore(options: Namespace) -> int:
             f"The pages were in {contents.vault}; they are in {target / 'vault'} now. If the setting"
             " `vault.path` is kept, it still names the old folder."
         )
+    if contents.elsewhere is not None:
+        screen.remark(f"The contents of files are not in the backup: they were in {contents.elsewhere}.")
     if contents.unread:
         screen.remark(
             f"Not in the backup, since it could not be read then: {', '.join(contents.unread[:10])}"
         )
     return Exit.OK
+
+
+def _files_of(asked: str | None, settings: Settings) -> str | None:
+    """The address of the bucket that gets the contents of files, None for the new directory.
+
+    Raises:
+        BadInput: it is another kind of address.
+    """
+    if asked is None:
+        return settings.files_url or None
+    if asked == "directory":
+        return None
+    if not asked.startswith("s3://"):
+        raise BadInput(f"--files is s3://BUCKET/FOLDER, or `directory`, not {asked!r}.")
+    return asked
 
 
 def _database_of(asked: str | None, settings: Settings) -> str | None:

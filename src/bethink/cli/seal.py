@@ -133,7 +133,7 @@ def _reseal(settings: Settings, screen: Screen, wanted: MasterKey | None) -> int
     if settings.files_url:
         raise BadInput(
             "Files are in S3 and would stay as they are: bring them back to the data directory first"
-            " (docs/how-to/files-in-s3.md)."
+            f" (`bethink migrate --from {settings.files_url} --to {settings.data_dir}`)."
         )
     url = settings.database_url.get_secret_value() if settings.database_url else None
     done = reseal(settings.data_dir, _chosen(settings), wanted, url=url)

@@ -39,6 +39,7 @@ from bethink.importing.records import (
     KeyedDigest,
     ReportBuilder,
 )
+from bethink.leases import leased
 from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
 from bethink.vault import PageToDelete
 
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
     from bethink.vault import Vault
 
 
-_LEASE_S = 86_400.0
 _BUSY = "Another import of yours is running: wait until it ends."
 _LISTED = 50
 _STOPPED = "Bethink was stopped during the import. Continue it; nothing is imported twice."
@@ -305,13 +305,8 @@ class Imports:
             raise Busy(_BUSY)
         self._busy.add(owner)
         try:
-            if not await self.bus.claim(f"import:{owner}", _LEASE_S):
-                raise Busy(_BUSY)
-            try:
+            async with leased(self.bus, f"import:{owner}", _BUSY):
                 yield
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await self.bus.release(f"import:{owner}")
         finally:
             self._busy.discard(owner)
 

@@ -6,7 +6,7 @@ then every hour, for each owner by one process of those that share the data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
@@ -31,6 +31,8 @@ _LEASE_S = 86_400.0
 _FIRST_S = 60.0
 """Commands that end sooner put nothing in order."""
 _EVERY_S = 3600.0
+_CLEAN_S = 86_400.0
+"""How often it is looked for what no record names: its removal was cut short by a fault or `kill -9`."""
 
 _log = log("tidying")
 
@@ -43,6 +45,7 @@ class Housekeeping:
     forgetting: Forgetting
     bus: Bus
     accounts: Accounts
+    _clean_until: dict[str, float] = field(default_factory=dict[str, float], repr=False)
 
     async def keep_tidy(self, *, first_s: float = _FIRST_S) -> None:
         """Tidy everybody's again and again, for ever; what fails is tried again the next time."""
@@ -87,8 +90,18 @@ class Housekeeping:
                     continue
                 if count:
                     _log.info("%d %s", count, rule.log)
+            try:
+                await self._clean(principal.owner)
+            except BethinkError as error:
+                failed = failed or error
         finally:
             with anyio.CancelScope(shield=True):
                 await self.bus.release(lease)
         if failed is not None:
             raise failed
+
+    async def _clean(self, owner: str) -> None:
+        if anyio.current_time() < self._clean_until.get(owner, 0):
+            return
+        await self.forgetting.features.clean(owner)
+        self._clean_until[owner] = anyio.current_time() + _CLEAN_S

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final, Literal
 import anyio
 import msgspec
 
-from bethink.errors import BethinkError, Busy, Conflict
+from bethink.errors import BethinkError, Conflict
 from bethink.forgetting.announcements import StableRead
+from bethink.leases import leased
 from bethink.memory.facts import mark_of
 from bethink.mirror.diff import ChangeReader
 from bethink.mirror.lines import LINES, REFUSALS, MirrorLine
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from bethink.telemetry import Supervise
     from bethink.vault import Vault
 
-_LEASE_S: Final = 86_400.0
-"""However long a comparison takes; the bus knows at once of a process that died."""
 _WAIT_S: Final = 10.0
 _PAUSE_S: Final = 0.05
 _QUIET_S: Final = 0.2
@@ -208,18 +207,8 @@ class Mirror:
     @asynccontextmanager
     async def _alone(self, owner: str) -> AsyncGenerator[None]:
         """No other comparison of the owner goes on inside, in whatever process."""
-        lease = f"mirror:{owner}"
-        async with self._turns[owner]:
-            deadline = anyio.current_time() + _WAIT_S
-            while not await self.bus.claim(lease, _LEASE_S):
-                if anyio.current_time() > deadline:
-                    raise Busy(_BUSY)
-                await anyio.sleep(_PAUSE_S)
-            try:
-                yield
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await self.bus.release(lease)
+        async with self._turns[owner], leased(self.bus, f"mirror:{owner}", _BUSY, wait_s=_WAIT_S):
+            yield
 
     async def _follow(self) -> None:
         while True:

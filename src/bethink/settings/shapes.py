@@ -214,6 +214,11 @@ class Backups(_Shape):
         "Passphrase",
         "Backups are encrypted with it. Keep it in another place, too: without it nobody can restore them.",
     )
+    s3_files: bool = _backups(
+        True,
+        "Files in S3",
+        "Whether files that are in S3 are in backups, too. Backups of before an upgrade never have them.",
+    )
     before_upgrade: bool = _backups(
         True,
         "Before upgrades",

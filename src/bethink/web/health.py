@@ -119,6 +119,7 @@ class Parts(BaseModel):
     """The parts of Bethink and their status."""
 
     store: StorePart
+    files: PartHealth
     memory: PartHealth
     embeddings: PartHealth
     model: PartHealth
@@ -211,6 +212,7 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
         vault = VaultPart.by(error.message)
     parts = Parts(
         store=store,
+        files=await _files(app),
         memory=PartHealth.by(None)
         if app.settings.memory_enabled
         else PartHealth(status="off", message=MemoryUnavailable().message),
@@ -262,6 +264,12 @@ async def _store(app: App, caller: Principal) -> tuple[StorePart, bool]:
     fault = await unwritable(app, caller)
     status = "degraded" if fault else "ok"
     return StorePart(status=status, message=fault, engine=engine, sealed=sealed), True
+
+
+async def _files(app: App) -> PartHealth:
+    """The contents of files, where they are; that deleted ones are kept there is no fault."""
+    state = await app.files.blobs.state()
+    return PartHealth(status="degraded" if state.fault else "ok", message=state.fault or state.kept)
 
 
 async def unreadable(app: App, caller: Principal) -> str | None:

@@ -89,10 +89,12 @@ async def _of_store(app: App, caller: Principal) -> Sequence[str]:
         up[(access,)] = int(0 not in up.values() and await look(app, caller) is None)
         seconds[(access,)] = anyio.current_time() - started
     bus = {(): int(app.ports.bus.fault is None)}
+    files = {(): int((await app.files.blobs.state()).fault is None)}
     metrics = [
         _metric("store_up", "gauge", _STORE_UP, up, _BY_ACCESS),
         _metric("store_seconds", "gauge", "What trying that just took.", seconds, _BY_ACCESS),
         _metric("bus_up", "gauge", "Whether this process hears of the others, and they of it.", bus),
+        _metric("files_up", "gauge", "Whether the place of files' contents answers, as of late.", files),
     ]
     for gauges in app.ports.gauges:
         with suppress(StorageError):
@@ -156,6 +158,8 @@ class Sizes:
     stages: dict[tuple[str, ...], int] = field(default_factory=dict["tuple[str, ...]", int])
     unfinished: int = 0
     """Owners of forgettings that are under way, or were cut short."""
+    files: dict[tuple[str, ...], int] = field(default_factory=dict["tuple[str, ...]", int])
+    file_bytes: dict[tuple[str, ...], int] = field(default_factory=dict["tuple[str, ...]", int])
     _asked: anyio.Event = field(default_factory=anyio.Event)
     _counted: anyio.Event = field(default_factory=anyio.Event)
     _is_resting: bool = False
@@ -193,6 +197,11 @@ class Sizes:
         self.unfinished = len([owner async for owner in owners_of(store, INTENTS)])
         self.searched = {(collection.name,): count for collection, count in counts.items()}
         self.stages = {(stage,): count for stage, count in stages.items()}
+        try:
+            count, size = await app.files.blobs.used()
+        except StorageError:  # what holds them is away: the last numbers stay
+            return
+        self.files, self.file_bytes = {(): count}, {(): size}
 
 
 async def _of_sizes(app: App, sizes: Sizes) -> Sequence[str]:
@@ -200,6 +209,8 @@ async def _of_sizes(app: App, sizes: Sizes) -> Sequence[str]:
     metrics = [
         _metric("indexed", "gauge", "Records that are searched, by kind.", sizes.searched, ["kind"]),
         _metric("documents", "gauge", "Files of documents, by how far they are.", sizes.stages, ["stage"]),
+        _metric("files", "gauge", "Contents of files, of conversations and documents.", sizes.files),
+        _metric("files_bytes", "gauge", "How much they take, wherever they are.", sizes.file_bytes),
     ]
     with suppress(StorageError):
         size = {(): await app.ports.size()}

@@ -29,6 +29,7 @@ const words = (): Record<Tone, string> => ({
 
 const partNames = (): Record<string, string> => ({
   store: t("Storage"),
+  files: t("Files"),
   memory: t("Memory"),
   embeddings: t("Search by meaning"),
   model: t("Language model"),
