@@ -10,7 +10,8 @@ import pytest
 from bethink.embeddings import EmbeddingModel
 from bethink.engines.postgres import index as postgres_index
 from bethink.engines.postgres.connection import Connections, Session, open_connections
-from bethink.engines.postgres.index import INDEX_TABLES, IndexRows, PostgresIndex
+from bethink.engines.postgres.index import IndexRows, PostgresIndex
+from bethink.engines.postgres.schema import prepare
 from bethink.index import IndexItem, IndexQuery
 from bethink.search import copies
 from bethink.search.analysis import Analyzer, entry_of
@@ -25,12 +26,7 @@ MANY = 10
 @pytest.fixture
 async def connections(postgres: PostgresServer) -> AsyncIterator[Connections]:
     async with open_connections(postgres.new_database()) as connections:
-
-        async def prepare(session: Session) -> None:
-            for statement in INDEX_TABLES:
-                await session.execute(statement)
-
-        await connections.write(None, prepare)
+        await prepare(connections)
         yield connections
 
 
