@@ -32,12 +32,16 @@ CANDIDATES: Final = 5_000
 """Items that are scored by words at most: ten milliseconds. The 50 best of a question are among them unless
 all of its terms are common."""
 
+_CANDIDATES_SHARE: Final = 50
+"""One in so many of those that are searched is scored, if that is more: terms are commoner among more."""
+
 COMPARED: Final = 10
 """Vectors that are compared in full in the time in which one is visited in the graph. What filters hold back
 is visited, too."""
 
-_VISITED: Final = 200
-"""Vectors that HNSW keeps in view (`ef_search`): 99 in 100 of the ten nearest among 100,000."""
+_VISITED: Final = 400
+"""Vectors that HNSW keeps in view (`ef_search`): 93 in 100 of the ten nearest among a million; with 200 it
+is 87, with 1,000 it is 94."""
 
 
 class _Parameters(list[object]):
@@ -79,7 +83,8 @@ class LargeSearch:
             return Candidates()
         words = await self._words(counts)
         is_few = self._is_narrow and searched <= CANDIDATES
-        found = await self._by_words(words, is_few=is_few)
+        most = max(CANDIDATES, searched // _CANDIDATES_SHARE)
+        found = await self._by_words(words, most, is_few=is_few)
         near: set[str] = set()
         if query.vector is not None and with_vector:
             near = await self._near(with_vector, [row for row in every if row["model"] == self._model])
@@ -153,13 +158,13 @@ class LargeSearch:
         idfs = {term: float(np.log1p((living - count + 0.5) / (count + 0.5))) for count, term in rarest}
         return _Words(ideal, max(mean, 1.0), idfs, {term: count for count, term in rarest})
 
-    async def _by_words(self, words: _Words, *, is_few: bool) -> list[str]:
-        """The ids of the best by words; if few pass the filters, all of them are scored."""
+    async def _by_words(self, words: _Words, most: int, *, is_few: bool) -> list[str]:
+        """The ids of the best by words among so many; if few pass the filters, all of them are scored."""
         rare: list[int] = []
         count = 0
         for term, held in words.held.items():
             count += held
-            if rare and count > CANDIDATES:
+            if rare and count > most:
                 break
             rare.append(term)
         if not rare:
@@ -168,11 +173,11 @@ class LargeSearch:
         condition = self._condition(values)
         passing = f"SELECT id, words, array_send(terms) FROM {self._items} WHERE part = 0{condition}"
         sought = f"{passing} AND terms"
-        ways = [passing] if is_few else [f"({sought} && {values(rare)} LIMIT {CANDIDATES})"]
-        if count > CANDIDATES and len(words.held) > 1 and not is_few:
+        ways = [passing] if is_few else [f"({sought} && {values(rare)} LIMIT {most})"]
+        if count > most and len(words.held) > 1 and not is_few:
             # Those that hold the two rarest come first.
             both = list(words.held)[:2]
-            ways.insert(0, f"({sought} @> {values(both)} LIMIT {CANDIDATES})")
+            ways.insert(0, f"({sought} @> {values(both)} LIMIT {most})")
         rows = await self.session.fetch(" UNION ALL ".join(ways), *values)
         kept = list({row[0]: row for row in rows}.values())
         scores, _ = await anyio.to_thread.run_sync(words.scores, kept)
