@@ -67,7 +67,6 @@ SERVED_ELSEWHERE = {
 
 BOUNDED = {
     ("calendar_sync/service.py", "listen"): "ends with the supervised task that it is part of",
-    ("calendar_sync/service.py", "self._renew"): "one pass, whose outcome is recorded",
     ("documents/folder_watch.py", "self._listen"): "ends with the supervised task that it is part of",
     ("documents/folder_watch.py", "self._look_when_due"): "ends with the supervised task that it is part of",
     ("documents/ingest.py", "self._read_each"): "ends with the supervised task that it is part of",
@@ -89,6 +88,7 @@ BOUNDED = {
     ("cli/mcp_servers.py", "servers.connected"): "one look of a command",
     ("dial/sessions.py", "self._live"): "its opener is told",
     ("internet/pages.py", "_write"): "one reading",
+    ("leases.py", "_renew"): "ends with the block that it is for, or ends it",
     ("llm/llamacpp.py", "_both"): "ends with its process",
     ("llm/llamacpp.py", "_drain"): "ends with its process",
     ("model_files.py", "self._run"): "one download, whose outcome is shown",
@@ -111,6 +111,7 @@ BOUNDED = {
     ("vault/watch.py", "self._keep"): "ends with the supervised task that it is part of",
     ("vault/watch.py", "self._sync_all"): "ends with the supervised task that it is part of",
     ("web/sse.py", "_until_left"): "one request",
+    ("web/sse.py", "self._end"): "one request",
     ("web/sse.py", "self._keep_alive"): "one request",
 }
 """Tasks that nobody supervises, and why none of them can end the server."""
