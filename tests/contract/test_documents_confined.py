@@ -250,15 +250,15 @@ async def test_without_a_wall_documents_are_read_all_the_same_and_health_says_so
 
 _HANGS = """
 import asyncio, sys
-from bethink.sandbox import Limits, Reading
+from bethink.sandbox import CodeLimits, FileReading
 from bethink.sandbox.file_reader import ForkingReader
 from tests.contract.sandboxes import sandbox_named
 async def main(wall):
     reader = await (
-        ForkingReader.plain() if wall == "none" else sandbox_named(wall).open_reader(Limits(disk_bytes=0))
+        ForkingReader.plain() if wall == "none" else sandbox_named(wall).open_reader(CodeLimits(disk_bytes=0))
     )
     with open("/dev/null", "rb") as source:
-        await reader.read(source, Reading(("timeit", "-n1", "-r1", "import time; time.sleep(60)"), 60, 10))
+        await reader.read(source, FileReading(("timeit", "-n1", "-r1", "import time; time.sleep(60)"), 60, 10))
 asyncio.run(main(sys.argv[1]))
 """
 

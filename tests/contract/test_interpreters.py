@@ -42,14 +42,14 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 _HOLDER = """
 import anyio, sys
 from pathlib import Path
-from bethink.sandbox.interpreters import Interpreters, Options
+from bethink.sandbox.interpreters import Interpreters, InterpreterOptions
 from bethink.sandbox.kernel import Shown
 from bethink.sandbox.interpreters import Workplaces
 from bethink.telemetry import Supervisor
 
 async def main():
     root = Path(sys.argv[1])
-    options = Options(wanted=sys.argv[2], prewarmed=1)
+    options = InterpreterOptions(wanted=sys.argv[2], prewarmed=1)
     places, supervise = Workplaces(root / "code"), Supervisor().supervise
     async with Interpreters(places, root, options).opened(supervise) as interpreters:
         await interpreters.execute("me", "one", "x = 1", timeout_s=20)

@@ -24,7 +24,7 @@ _PROGRAM = """
 import json, sys, tempfile
 from pathlib import Path
 import anyio
-from bethink.sandbox import Limits
+from bethink.sandbox import CodeLimits
 from bethink.sandbox.choice import choose
 
 async def main():
@@ -34,8 +34,8 @@ async def main():
         choice = await choose(sys.argv[1], Path(place, "data"))
         told = {"reasons": choice.reasons}
         if choice.sandbox is not None:
-            told["run"] = (await choice.sandbox.run("6 * 7", work, Limits(timeout_s=20))).text
-            session = await choice.sandbox.open(work, Limits())
+            told["run"] = (await choice.sandbox.run("6 * 7", work, CodeLimits(timeout_s=20))).text
+            session = await choice.sandbox.open(work, CodeLimits())
             told["session"] = (await session.execute("import os, numpy\\nos.getcwd()", 20)).text
             await session.close()
         print(json.dumps(told))

@@ -525,7 +525,7 @@ class JournalWriter:
 
     async def flush_always(self) -> None:
         """Write what live runs said, again and again while there is something."""
-        due_at = 0.0
+        due_at, pause_s = 0.0, FLUSH_S
         while True:
             await self._is_dirty.wait()
             # The first words after a silence do not wait for what the last write took.
@@ -538,7 +538,9 @@ class JournalWriter:
                 for recorder in dirty:
                     tasks.start_soon(_flush, recorder)
             now = anyio.current_time()
-            due_at = now + pause_after(now - begun)
+            # One write that is slow by chance must not cost a second of text: the pause grows step by step.
+            pause_s = min(pause_after(now - begun), 2 * pause_s)
+            due_at = now + pause_s
 
 
 def _ref(item: Recalled) -> RecalledRef:
