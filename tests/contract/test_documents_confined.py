@@ -258,7 +258,8 @@ async def main(wall):
         ForkingReader.plain() if wall == "none" else sandbox_named(wall).open_reader(CodeLimits(disk_bytes=0))
     )
     with open("/dev/null", "rb") as source:
-        await reader.read(source, FileReading(("timeit", "-n1", "-r1", "import time; time.sleep(60)"), 60, 10))
+        call = ("timeit", "-n1", "-r1", "import time; time.sleep(60)")
+        await reader.read(source, FileReading(call, 60, 10))
 asyncio.run(main(sys.argv[1]))
 """
 
