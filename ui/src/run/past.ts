@@ -1,7 +1,7 @@
 // The part of a conversation's past that is held. Of a long one that is a stretch of pages: turns are
 // added at either end while somebody reads there, and let go of at the other.
 import type { StoredMessage, WaitingCall } from "../api/types";
-import type { Run } from "./reduce";
+import type { Part, Run, ToolPart } from "./reduce";
 import { restore, type Turn } from "./restore";
 import type { ShownTurn } from "./view";
 
@@ -66,9 +66,21 @@ export function recognised(
     if (!mine) return turn;
     const { id, end } = mine.run;
     const ended = end === "awaiting_approval" ? waits(id) : end !== null;
-    const heard = id === turn.run.id && ended;
-    return { ...turn, key: mine.key, run: heard ? withLearnt(mine.run, turn.run) : turn.run };
+    if (id !== turn.run.id) return { ...turn, key: mine.key };
+    const run = ended ? withLearnt(mine.run, turn.run) : withDecided(mine.run, turn.run);
+    return { ...turn, key: mine.key, run };
   });
+}
+
+/** What is stored of an answer, with what was decided here about its calls: of that less is stored. */
+function withDecided(here: Run, stored: Run): Run {
+  const calls = here.parts.filter((part): part is ToolPart => part.type === "tool");
+  const parts = stored.parts.map((part): Part => {
+    if (part.type !== "tool") return part;
+    const mine = calls.find(({ call, decision }) => call === part.call && decision);
+    return mine ? { ...part, decision: mine.decision, always: mine.always } : part;
+  });
+  return { ...stored, parts };
 }
 
 /** What was heard of an answer, with what was learnt from its turn since. */

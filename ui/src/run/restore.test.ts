@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { StoredMessage } from "../api/types";
+import { recognised } from "./past";
 import { restore, withWaiting } from "./restore";
+import { decided } from "./sent";
+import type { ShownTurn } from "./view";
 
 const at = "2026-05-03T10:00:00Z";
 const later = "2026-05-03T10:00:02Z";
@@ -114,6 +117,20 @@ describe("restore", () => {
     expect(turn?.run.parts).toMatchObject([{ attachments: [plot], untrusted: true }]);
     const refused = { ...result, error: "rejected" } as StoredMessage;
     expect(restore([asked, calls, refused])[0]?.run.parts).toMatchObject([{ decision: "reject" }]);
+  });
+
+  test("keeps what was decided here while the answer was read anew", () => {
+    const [asked] = restore([user("q1", "r1"), calls]);
+    const [known] = decided([asked as ShownTurn], "r1", "t1", {
+      decision: "approve",
+      always: true,
+    }).turns;
+    const waiting = { ...known, run: { ...known?.run, end: "awaiting_approval" } } as ShownTurn;
+    const [read] = recognised(restore([user("q1", "r1"), calls, result, answer]), [waiting]);
+    expect(read?.run).toMatchObject({
+      end: "answered",
+      parts: [{ state: "done", decision: "approve", always: true }, { type: "text" }],
+    });
   });
 
   test("shows an answer whose question is on an older page", () => {
