@@ -74,6 +74,8 @@ export class SharedSource {
       if (source.readyState === EventSource.CLOSED) setTimeout(() => this.#read(), AGAIN_MS);
     };
     source.onmessage = ({ data, lastEventId }) => {
+      // A stream that ends by itself says so; the browser asks for the next one.
+      if (data === "[DONE]") return;
       const told = { data, after: this.#after };
       this.#after = lastEventId || this.#after;
       this.#say({ kind: "told", ...told });

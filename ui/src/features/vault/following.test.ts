@@ -59,7 +59,6 @@ test("what the server tells is taken in, from what was read on", async () => {
   expect(server.opened[0]?.address).toBe("/vault/changes?after=5");
   server.tell(newsOf(6, [entry("a.md")]));
   server.tell(newsOf(7, [], ["user.md"]));
-  server.tell("[DONE]");
   expect(server.sizes).toEqual({ "a.md": 1 });
   server.following.listen();
   expect(server.opened[1]?.address).toBe("/vault/changes?after=7");

@@ -105,8 +105,6 @@ export class Following {
   }
 
   #hear({ data, after }: Told): void {
-    // The stream ends with a word that is no news.
-    if (!data.startsWith("{")) return;
     // Something was told before that this tab did not hear.
     if (Number(after) > (this.#change ?? 0)) void this.look();
     else this.#take(JSON.parse(data) as VaultNews);
