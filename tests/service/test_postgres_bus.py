@@ -41,6 +41,12 @@ async def until(bus: PostgresBus, *, well: bool) -> str:
     return bus.fault or ""
 
 
+async def test_a_bus_that_is_closed_complains_of_nothing(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with open_bus(url, supervise=always) as bus:
+        await until(bus, well=True)
+    assert caplog.messages == []
+
+
 async def test_a_long_notice_arrives_whole_and_in_its_place(url: str) -> None:
     long = "ü" * 20_000
     async with (

@@ -217,6 +217,8 @@ class PostgresBus:
                 self._stop_hearing(self._told(error))
             finally:
                 self._is_tried.set()
+                # What ends here has not been lost.
+                self._hearing = None
                 if connection is not None:
                     connection.terminate()
             await anyio.sleep(_PAUSES_S[min(failures, len(_PAUSES_S) - 1)])
