@@ -81,7 +81,7 @@ settings.register_profile(
 settings.load_profile("bethink")
 
 
-pytest_plugins = ("tests.command_line",)
+pytest_plugins = ("tests.postgres_server", "tests.command_line")
 
 
 class NetworkRefusedError(Exception):

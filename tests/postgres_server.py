@@ -28,9 +28,12 @@ mount -t tmpfs -o size=$1m,mode=0700,uid=$2 none "$3" && shift 3 && exec "$@"
 ROLE: Final = "bethink"
 """Who Bethink is to the server: no superuser, so that the walls between rows hold for it."""
 
+_ENGINE: Final = "BETHINK_TEST_ENGINE"
+_ASKED: Final = os.environ.get(_ENGINE)
+"""The engine that all homes are to be kept by (`make test-postgresql`)."""
+
 _FAST: Final = ("fsync=off", "full_page_writes=off")
 """What a test of anything but durability does without."""
-
 
 _EMPTY: Final = """
 DO $$ DECLARE name text; BEGIN
@@ -234,9 +237,24 @@ def postgres_server(*options: str, durable: bool = False, disk_mb: int = 0) -> G
             server.stop()
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that uses `engine` runs once with each; with PostgreSQL alone where all tests do."""
+    if "engine" in metafunc.fixturenames:
+        is_sqlites = metafunc.definition.get_closest_marker("sqlite") is not None
+        engines = ["sqlite"] if is_sqlites else [_ASKED] if _ASKED else ["sqlite", "postgresql"]
+        metafunc.parametrize("engine", engines, indirect=True)
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What keeps the homes of the servers that the test starts, by its name."""
+    monkeypatch.setenv(_ENGINE, request.param)
+    return request.param
+
+
 def database_of(home: Path) -> dict[str, str]:
-    """What a process is told so that a home's records are in a PostgreSQL, if BETHINK_TEST_ENGINE says so."""
-    if os.environ.get("BETHINK_TEST_ENGINE") != "postgresql":
+    """What a process is told so that a home's records are where the test, or else the environment, says."""
+    if os.environ.get(_ENGINE) != "postgresql":
         return {}
     return {"BETHINK_DATABASE_URL": _database_of(home.resolve())}
 

@@ -29,6 +29,7 @@ _MODULES = (
         "aiohttp",
         "anyio._backends._asyncio",
         "anyio.from_thread",
+        "asyncpg",
         "cryptography.hazmat.primitives.ciphers.aead",
     ),
     *("dateutil.parser", "jupyter_client.asynchronous", "numpy", "onnxruntime", "tokenizers", "watchfiles"),

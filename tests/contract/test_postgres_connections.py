@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 from anyio import create_task_group
@@ -88,6 +89,35 @@ async def test_a_cancelled_writer_gives_its_lock_back(connections: Connections) 
     with pytest.raises(asyncio.CancelledError):
         await waiting
     await connections.write("ann", lambda session: _keep(session, "ann"))
+
+
+async def test_work_that_is_cancelled_anywhere_gives_back_a_connection_without_a_transaction(
+    connections: Connections,
+) -> None:
+    """Also while `BEGIN` is on its way: the transaction begins, and the driver has not heard of it yet."""
+    complaints: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _loop, context: complaints.append(context["message"]))
+
+    async def counted(session: Session) -> int:
+        return await session.fetchval("SELECT count(*) FROM things")
+
+    async def on_its_way(steps: int) -> bool:
+        """Whether it was cancelled after so many turns of the loop; it had ended otherwise."""
+        working = asyncio.create_task(connections.write("ann", counted))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
+        return working.cancelled()
+
+    steps = 0
+    while await on_its_way(steps):
+        # On a busy machine the loop turns some thousand times meanwhile.
+        steps += 1 + steps // 4
+    assert steps
+    assert complaints == []
 
 
 @pytest.mark.timeout(60)

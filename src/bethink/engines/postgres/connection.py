@@ -307,8 +307,10 @@ class Connections:
                 f"{self.place} gave no connection within {PATIENCE_S:.0f} s: it does not answer, or all "
                 f"{CONNECTIONS_MAX} of this process are busy. Check the network and the server's load."
             ) from error
+        is_begun = False
         try:
             await connection.execute(begin)
+            is_begun = True
             self._lost_at = None
             yield connection
         except Exception as error:
@@ -319,11 +321,12 @@ class Connections:
         finally:
             # Also when the block is left by a cancellation.
             with anyio.CancelScope(shield=True):
-                await self._give_back(connection)
+                await self._give_back(connection, is_begun=is_begun)
 
-    async def _give_back(self, connection: Any) -> None:  # noqa: ANN401 - the driver has no types
+    async def _give_back(self, connection: Any, *, is_begun: bool) -> None:  # noqa: ANN401 - the driver has no types
         try:
-            if connection.is_in_transaction():
+            # Of a beginning that was cancelled on its way the driver has not heard whether it took place.
+            if connection.is_in_transaction() or not is_begun:
                 await connection.execute("ROLLBACK", timeout=_ROLLBACK_S)
         except Exception:  # noqa: BLE001 - the server rolls back what it does not hear of again
             connection.terminate()
