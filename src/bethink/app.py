@@ -682,7 +682,6 @@ def _runs(
         warnings=base.sharing.warnings if base.sharing else tuple,
         on_delete=deleted,
         watched=base.accounts.watched,
-        admit=base.accounts.admit,
         visibility=base.visibility,
         metrics=metrics,
         tracing=base.ports.tracing,

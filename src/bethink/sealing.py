@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.errors import CorruptDatabase, StorageError
+from bethink.errors import StorageError
 from bethink.secrets_at_rest import key_in, key_of
 
 if TYPE_CHECKING:
@@ -29,10 +29,6 @@ OVERHEAD: Final = _NONCE_BYTES + 16
 """So many bytes a sealed content is longer: a nonce and a tag."""
 _WRAPS: Final = b"bethink home key"
 _MODE: Final = 0o600
-STEP: Final = 64
-"""Bodies come in multiples of so many bytes, so that their length says little."""
-_STEPS_MAX: Final = 16
-"""Long ones come in steps of at least one part in so many of their length."""
 
 
 class NotSealedSoError(Exception):
@@ -68,31 +64,6 @@ class Cipher:
             return self._aead.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], bound_to)
         except (InvalidTag, ValueError) as error:
             raise NotSealedSoError from error
-
-
-def padded(body: bytes) -> bytes:
-    """A body with spaces behind it, of a length that many others have, too."""
-    step = max(STEP, (1 << len(body).bit_length()) // (2 * _STEPS_MAX))
-    return body.ljust(-(-len(body) // step) * step)
-
-
-def sealed(cipher: Cipher | None, body: bytes) -> bytes:
-    """A body as it is kept: padded and sealed, or as it is without a cipher."""
-    return body if cipher is None else cipher.seal(padded(body))
-
-
-def opened(cipher: Cipher | None, kept: bytes) -> bytes:
-    """A body of `sealed`, the spaces behind it included.
-
-    Raises:
-        CorruptDatabase: another key sealed it, or it was changed since.
-    """
-    try:
-        return kept if cipher is None else cipher.open(kept)
-    except NotSealedSoError as error:
-        raise CorruptDatabase(
-            "What is kept was changed, or sealed with another key: restore a backup."
-        ) from error
 
 
 class SealedHome(msgspec.Struct, frozen=True, kw_only=True):

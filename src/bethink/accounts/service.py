@@ -47,7 +47,6 @@ _SETTINGS = frozenset(
         "user",
         "requests_per_minute",
         "owner_requests_per_minute",
-        "runs_at_once",
         "sign_in_days",
     }
 )
@@ -71,7 +70,6 @@ class Accounts:
     needs_users: bool = False
     requests_per_minute: int = 0
     owner_requests_per_minute: int = 0
-    runs_at_once: int = 0
     sign_in_days: int = 30
     own_zone: Callable[[str], str | None] = field(default=lambda _owner: None, repr=False)
     """The time zone that an owner named, if they did; `app` sets it."""
@@ -102,7 +100,6 @@ class Accounts:
             self.time_zone, self.user = wanted.time_zone, wanted.user
             self.requests_per_minute = wanted.requests_per_minute
             self.owner_requests_per_minute = wanted.owner_requests_per_minute
-            self.runs_at_once = wanted.runs_at_once
             self.sign_in_days = self.signing.days = wanted.sign_in_days
 
         return switch
@@ -159,18 +156,6 @@ class Accounts:
             raise TooManyRequests(
                 f"Too many requests: at most {per_minute} a minute. Wait {wait_s:.0f} s.",
                 retry_after_s=wait_s,
-            )
-
-    def admit(self, principal: Principal, running: int) -> None:
-        """Let one more run of an owner begin, of whom `running` run now.
-
-        Raises:
-            TooManyRequests: so many may not run at once.
-        """
-        if principal.came_with is not None and 0 < self.runs_at_once <= running:
-            raise TooManyRequests(
-                f"At most {self.runs_at_once} answers of one user run at once: wait for one, or stop it.",
-                retry_after_s=5,
             )
 
     async def recognises(self, credential: str | None) -> bool:
@@ -252,9 +237,6 @@ class Accounts:
     @contextmanager
     def watched(self, principal: Principal, end: Callable[[], None]) -> Generator[None]:
         """Have `end` called within a second if what the principal came with ends inside the block."""
-        if principal.came_with is None:
-            yield
-            return
         self._count = number = self._count + 1
         self._visits[number] = (principal, end)
         self._has_visits.set()
@@ -404,7 +386,6 @@ def accounts_for(settings: Settings, register: Register) -> Accounts:
         needs_users=settings.needs_users or not is_loopback(settings.host),
         requests_per_minute=settings.requests_per_minute,
         owner_requests_per_minute=settings.owner_requests_per_minute,
-        runs_at_once=settings.runs_at_once,
         sign_in_days=settings.sign_in_days,
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -33,7 +33,7 @@ from bethink.agent.signals import RunSignals
 from bethink.agent.start import RunOpening, RunStarter
 from bethink.agent.stored_runs import Approvals, StoredRuns
 from bethink.conversations import ConversationEdit, checked_content
-from bethink.errors import BethinkError, Busy, StorageError, UnknownId
+from bethink.errors import BethinkError, Busy, StorageError, TooManyRequests, UnknownId
 from bethink.events import (
     Place,
     QuestionAnswered,
@@ -142,7 +142,7 @@ class Runs:
     """The runs of all owners.
 
     `on_end` is told of an owner who was answered, `on_delete` of a conversation that is no more.
-    `watched` ends the run of who may not come in any more, `admit` refuses one too many of an owner.
+    `watched` ends the run of who may not come in any more.
     `warnings` gives what works less well than it should, told at the beginning of each run;
     `visibility` what is hidden from a run's reader, and what its model is asked not to tell.
     """
@@ -164,7 +164,6 @@ class Runs:
     on_delete: Callable[[str, str], None]
     watched: Watched
     warnings: Callable[[], Sequence[Warned]]
-    admit: Callable[[Principal, int], None]
     metrics: RunMetrics = field(repr=False)
     tracing: Tracing = field(repr=False)
     is_draining: bool = False
@@ -437,10 +436,14 @@ class Runs:
         Raises:
             TooManyRequests: there is none.
         """
-        owner = principal.owner
-        is_guest = principal.came_with is not None
-        elsewhere = await self.stored.elsewhere(owner) if is_guest and self.settings.runs_at_once else ()
-        self.admit(principal, len(self._of(owner)) + self._starting[owner] + len(elsewhere))
+        owner, most = principal.owner, self.settings.runs_at_once
+        if principal.came_with is not None and most:
+            elsewhere = await self.stored.elsewhere(owner)
+            if len(self._of(owner)) + self._starting[owner] + len(elsewhere) >= most:
+                raise TooManyRequests(
+                    f"At most {most} answers of one user run at once: wait for one, or stop it.",
+                    retry_after_s=_WAIT_FOR_ONE_S,
+                )
         self._starting[owner] += 1
         try:
             yield
@@ -501,10 +504,12 @@ class Runs:
 
     async def _finish(self, live: _Live, events: AsyncGenerator[Event, None]) -> StopReason:
         """Run to the end, whatever it is, and store that; the reason of the end."""
-        recorder = live.recorder
+        recorder, principal = live.recorder, live.recorder.principal
         done = RunDone(reason="interrupted")
+        is_guest = principal.came_with is not None
+        visit = self.watched(principal, lambda: live.end("cancelled")) if is_guest else nullcontext()
         try:
-            with live.scope, self.watched(recorder.principal, lambda: live.end("cancelled")):
+            with live.scope, visit:
                 live.scope.deadline = anyio.current_time() + self.settings.max_run_s
                 done = await self._consume(live, events)
             if live.scope.cancelled_caught:
@@ -613,6 +618,7 @@ class Runs:
         await self.write(owner)
 
 
+_WAIT_FOR_ONE_S: Final = 5
 _ASKING_DOORS: Final = frozenset({"web", "cli", "rest"})
 """Where somebody can answer while an answer is written."""
 _MOST_QUESTIONS: Final = 20

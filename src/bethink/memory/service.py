@@ -14,18 +14,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import msgspec
 
 from bethink.errors import JustForgotten, UnknownId
-from bethink.feature import (
-    Feature,
-    GraphItem,
-    GraphKind,
-    OpenFeature,
-    Recallable,
-    RecallKind,
-    graph_label,
-)
+from bethink.feature import Feature, GraphItem, GraphKind, OpenFeature, Recallable, RecallKind, graph_label
 from bethink.memory.aliases import OtherNames
 from bethink.memory.batch import FactBatch
-from bethink.memory.decay import FADING, FadingFactors
 from bethink.memory.facts import (
     FACTS,
     STEPS,
@@ -52,10 +43,11 @@ from bethink.memory.upkeep import (
     likely_duplicates,
 )
 from bethink.memory.writer import KIND, PAST_KIND, Draft, FactFilterOf, FactWriter, sees_all, text_of
-from bethink.store import Page, Scan, pages_of
+from bethink.principal import Recent
+from bethink.store import Collection, Page, Record, Scan, pages_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
@@ -91,6 +83,45 @@ class FindFacts(Protocol):
 _BATCH = 256
 _PAGE = 500
 _PROFILE_WEIGHT = 800
+FADING_ID = "fading"
+_FADING_KEPT_US = 600_000_000
+"""Another process may have worked it out anew."""
+
+
+class Fading(Record, frozen=True, kw_only=True):
+    """What is left, below 1, of the importance of facts that nobody needed for long, by their ids.
+
+    Recall ranks these lower; nothing else changes. `reflection` works it out.
+    """
+
+    id: str = FADING_ID
+    schema: int = 1
+    factors: dict[str, float]
+
+
+FADING = Collection("memory_fading", Fading, searchable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FadingFactors:
+    """What is read for each recall, so it is kept for ten minutes."""
+
+    store: Store
+    clock: Clock
+    _known: Recent[str, tuple[int, Mapping[str, float]]] = field(default_factory=lambda: Recent(_PAGE))
+
+    async def of(self, owner: str) -> Mapping[str, float]:
+        """By the ids of facts; of others it is 1."""
+        known, now = self._known.get(owner), self.clock.now_us()
+        if known is None or not 0 <= now - known[0] < _FADING_KEPT_US:
+            (found,) = await self.store.get(FADING, owner, [FADING_ID])
+            known = now, {} if found is None else found.record.factors
+        self._known[owner] = known
+        return known[1]
+
+    def forget(self, owner: str) -> None:
+        """Read it again the next time."""
+        self._known.pop(owner)
 
 
 @dataclass(slots=True)
@@ -425,7 +456,7 @@ class Memory:
         scan = Scan(STEPS, order="at", reverse=True, limit=limit, after=cursor)
         return (await self.store.scan(principal.owner, scan))[0]
 
-    async def steps_of(self, principal: Principal, ids: Collection[str]) -> list[tuple[LogStep, str]]:
+    async def steps_of(self, principal: Principal, ids: Sequence[str]) -> list[tuple[LogStep, str]]:
         """What was done to these facts, as far as the log goes back, newest first, each with its fact."""
         scan = Scan(STEPS, order="at", reverse=True, limit=_PAGE)
         found: list[tuple[LogStep, str]] = []
@@ -438,7 +469,7 @@ class Memory:
             ]
         return found
 
-    async def parting(self, owner: str, going: Collection[str]) -> Sequence[Change]:
+    async def parting(self, owner: str, going: set[str]) -> Sequence[Change]:
         """The changes by which nothing that stays contradicts facts that are to go for good.
 
         They belong into the commit that removes those.

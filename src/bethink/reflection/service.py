@@ -22,8 +22,8 @@ from bethink.feature import Feature, OpenFeature
 from bethink.forgettable import FORGOTTEN
 from bethink.forgetting.announcements import StableRead
 from bethink.memory import FACTS, LARGEST_SHARE, Memory
-from bethink.memory.decay import FADING, ID, Fading, factor_of
 from bethink.memory.facts import said_at, taken_in
+from bethink.memory.service import FADING, FADING_ID, Fading
 from bethink.memory.upkeep import vectors_of, without_chains
 from bethink.memory.writer import REVISION, REVISIONS, text_of
 from bethink.record_texts import RecordLines, RecordTexts, of_document
@@ -59,6 +59,13 @@ _PAGE: Final = 500
 _PROFILES: Final = 5
 """Receipts that keep their profile, to go back to."""
 MOST_SENTENCES: Final = 60
+_DAY_US: Final = 86_400_000_000
+_FADED: Final = ((360, 0.25), (180, 0.5), (90, 0.75))
+"""From so many days without use on, what is left of a fact's importance; beside it, and it comes back."""
+_USED_OFTEN: Final = 3
+"""In so many conversations: then it takes twice as long."""
+_LASTING: Final = 0.8
+"""From this importance on nothing fades, as it is always told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +310,7 @@ class Reflections:
         if not token.startswith(TOKEN):
             return []
         (found,) = await self.store.get(REFLECTIONS, owner, [token.removeprefix(TOKEN)])
-        (fading,) = await self.store.get(FADING, owner, [ID])
+        (fading,) = await self.store.get(FADING, owner, [FADING_ID])
         state = await self.state(owner)
         if found is None or found.record.status == "undone":
             return []
@@ -311,11 +318,7 @@ class Reflections:
         factors = dict(fading.record.factors if fading else {}) | was.faded
         changes: list[Change] = [
             Put(REFLECTIONS, msgspec.structs.replace(was, status="undone"), found.version),
-            Put(
-                FADING,
-                Fading(factors={id: factor for id, factor in factors.items() if factor < 1}),
-                fading.version if fading else 0,
-            ),
+            _put(factors, fading),
         ]
         if state is not None:
             # What was taken back is not done again by itself.
@@ -393,7 +396,7 @@ class Reflections:
                 if one.conversation in talks:
                     shown.setdefault(one.fact, []).append(talks[one.conversation])
         return {
-            fact.id: factor_of(
+            fact.id: _factor_of(
                 fact,
                 used_at=max((said_at(fact), *shown.get(fact.id, ()))),
                 uses=len(shown.get(fact.id, ())),
@@ -406,13 +409,25 @@ class Reflections:
         self, owner: str, factors: Mapping[str, float]
     ) -> tuple[list[Change], dict[str, float]]:
         """The change by which these factors hold, and those that it changes as they were."""
-        (found,) = await self.store.get(FADING, owner, [ID])
+        (found,) = await self.store.get(FADING, owner, [FADING_ID])
         was = found.record.factors if found else {}
         changed = {id: was.get(id, 1.0) for id, factor in factors.items() if factor != was.get(id, 1.0)}
         if not changed:
             return [], {}
-        now = Fading(factors={id: factor for id, factor in factors.items() if factor < 1})
-        return [Put(FADING, now, found.version if found else 0)], changed
+        return [_put(factors, found)], changed
+
+
+def _put(factors: Mapping[str, float], before: Versioned[Fading] | None) -> Put[Fading]:
+    now = Fading(factors={id: factor for id, factor in factors.items() if factor < 1})
+    return Put(FADING, now, before.version if before else 0)
+
+
+def _factor_of(fact: Fact, *, used_at: int, uses: int, now: int) -> float:
+    """What is left of a fact's importance; `used_at` is when it was last said or shown (microseconds UTC)."""
+    if fact.pinned or fact.importance >= _LASTING:
+        return 1.0
+    days = (now - used_at) / _DAY_US / (2 if uses >= _USED_OFTEN else 1)
+    return next((factor for least, factor in _FADED if days >= least), 1.0)
 
 
 @dataclass(frozen=True, slots=True)

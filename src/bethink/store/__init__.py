@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 import msgspec
 
 from bethink.errors import BadInput, Conflict, CorruptDatabase, NewerSchema
+from bethink.sealing import NotSealedSoError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from bethink.embeddings import EmbeddingModel
     from bethink.index import IndexItem
+    from bethink.sealing import Cipher
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -424,6 +426,37 @@ class Seal:
         """The same, as a number of 64 bits."""
         kept = self(key)
         return int.from_bytes(kept, "big", signed=True) if isinstance(kept, bytes) else kept
+
+
+_STEP = 64
+"""Bodies come in multiples of so many bytes, so that their length says little."""
+_STEPS_MAX = 16
+"""Long ones come in steps of at least one part in so many of their length."""
+
+
+def padded(body: bytes) -> bytes:
+    """A body with spaces behind it, of a length that many others have, too."""
+    step = max(_STEP, (1 << len(body).bit_length()) // (2 * _STEPS_MAX))
+    return body.ljust(-(-len(body) // step) * step)
+
+
+def sealed(cipher: Cipher | None, body: bytes) -> bytes:
+    """A body as it is kept: padded and sealed, or as it is without a cipher."""
+    return body if cipher is None else cipher.seal(padded(body))
+
+
+def opened(cipher: Cipher | None, kept: bytes) -> bytes:
+    """A body of `sealed`, the spaces behind it included.
+
+    Raises:
+        CorruptDatabase: another key sealed it, or it was changed since.
+    """
+    try:
+        return kept if cipher is None else cipher.open(kept)
+    except NotSealedSoError as error:
+        raise CorruptDatabase(
+            "What is kept was changed, or sealed with another key: restore a backup."
+        ) from error
 
 
 _INTEGERS = range(-(2**63), 2**63)

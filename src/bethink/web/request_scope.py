@@ -54,7 +54,8 @@ class RequestScope:
 
     def enter(self, accounts: Accounts, principal: Principal) -> None:
         """Whose request it is: it is broken off when they may not come in any more."""
-        self._stack.enter_context(accounts.watched(principal, self._cancel.cancel))
+        if principal.came_with is not None:
+            self._stack.enter_context(accounts.watched(principal, self._cancel.cancel))
 
     def leave(self) -> None:
         """Have it answered to its end, since it is itself what ends the key or sign-in that it came with."""

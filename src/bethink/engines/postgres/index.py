@@ -27,7 +27,6 @@ from bethink.engines.postgres import large
 from bethink.engines.postgres.connection import partitions_of, wall_of
 from bethink.engines.postgres.large import OwnTables
 from bethink.index import IndexItem, WithoutVector
-from bethink.sealing import opened, sealed
 from bethink.search import copies
 from bethink.search.analysis import (
     ANALYSIS,
@@ -41,6 +40,7 @@ from bethink.search.analysis import (
     model_of,
 )
 from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, News
+from bethink.store import opened, sealed
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ import msgspec
 from bethink.engines.postgres.connection import partitions_of, wall_of
 from bethink.engines.postgres.index import INDEX_TABLES
 from bethink.errors import NewerSchema, NotInstalled, StorageError
-from bethink.sealing import NotSealedSoError, SealedHome, opened
-from bethink.store import Seal, record_of
+from bethink.sealing import NotSealedSoError, SealedHome
+from bethink.store import Seal, opened, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

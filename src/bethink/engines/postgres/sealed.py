@@ -19,7 +19,8 @@ from bethink.engines.postgres.large import drop_all
 from bethink.engines.postgres.schema import Known, known, upgraded
 from bethink.engines.postgres.scrub import scrub
 from bethink.errors import BadInput, Busy
-from bethink.sealing import keep_state, opened, sealed, state_of
+from bethink.sealing import keep_state, state_of
+from bethink.store import opened, sealed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,18 @@ from typing import TYPE_CHECKING, Any
 from bethink.engines.postgres.connection import rows_of
 from bethink.engines.postgres.schema import quoted
 from bethink.errors import BadInput, Conflict
-from bethink.sealing import opened, sealed
-from bethink.store import Page, Position, Versioned, check_text, cursor, order_key, record_of, row_of
+from bethink.store import (
+    Page,
+    Position,
+    Versioned,
+    check_text,
+    cursor,
+    opened,
+    order_key,
+    record_of,
+    row_of,
+    sealed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

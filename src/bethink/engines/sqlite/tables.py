@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.errors import Conflict, StorageError
 from bethink.sealing import FILE as SEALED
-from bethink.sealing import NotSealedSoError, padded
-from bethink.store import Page, Position, Seal, Versioned, cursor, order_key, record_of
+from bethink.sealing import NotSealedSoError
+from bethink.store import Page, Position, Seal, Versioned, cursor, order_key, padded, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
