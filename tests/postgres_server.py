@@ -109,6 +109,19 @@ class PostgresServer:
         self.administer(f"CREATE DATABASE {name} OWNER {ROLE}{where}")
         return self.url(name)
 
+    def copy_of(self, url: str) -> str:
+        """The address of a new database with all that another one has, to which nobody is connected."""
+        name = f"bethink_{next(self._numbers)}"
+        self.administer(f"CREATE DATABASE {name} OWNER {ROLE} TEMPLATE {_name_in(url)}")
+        return self.url(name)
+
+    def folder_of(self, url: str) -> Path:
+        """The files of a database, but for those that all share."""
+        ((oid,),) = self.administer(
+            "SELECT oid FROM pg_database WHERE datname = current_database()", database=_name_in(url)
+        )
+        return self.data / "base" / oid
+
     def fill(self) -> None:
         """Leave no room on the small disk, until the table `filling` is dropped."""
         self.administer(f"CREATE TABLE filling (waste text STORAGE PLAIN) TABLESPACE {SMALL}")
@@ -148,7 +161,7 @@ class PostgresServer:
         if kind not in self._used:
             self._used[kind] = self.new_database()
         else:
-            self.administer(_EMPTY, database=self._used[kind].partition("@/")[2].partition("?")[0])
+            self.administer(_EMPTY, database=_name_in(self._used[kind]))
         return self._used[kind]
 
     def administer(self, *statements: str, database: str = "postgres") -> list[tuple[str, ...]]:
@@ -183,6 +196,10 @@ class PostgresServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def _name_in(url: str) -> str:
+    return url.partition("@/")[2].partition("?")[0]
 
 
 def _binaries() -> Path | None:

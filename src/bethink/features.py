@@ -43,6 +43,7 @@ from bethink.redis_mirror.outbox import HOMES, OUTGOING, SHARED, STALE
 from bethink.reflection.questions import FEATURE as QUESTIONS
 from bethink.reflection.service import FEATURE as REFLECTION
 from bethink.settings.live import follows
+from bethink.store import UNSCRUBBED
 from bethink.tools.mcp import PINS, TOKENS
 from bethink.vault.files.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
 from bethink.vault.filters.rules import RULE_SETS
@@ -113,7 +114,7 @@ VAULT: Final = Feature(
 RECALL: Final = Feature(name="recall", routes=("bethink.web.recall",))
 FORGETTING: Final = Feature(
     name="forgetting",
-    collections=(INTENTS,),
+    collections=(INTENTS, UNSCRUBBED),
     tools="bethink.tools.forgetting",
     routes=("bethink.web.forgetting",),
 )

@@ -11,7 +11,7 @@ import msgspec
 from bethink.clock import rfc3339, time_of, with_times
 from bethink.feature import DocumentForm, RecordCuts, RecordExcerpt, RetentionRule
 from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
-from bethink.store import Delete, DeleteAll, Put, R, Scan, items_of, pages_of, records_of
+from bethink.store import OWES_SCRUB, Delete, DeleteAll, Put, R, Scan, items_of, pages_of, records_of, scrub
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -108,8 +108,8 @@ class RecordTexts(Generic[R]):
                 async for item in items_of(self.store, principal.owner, scan)
             ]
             if old:
-                await self.store.commit(principal.owner, old)
-                await self.store.scrub(principal.owner)
+                await self.store.commit(principal.owner, [*old, OWES_SCRUB])
+                await scrub(self.store, principal.owner)
             return len(old)
 
         return [

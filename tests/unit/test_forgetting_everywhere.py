@@ -10,7 +10,7 @@ from bethink.conversations import ConversationStart, PastMessage
 from bethink.engines.memory import MemoryStore
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact, Source
-from bethink.store import Change
+from bethink.store import OWES_SCRUB, Change, Delete
 from tests.house import House, open_house
 from tests.unit.test_forgetting import SECRET, everything, texts
 
@@ -122,13 +122,15 @@ async def test_deleting_a_conversation_leaves_nothing_of_its_runs_and_cannot_sto
     async with open_house(llm) as house:
         conversation = await house.new()
         await house.say(f"I was a clerk at {SECRET} under Quillfeather.", conversation)
-        commit, batches = MemoryStore.commit, list[int]()
+        commit, batches = MemoryStore.commit, list[Sequence[Change]]()
 
         async def counted(store: MemoryStore, owner: str, changes: Sequence[Change]) -> None:
-            batches.append(len(changes))
+            batches.append(changes)
             await commit(store, owner, changes)
 
         monkeypatch.setattr(MemoryStore, "commit", counted)
         await house.app.runs.delete_conversation(house.me, conversation)
-        assert len(batches) == 1
+        # What comes behind it in the background says that it is scrubbed.
+        assert [batch for batch in batches[1:] if not isinstance(batch[0], Delete)] == []
+        assert OWES_SCRUB in batches[0]
         assert SECRET not in await everything(house)

@@ -30,7 +30,17 @@ from bethink.masking import restored
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, tokens_of
 from bethink.principal import Principal
 from bethink.shares import removal as shares_removal
-from bethink.store import DeleteAll, Put, Scan, items_of, owners_of, pages_of, records_of, retry_conflicts
+from bethink.store import (
+    OWES_SCRUB,
+    DeleteAll,
+    Put,
+    Scan,
+    items_of,
+    owners_of,
+    pages_of,
+    records_of,
+    retry_conflicts,
+)
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
@@ -477,6 +487,7 @@ class StoredRuns:
             files_removal(conversation),
             *shares_removal(conversation),
             *artifacts_removal(conversation),
+            OWES_SCRUB,
         ]
         await self.conversations.store.commit(principal.owner, dropped)
         await self.conversations.announce(principal.owner, conversation)

@@ -50,7 +50,19 @@ from bethink.documents.records import (
 from bethink.documents.work_folders import clear_left_over, work_folder
 from bethink.errors import BadInput, NotAllowed, TooLarge
 from bethink.index import IndexItem
-from bethink.store import Collection, Delete, DeleteAll, Expect, Put, Record, Scan, owners_of, records_of
+from bethink.store import (
+    OWES_SCRUB,
+    Collection,
+    Delete,
+    DeleteAll,
+    Expect,
+    Put,
+    Record,
+    Scan,
+    owners_of,
+    records_of,
+    scrub,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -386,8 +398,8 @@ class KnowledgeBases:
     async def undo_import(self, owner: str, begun: ArchiveImport) -> None:
         """Remove what an import has kept so far, but for what documents have meanwhile."""
         await self.library.contents.drop_unused(owner, begun.contents)
-        await self.library.store.commit(owner, [Delete(ARCHIVE_IMPORTS, begun.id)])
-        await self.library.store.scrub(owner)
+        await self.library.store.commit(owner, [Delete(ARCHIVE_IMPORTS, begun.id), OWES_SCRUB])
+        await scrub(self.library.store, owner)
 
     @asynccontextmanager
     async def importing(self, owner: str, begun: ArchiveImport) -> AsyncGenerator[None]:

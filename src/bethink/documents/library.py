@@ -51,6 +51,7 @@ from bethink.documents.records import (
 from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.feature import Recallable
 from bethink.store import (
+    OWES_SCRUB,
     Delete,
     DeleteAll,
     Expect,
@@ -60,6 +61,7 @@ from bethink.store import (
     pages_of,
     records_of,
     retry_conflicts,
+    scrub,
 )
 from bethink.store import cursor as cursor_behind
 
@@ -579,14 +581,15 @@ class Library:
             count += await self._remove_some(owner, ids[start : start + _TOGETHER])
         if count:
             await self.contents.sweep(owner)
-            await self.store.scrub(owner)
+            await scrub(self.store, owner)
         return count
 
     @retry_conflicts
     async def _remove_some(self, owner: str, ids: Sequence[str]) -> int:
         found = [item for item in await self.store.get(DOCUMENTS, owner, ids) if item is not None]
         contents = [version.content for item in found for version in item.record.versions]
-        changes: list[Change] = [Delete(DOCUMENTS, item.record.id, item.version) for item in found]
+        changes: list[Change] = [OWES_SCRUB] if found else []
+        changes += [Delete(DOCUMENTS, item.record.id, item.version) for item in found]
         changes += [DeleteAll(USES, {"document": item.record.id}) for item in found]
         changes += await self.contents.dropped(owner, contents, gone={item.record.id for item in found})
         await self.store.commit(owner, changes)

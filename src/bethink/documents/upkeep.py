@@ -28,7 +28,7 @@ from bethink.documents.records import (
 )
 from bethink.errors import BadInput
 from bethink.feature import DocumentForm, HealthFinding
-from bethink.store import Delete, Put, Scan, pages_of, records_of, retry_conflicts
+from bethink.store import OWES_SCRUB, Delete, Put, Scan, pages_of, records_of, retry_conflicts, scrub
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -272,7 +272,7 @@ class LibraryUpkeep:
                 count += await self._drop_versions(owner, document.id, before)
         if count:
             await self.library.contents.sweep(owner)
-            await self.store.scrub(owner)
+            await scrub(self.store, owner)
         return count
 
     @retry_conflicts
@@ -297,6 +297,7 @@ class LibraryUpkeep:
             [
                 Put(DOCUMENTS, now, held.version),
                 *[Delete(USES, use_id(content, id)) for content in old],
+                OWES_SCRUB,
                 *gone,
             ],
         )

@@ -38,7 +38,7 @@ from bethink.memory import FACTS, Fact
 from bethink.messages import UserMessage
 from bethink.principal import OWN_EYES
 from bethink.redaction import redaction_of
-from bethink.store import Delete, Put, Scan, owners_of, retry_conflicts
+from bethink.store import UNSCRUBBED, Delete, Put, Scan, owners_of, retry_conflicts, scrub
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ class Forgetting:
             BethinkError: something could not be completed; it is tried again at the next start.
         """
         failed: BethinkError | None = None
-        async for owner in owners_of(self.store, INTENTS):
+        async for owner in owners_of(self.store, INTENTS, UNSCRUBBED):
             try:
                 await self.finish(owner)
             except BethinkError as error:
@@ -324,11 +324,14 @@ class Forgetting:
             raise failed
 
     async def finish(self, owner: str) -> None:
-        """Complete what was begun and cut short."""
+        """Complete what was begun and cut short, deletions too."""
         for state in ("open", "traces", "done"):
             (page,) = await self.store.scan(owner, Scan(INTENTS, {"state": state}, order="at"))
             for item in page.items:
                 await self._complete(owner, item.record)
+        if await self.store.count(owner, UNSCRUBBED, {}):
+            await self.features.clean(owner)
+            await scrub(self.store, owner)
 
     async def _check_sees_all(self, principal: Principal) -> None:
         """What is forgotten is told by counts and sentences, of what is hidden, too; the owner decides."""
@@ -360,11 +363,14 @@ class Forgetting:
                 intent, kinds=whole.kinds, conversations=whole.conversations, asked_in=whole.asked_in
             )
         await self.announcements.announce(owner, intent.id, [Put(INTENTS, intent, if_version=0)])
-        # A receipt quotes nothing.
-        held = tuple(replace(one, lines=()) for one in held)
         done = await self._complete(owner, intent)
-        outside = (*notes, *done.outside)
-        return replace(done, has_more=chosen.has_more, whole=whole, held=held, outside=outside)
+        return replace(
+            done,
+            has_more=chosen.has_more,
+            whole=whole and replace(whole, counts=_unquoted(whole.counts), others=_unquoted(whole.others)),
+            held=_unquoted(held),
+            outside=(*notes, *done.outside),
+        )
 
     async def _complete(self, owner: str, intent: ForgetIntent) -> Receipt:
         """Do what is left to be done; again where another writer came between."""
@@ -379,7 +385,7 @@ class Forgetting:
             await self._empty(owner, intent.places)
         await self.run_records.scrub(owner)
         await self.features.clean(owner)
-        remains = (*await self.store.scrub(owner), *await self.features.remains(owner))
+        remains = (*await scrub(self.store, owner), *await self.features.remains(owner))
         await self.store.commit(owner, [Delete(INTENTS, intent.id)])
         self.completed += 1
         return replace(receipt, outside=(*receipt.outside, *remains), remains=remains)
@@ -453,6 +459,11 @@ def asks_for_all(said: str) -> bool:
     """Whether a whole message asks to forget everything, such as "Delete my data"."""
     found = _ALL.fullmatch(said.strip())
     return found is not None and found["asked"] is not None
+
+
+def _unquoted(counts: Sequence[KindCount]) -> tuple[KindCount, ...]:
+    """These for a receipt, which quotes nothing."""
+    return tuple(replace(one, lines=()) for one in counts)
 
 
 def _doubted(changes: Sequence[Change], going: Collection[str]) -> Iterator[str]:

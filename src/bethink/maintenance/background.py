@@ -10,7 +10,7 @@ import anyio
 from bethink.embeddings.e5 import E5
 from bethink.embeddings.windows import embed_windows
 from bethink.errors import BethinkError, EmbeddingsUnavailable
-from bethink.store import SetVector, owners_of
+from bethink.store import SetVector, owners_of, scrub
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Background:
                 await self._deleted.wait()
             owner = self._traces.pop()
             try:
-                await self.vectors.store.scrub(owner)
+                await scrub(self.vectors.store, owner)
             except BethinkError as error:
                 self._traces.add(owner)
                 _log.warning("traces of what was deleted stay for now: %s", error)

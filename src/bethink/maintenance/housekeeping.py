@@ -13,7 +13,7 @@ import anyio
 
 from bethink.errors import BethinkError
 from bethink.forgetting.announcements import INTENTS
-from bethink.store import owners_of
+from bethink.store import UNSCRUBBED, owners_of
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Housekeeping:
         if over := await self.accounts.register.clear_ended():
             _log.info("%d sign-ins and grants were over and are cleared", over)
         kinds = dict.fromkeys(one for rule in self.retention for one in rule.of)
-        async for owner in owners_of(self.forgetting.store, INTENTS, *kinds):
+        async for owner in owners_of(self.forgetting.store, INTENTS, UNSCRUBBED, *kinds):
             with recorded(_log, "the memory was not put in order"):
                 await self.tidy(self.accounts.on_behalf_of(owner, audience="tidying"))
 

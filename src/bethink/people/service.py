@@ -15,7 +15,7 @@ from bethink.errors import BadInput, Conflict, EmailTaken, UnknownId
 from bethink.feature import DocumentForm, Feature, OpenFeature
 from bethink.people.records import EMAILS, PEOPLE, Email, Person, checked, email_id
 from bethink.record_texts import RecordTexts
-from bethink.store import Delete, Put, Scan, pages_of, records_of, retry_conflicts
+from bethink.store import OWES_SCRUB, Delete, Put, Scan, pages_of, records_of, retry_conflicts, scrub
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -178,8 +178,9 @@ class People:
             StorageError: other readers keep traces in the files; the next deletion removes them.
         """
         gone = (await self._get(principal, id)).record
-        await self.store.commit(principal.owner, [Delete(PEOPLE, id), Delete(EMAILS, email_id(gone.email))])
-        await self.store.scrub(principal.owner)
+        gone_too = Delete(EMAILS, email_id(gone.email))
+        await self.store.commit(principal.owner, [Delete(PEOPLE, id), gone_too, OWES_SCRUB])
+        await scrub(self.store, principal.owner)
         return gone
 
     async def _get(self, principal: Principal, id: str) -> Versioned[Person]:

@@ -32,7 +32,18 @@ from bethink.schedules.records import (
     ScheduleRun,
     item_of,
 )
-from bethink.store import Delete, DeleteAll, Page, Put, Scan, Versioned, records_of, retry_conflicts
+from bethink.store import (
+    OWES_SCRUB,
+    Delete,
+    DeleteAll,
+    Page,
+    Put,
+    Scan,
+    Versioned,
+    records_of,
+    retry_conflicts,
+    scrub,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -240,8 +251,8 @@ class Schedules:
             UnknownId: this owner has no such schedule.
         """
         gone = (await self.get(principal, id)).record
-        await self._commit(principal, removal(id))
-        await self.store.scrub(principal.owner)
+        await self._commit(principal, [*removal(id), OWES_SCRUB])
+        await scrub(self.store, principal.owner)
         return gone
 
     async def history(

@@ -16,9 +16,10 @@ import asyncio
 import base64
 import binascii
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
@@ -257,6 +258,27 @@ class Store(Protocol):
             StorageError: readers held on too long; the deletion itself stands.
         """
         ...
+
+
+class Unscrubbed(Record, frozen=True, kw_only=True):
+    """An owner of whom something was deleted, of which there may still be traces in the store's files."""
+
+
+UNSCRUBBED = Collection("unscrubbed", Unscrubbed, searchable=False)
+_ONE: Final = "owner"
+OWES_SCRUB: Final = Put(UNSCRUBBED, Unscrubbed(id=_ONE))
+"""Belongs into a commit that deletes what people said, if nothing else has it scrubbed after `kill -9`."""
+
+
+async def scrub(store: Store, owner: str) -> tuple[str, ...]:
+    """`Store.scrub`, after which it is not owed any more."""
+    (owed,) = await store.get(UNSCRUBBED, owner, [_ONE])
+    remains = await store.scrub(owner)
+    if owed is not None:
+        # Whoever deleted something meanwhile owes it still.
+        with suppress(Conflict):
+            await store.commit(owner, [Delete(UNSCRUBBED, _ONE, owed.version)])
+    return remains
 
 
 _OWNERS = 100

@@ -22,7 +22,7 @@ from bethink.field_checks import MAX_REMINDER_MINUTES
 from bethink.forgettable import FORGOTTEN
 from bethink.record_texts import RecordLines, RecordTexts, of_document
 from bethink.settings.live import follows
-from bethink.store import Delete, Scan, items_of, records_of
+from bethink.store import OWES_SCRUB, Delete, Scan, items_of, records_of, scrub
 from bethink.tasks.due import due_day, due_words, is_overdue, reminder_moments
 from bethink.tasks.fields import checked
 from bethink.tasks.records import (
@@ -199,8 +199,8 @@ class TaskUpkeep:
 
     async def _commit(self, principal: Principal, changes: Sequence[Change]) -> None:
         if changes:
-            await self.tasks.store.commit(principal.owner, changes)
-            await self.tasks.store.scrub(principal.owner)
+            await self.tasks.store.commit(principal.owner, [*changes, OWES_SCRUB])
+            await scrub(self.tasks.store, principal.owner)
 
 
 _ZONES: Final = 26 * 3_600_000_000
