@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.errors import Conflict
-from bethink.feature import ComponentOutcome
+from bethink.errors import BadInput, Conflict
+from bethink.feature import ComponentOutcome, ComponentState
+from bethink.store import Scan, pages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from bethink.feature import IncomingComponent
-    from bethink.store import Versioned
+    from bethink.ical.lines import Component
+    from bethink.store import Collection, Store, Versioned
 
 PAGE: Final = 500
 """How many records are read or written at once."""
@@ -25,6 +27,52 @@ def etag_at(id: str, version: int) -> str:
 def etag_of(item: Versioned[Any]) -> str:
     """The etag of what a stored record says."""
     return etag_at(item.record.id, item.version)
+
+
+async def states_in(
+    store: Store, collection: Collection[Any], owner: str
+) -> AsyncGenerator[Sequence[ComponentState]]:
+    """All of an owner's, a page at a time."""
+    async for page in pages_of(store, owner, Scan(collection, order="created_at", limit=PAGE)):
+        yield [ComponentState(item.record.uid, etag_of(item)) for item in page]
+
+
+async def held_in(
+    store: Store, collection: Collection[Any], *, owner: str, uids: Sequence[str]
+) -> dict[str, Versioned[Any]]:
+    """The records of these uids that there are."""
+    pages = await store.scan(owner, *(Scan(collection, {"uid": uid}, limit=1) for uid in uids))
+    return {item.record.uid: item for page in pages for item in page.items}
+
+
+def check_etag(held: Versioned[Any] | None, etag: str | None) -> None:
+    """Refuse with `Conflict` what was made of something else than there is; "" is of nothing, None of any."""
+    if etag is not None and etag != (etag_of(held) if held else ""):
+        raise Conflict
+
+
+def outcome_of(
+    one: IncomingComponent, before: Versioned[Any] | None, id: str, *, is_same: bool
+) -> ComponentOutcome:
+    """What becomes of a component that was read as the record `id`."""
+    if before is not None and is_same:
+        return ComponentOutcome("known", etag_of(before))
+    try:
+        check_etag(before, one.if_etag)
+    except Conflict:
+        return ComponentOutcome("conflict", etag_of(before) if before else "")
+    version = before.version if before else 0
+    return ComponentOutcome("changed" if before else "new", etag_at(id, version + 1))
+
+
+def why_refused(error: Exception) -> str:
+    """Why a component is refused that could not be read."""
+    return error.message if isinstance(error, BadInput) else f"It cannot be read: {error}"
+
+
+def master_of(parts: Sequence[Component]) -> Component:
+    """The component that stands for all: the others are changed instances of it."""
+    return next((part for part in parts if part.line("RECURRENCE-ID") is None), parts[0])
 
 
 def cut(text: str, most: int) -> str:

@@ -20,15 +20,7 @@ import msgspec
 from pydantic import ValidationError
 
 from bethink.errors import BadInput, InvalidSettings, NotAllowed, UnknownId
-from bethink.settings.catalogue import (
-    HIDDEN,
-    SETTINGS,
-    UNKEPT,
-    Setting,
-    server_written,
-    shown,
-    unhidden,
-)
+from bethink.settings.catalogue import HIDDEN, SETTINGS, UNKEPT, Setting, server_written, shown, unhidden
 from bethink.settings.kept import SECRET, Kept, KeptFile, SettingChange
 from bethink.settings.shapes import McpServer
 from bethink.settings.sources import explained, kept_file, origins, parts_of, settings_of

@@ -257,6 +257,11 @@ class ComponentOutcome:
     etag: str = ""
     why: str = ""
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether what came is to be kept."""
+        return self.kind in {"new", "changed"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentForm:

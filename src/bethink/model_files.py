@@ -22,6 +22,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+from bethink.durable_files import replacing
 from bethink.errors import AddressRefused, BadInput, BethinkError, Conflict, DiskFull, UnknownId, WebError
 from bethink.internet.addresses import checked_url, exceptions
 from bethink.internet.http_get import REDIRECTS, http_file, ready
@@ -126,12 +127,8 @@ class _Place:
     def keep(self, source: Source) -> None:
         """Have its source known from now on."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = self.note.with_suffix(".fresh")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
+        with replacing(self.note, self.note.with_suffix(".fresh")) as file:
             file.write(msgspec.json.encode(source))
-            os.fsync(file.fileno())
-        fresh.replace(self.note)
 
     def remove(self) -> None:
         """Take away all that was downloaded; a file that lies elsewhere stays there."""

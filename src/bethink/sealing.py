@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from bethink.durable_files import replacing, sync
 from bethink.errors import StorageError
 from bethink.secrets_at_rest import key_in, key_of
 
@@ -28,7 +29,6 @@ _NONCE_BYTES: Final = 12
 OVERHEAD: Final = _NONCE_BYTES + 16
 """So many bytes a sealed content is longer: a nonce and a tag."""
 _WRAPS: Final = b"bethink home key"
-_MODE: Final = 0o600
 
 
 class NotSealedSoError(Exception):
@@ -102,22 +102,15 @@ def state_of(data_dir: Path) -> SealedHome | None:
 
 def keep_state(data_dir: Path, state: SealedHome | None) -> None:
     """Keep how the home is sealed; durable when it returns."""
-    # Several processes may share the directory.
-    path, partial = data_dir / FILE, data_dir / f"{FILE}.{secrets.token_hex(4)}.part"
+    path = data_dir / FILE
     if state is None:
         path.unlink(missing_ok=True)
     else:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE), "wb") as file:
+        # Several processes may share the directory.
+        with replacing(path, data_dir / f"{FILE}.{secrets.token_hex(4)}.part") as file:
             file.write(msgspec.json.encode(state))
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    descriptor = os.open(data_dir, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(data_dir)
 
 
 @dataclass(frozen=True, slots=True)

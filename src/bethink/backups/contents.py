@@ -22,6 +22,7 @@ from bethink.backups.copying import FilesFolder, copy_contents
 from bethink.backups.repository import Contents, FileEntry, Header, translating
 from bethink.blobs.bucket import is_content
 from bethink.documents.work_folders import clear_left_over, work_folder
+from bethink.durable_files import sync
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.snapshot import DatabaseState, copy_database, state_of
 from bethink.errors import BadInput, CorruptDatabase, StorageError
@@ -407,7 +408,7 @@ def restore(
 
             def put() -> None:
                 staging.rename(target)
-                _sync(target.parent)
+                sync(target.parent)
 
             if deliver is None:
                 put()
@@ -446,7 +447,7 @@ def put_back(archive: Archive, data_dir: Path) -> bool:
         # There is a file of this name at every moment: without one, a start would make an empty database.
         failed.hardlink_to(path)
         (scratch / FILE_NAME).replace(path)
-        _sync(data_dir)
+        sync(data_dir)
     return True
 
 
@@ -460,15 +461,7 @@ def _write_all(archive: Archive, staging: Path, database: Path) -> None:
     _count(archive, database)
     # The names of all files are on the disk before it gets its own; what is in them is there already.
     for place, _, _ in os.walk(staging):
-        _sync(Path(place))
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync(Path(place))
 
 
 def copy_files(home: Home, target: Path) -> int:
@@ -492,10 +485,9 @@ def copy_files(home: Home, target: Path) -> int:
             there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             partial = there.with_name(f".{there.name}.copying")
             shutil.copy2(place, partial)
-            with partial.open("rb") as written:
-                os.fsync(written.fileno())
+            sync(partial)
             partial.replace(there)
-            _sync(there.parent)
+            sync(there.parent)
     return count
 
 

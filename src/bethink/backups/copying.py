@@ -7,13 +7,13 @@ what was cut short is gone on with by doing it again. Calls block.
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bethink.backups.repository import translating
 from bethink.blobs.bucket import is_content
 from bethink.blobs.directory import PARTIAL
+from bethink.durable_files import replacing
 from bethink.errors import BadInput, StorageError
 
 if TYPE_CHECKING:
@@ -70,18 +70,11 @@ class FilesFolder:
     def write(self, key: str, parts: Iterable[bytes]) -> None:
         """Keep a content; durable when it returns."""
         target = self.root / key
-        partial = target.with_name(f"{target.name}{PARTIAL}")
         with translating(self.root):
             for folder in (self.root, target.parent.parent, target.parent):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                    file.writelines(parts)
-                    file.flush()
-                    os.fsync(file.fileno())
-                partial.replace(target)
-            finally:
-                partial.unlink(missing_ok=True)
+            with replacing(target, target.with_name(f"{target.name}{PARTIAL}")) as file:
+                file.writelines(parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from bethink.clock import to_datetime
+from bethink.durable_files import replacing, sync
 from bethink.errors import BadInput, BethinkError, Busy, DiskFull, StorageError, UnknownId
 
 if TYPE_CHECKING:
@@ -313,12 +314,14 @@ class Repository:
             body = keys.seal(body, line + listed)
         content = _MAGIC + line + listed + body
         # The names of parts may not be on the disk yet, though what is in them is.
-        for folder in ("parts", *(f"parts/{name}" for name in sorted({name[:2] for name in names}))):
-            if (self.root / folder).is_dir():
-                _sync(self.root / folder)
+        with translating(self.root):
+            for folder in ("parts", *(f"parts/{name}" for name in sorted({name[:2] for name in names}))):
+                if (self.root / folder).is_dir():
+                    sync(self.root / folder)
         _write(self._archives / f"{header.id}{_ARCHIVE}", content + hashlib.sha256(content).digest())
-        _sync(self._archives)
-        _sync(self.root)
+        with translating(self.root):
+            sync(self._archives)
+            sync(self.root)
 
     def set_checked(self, id: str, found: Verification) -> None:
         """Keep how a verification ended."""
@@ -439,24 +442,11 @@ def translating(place: Path) -> Generator[None]:
 def _write(path: Path, content: bytes) -> None:
     with translating(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.name}{_PARTIAL}")
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with replacing(path, path.with_name(f"{path.name}{_PARTIAL}")) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
 
 
 def _listed(folder: Path) -> list[Path]:
     with suppress(FileNotFoundError):
         return sorted(folder.iterdir())
     return []
-
-
-def _sync(folder: Path) -> None:
-    with translating(folder):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

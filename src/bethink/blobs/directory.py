@@ -19,6 +19,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.blobs import BlobsState
+from bethink.durable_files import sync
 from bethink.errors import Busy, DiskFull, StorageError
 from bethink.sealing import OVERHEAD, NotSealedSoError
 
@@ -261,7 +262,7 @@ def _write(path: Path, content: bytes | Path, cipher: Cipher | None = None) -> N
     except BaseException:
         partial_path.unlink(missing_ok=True)
         raise
-    _sync(path.parent)
+    sync(path.parent)
 
 
 def _opened(home: Path) -> int:
@@ -301,15 +302,7 @@ def _unlink(paths: Sequence[Path]) -> None:
         path.unlink(missing_ok=True)
         path.with_name(f"{path.name}{PARTIAL}").unlink(missing_ok=True)
     for parent in {path.parent for path in paths if path.parent.is_dir()}:
-        _sync(parent)
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync(parent)
 
 
 def _names(home: Path) -> list[str]:

@@ -16,16 +16,7 @@ import msgspec
 from bethink.calendar.records import Event, Instance, Override, Span, local, written
 from bethink.clock import to_datetime
 from bethink.errors import BadInput
-from bethink.recurrence import (
-    Rule,
-    Weekday,
-    moment_of,
-    next_start,
-    rule_of,
-    series_starts,
-    starts,
-    text_of,
-)
+from bethink.recurrence import Rule, Weekday, moment_of, next_start, rule_of, series_starts, starts, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,13 +16,7 @@ from bethink.calendar.series import first_instance, instance_at, instances, upco
 from bethink.calendar.service import Calendar, know_zones, put, said_time
 from bethink.calendar.vevent import EventComponents
 from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times
-from bethink.feature import (
-    DueReminder,
-    Feature,
-    OpenFeature,
-    Recallable,
-    RecallKind,
-)
+from bethink.feature import DueReminder, Feature, OpenFeature, Recallable, RecallKind
 from bethink.forgettable import FORGOTTEN
 from bethink.record_texts import RecordLines, RecordTexts
 from bethink.recurrence import words
@@ -37,7 +31,6 @@ if TYPE_CHECKING:
     from bethink.store import Store
 
 _PAGE: Final = 500
-_UNDO_KEPT: Final = timedelta(days=30)
 _IMPORTANCE: Final = 0.5
 _WEEK_US: Final = timedelta(days=7) // timedelta(microseconds=1)
 

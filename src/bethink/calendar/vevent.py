@@ -29,9 +29,20 @@ from bethink.calendar.records import EVENTS, Attendee, Event, Override, local, w
 from bethink.calendar.series import SINGLE, instances
 from bethink.calendar.service import EventTarget, know_zones, put
 from bethink.clock import to_us
-from bethink.components import PAGE, cut, etag_at, etag_of, put_in_pages
-from bethink.errors import BadInput, Conflict
-from bethink.feature import ComponentForm, ComponentOutcome, ComponentState, ComponentText
+from bethink.components import (
+    PAGE,
+    check_etag,
+    cut,
+    etag_of,
+    held_in,
+    master_of,
+    outcome_of,
+    put_in_pages,
+    states_in,
+    why_refused,
+)
+from bethink.errors import BadInput
+from bethink.feature import ComponentForm, ComponentOutcome, ComponentText
 from bethink.field_checks import MAX_REMINDERS
 from bethink.ical.alarms import alarm, minutes_before
 from bethink.ical.lines import Component, Line
@@ -41,18 +52,18 @@ from bethink.ical.values import (
     created_at,
     duration,
     escaped,
+    kept_when,
     texts,
+    time_line,
     unescaped,
     utc,
-    when,
     when_of,
-    written_when,
 )
 from bethink.recurrence import kept_rule, rule_of, text_of
-from bethink.store import Scan, items_of, pages_of
+from bethink.store import Scan, items_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bethink.calendar.service import Calendar
     from bethink.feature import IncomingComponent
@@ -287,10 +298,7 @@ def _attendee_line(one: Attendee) -> Line:
 
 
 def _time(name: str, text: str, zone: str) -> Line:
-    at = when(text.replace("-", "").replace(":", ""), zone)
-    if at.is_day:
-        return Line(name, written_when(at), ";VALUE=DATE")
-    return Line(name, written_when(at), f";TZID={zone}" if zone and zone != "UTC" else "")
+    return time_line(name, kept_when(text, zone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,17 +312,12 @@ class EventComponents:
         """What calendars of other programs walk over."""
         return ComponentForm(
             name="VEVENT",
-            states=self.states,
+            states=partial(states_in, self.calendar.store, EVENTS),
             texts=self.texts,
             put=self.put,
             delete=self.delete,
             within=self.within,
         )
-
-    async def states(self, owner: str) -> AsyncGenerator[Sequence[ComponentState]]:
-        """All of an owner's."""
-        async for page in pages_of(self.calendar.store, owner, Scan(EVENTS, order="created_at", limit=PAGE)):
-            yield [ComponentState(item.record.uid, etag_of(item)) for item in page]
 
     async def texts(self, principal: Principal, uids: Sequence[str]) -> list[ComponentText | None]:
         """What they say, None for what is gone."""
@@ -338,8 +341,7 @@ class EventComponents:
         held = (await self._held(principal.owner, [uid])).get(uid)
         if held is None:
             return False
-        if if_etag is not None and if_etag != etag_of(held):
-            raise Conflict
+        check_etag(held, if_etag)
         await self.calendar.delete(principal, EventTarget(held.record.id, "all", held.version))
         return True
 
@@ -365,8 +367,7 @@ class EventComponents:
 
     async def _held(self, owner: str, uids: Sequence[str]) -> dict[str, Versioned[Event]]:
         """The events of these uids."""
-        pages = await self.calendar.store.scan(owner, *(Scan(EVENTS, {"uid": uid}, limit=1) for uid in uids))
-        return {item.record.uid: item for page in pages for item in page.items}
+        return await held_in(self.calendar.store, EVENTS, owner=owner, uids=uids)
 
     async def _put(
         self, principal: Principal, incoming: Sequence[IncomingComponent]
@@ -388,23 +389,16 @@ class EventComponents:
         outcomes: list[ComponentOutcome] = []
         for one in incoming:
             before = held.get(one.uid)
-            etag = etag_of(before) if before else ""
             try:
                 event = self._made(principal, one, before.record if before else None)
             except (BadInput, OverflowError, ValueError) as error:
-                why = error.message if isinstance(error, BadInput) else f"It cannot be read: {error}."
-                outcomes.append(ComponentOutcome("refused", etag, why))
+                etag = etag_of(before) if before else ""
+                outcomes.append(ComponentOutcome("refused", etag, why_refused(error)))
                 continue
-            if before is not None and _same(event, before.record):
-                outcomes.append(ComponentOutcome("known", etag))
-                continue
-            if one.if_etag is not None and one.if_etag != etag:
-                outcomes.append(ComponentOutcome("conflict", etag))
-                continue
-            version = before.version if before else 0
-            changes.append(put(event, version))
-            kind = "changed" if before else "new"
-            outcomes.append(ComponentOutcome(kind, etag_at(event.id, version + 1)))
+            is_same = before is not None and _same(event, before.record)
+            outcomes.append(outcome_of(one, before, event.id, is_same=is_same))
+            if outcomes[-1].is_kept:
+                changes.append(put(event, before.version if before else 0))
         return changes, outcomes
 
     def _made(self, principal: Principal, one: IncomingComponent, before: Event | None) -> Event:
@@ -414,7 +408,7 @@ class EventComponents:
             BadInput: a value is unfit.
         """
         zone, at = principal.time_zone, self.calendar.clock.now_us()
-        master = next((part for part in one.parts if part.line("RECURRENCE-ID") is None), one.parts[0])
+        master = master_of(one.parts)
         id = before.id if before else self.calendar.new_id()
         made_at = before.created_at if before else created_at(master, at)
         blank = Event(id=id, uid=one.uid, title="", start="", end="", created_at=made_at, updated_at=at)
@@ -440,7 +434,7 @@ class EventComponents:
 def _override(part: Component, series: Event, zone: str) -> Override:
     """What is different about the instance that a component says."""
     line = part.line("RECURRENCE-ID")
-    start = when(series.start.replace("-", "").replace(":", ""), series.zone)
+    start = kept_when(series.start, series.zone)
     reading = EventReading(zone, series)
     at = reading.instance_of(line, start) if line else series.start
     fields = reading.fields(part)
@@ -489,7 +483,7 @@ def _whole(event: Event, kept: str, ours: Component, *, reading: EventReading) -
     """The component with what was kept of another program's."""
     if not kept:
         return ours
-    begins = when(event.start.replace("-", "").replace(":", ""), event.zone).moment(reading.zone)
+    begins = kept_when(event.start, event.zone).moment(reading.zone)
     theirs = {minutes_before(part, begins, None): part for part in kept_alarms(kept)}
     ours.parts = [theirs.get(minutes) or alarm(minutes, event.title) for minutes in event.reminders]
     ours.parts += [part for part in kept_alarms(kept) if minutes_before(part, begins, None) is None]

@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 import anyio.to_thread
 
 from bethink.calendar_sync.objects import calendar_text, read_objects
-from bethink.calendar_sync.records import (
-    SERVED,
-    SERVED_HEADS,
-    Form,
-    ServedHead,
-    ServedObject,
-    digest,
-)
+from bethink.calendar_sync.records import SERVED, SERVED_HEADS, Form, ServedHead, ServedObject, digest
 from bethink.errors import BadInput, Conflict
 from bethink.store import Put, Scan, records_of, retry_conflicts
 

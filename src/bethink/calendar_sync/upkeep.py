@@ -11,15 +11,7 @@ import msgspec
 from bethink.calendar_sync.caldav_objects import ServedCalendars
 from bethink.calendar_sync.feeds import Feeds
 from bethink.calendar_sync.objects import calendar_text, read_objects
-from bethink.calendar_sync.records import (
-    ACCOUNTS,
-    CONFLICTS,
-    FEEDS,
-    LINKS,
-    SERVED,
-    SERVED_HEADS,
-    RemoteLink,
-)
+from bethink.calendar_sync.records import ACCOUNTS, CONFLICTS, FEEDS, LINKS, SERVED, SERVED_HEADS, RemoteLink
 from bethink.calendar_sync.service import CalendarSync
 from bethink.errors import UnknownId
 from bethink.feature import BackgroundTask, Feature, OpenFeature

@@ -21,14 +21,7 @@ import msgspec
 
 from bethink.documents.contents import hash_of
 from bethink.documents.model import NewDocument
-from bethink.documents.records import (
-    DOCUMENTS,
-    FOLDER_FILES,
-    FOLDERS,
-    FolderFile,
-    Origin,
-    WatchedFolder,
-)
+from bethink.documents.records import DOCUMENTS, FOLDER_FILES, FOLDERS, FolderFile, Origin, WatchedFolder
 from bethink.errors import BadInput, Conflict, NotAllowed, UnknownId
 from bethink.principal import PerKey
 from bethink.store import Delete, DeleteAll, Put, Scan, records_of, retry_conflicts

@@ -480,7 +480,6 @@ _STREAM: Final = re.compile(rb"stream\r?\n(.*?)\r?\n?endstream", re.DOTALL)
 _STRING: Final = re.compile(r"\(((?:\\.|[^\\()])*)\)|<([0-9A-Fa-f\s]{4,})>")
 _SHOWN: Final = re.compile(r"\[((?:[^\][\\]|\\.)*)\]\s*TJ")
 _ESCAPED: Final = re.compile(r"\\(?:([0-7]{1,3})|(.))", re.DOTALL)
-_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "\n": ""}
 _LETTERS: Final = re.compile(rb"[A-Za-z]{6}")
 """Among bytes that are no text: six letters in a row, which chance makes seventy times in a megabyte."""
 _AROUND: Final = 200

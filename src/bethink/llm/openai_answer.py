@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from bethink.errors import (
-    ContextTooLong,
-    InvalidResponse,
-    LlmError,
-    RateLimited,
-    Refused,
-    Unreachable,
-)
+from bethink.errors import ContextTooLong, InvalidResponse, LlmError, RateLimited, Refused, Unreachable
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, FinishReason, ToolCallDelta
 from bethink.llm.openai_shapes import (

@@ -39,7 +39,6 @@ Fault = Literal[
     "plain_json",  # one JSON document although a stream was asked for
 ]
 
-_ERROR_STATUS: Final = 400
 _LABEL: Final = "I am a script, not a language model."
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from bethink.blobs.directory import open_sealed, seal_file
+from bethink.durable_files import sync
 from bethink.engines.postgres.sealed import end_resealing, home_of, reseal_database
 from bethink.engines.sqlite.bus import FILE_NAME as BUS
 from bethink.engines.sqlite.bus import is_in_use
@@ -127,9 +128,9 @@ def _reseal_database(path: Path, before: Cipher | None, now: Cipher | None) -> N
                 _copy(source, target, _translation(before, now))
     except sqlite3.Error as error:
         raise translated(error, str(path)) from error
-    _sync(new)
+    sync(new)
     new.replace(path)
-    _sync(path.parent)
+    sync(path.parent)
 
 
 def _upgrade(path: Path, before: Cipher | None, now: Cipher | None) -> None:
@@ -221,9 +222,9 @@ def _reseal_file(path: Path, before: Cipher | None, now: Cipher | None) -> None:
         if new != path:
             new.chmod(0o600)
             os.utime(new, ns=(state.st_atime_ns, state.st_mtime_ns))
-            _sync(new)
+            sync(new)
             new.replace(path)
-            _sync(path.parent)
+            sync(path.parent)
     finally:
         opened.unlink(missing_ok=True)
         sealed.unlink(missing_ok=True)
@@ -237,11 +238,3 @@ def _opened(path: Path, target: Path, cipher: Cipher) -> bool:
     except NotSealedSoError:
         return False
     return True
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

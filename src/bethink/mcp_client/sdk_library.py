@@ -22,15 +22,7 @@ from mcp.types import (
 )
 
 from bethink.errors import McpError, McpLost
-from bethink.mcp_client import (
-    File,
-    Link,
-    PromptArgument,
-    PromptMessage,
-    RemotePrompt,
-    RemoteResource,
-    Text,
-)
+from bethink.mcp_client import File, Link, PromptArgument, PromptMessage, RemotePrompt, RemoteResource, Text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine

@@ -21,12 +21,7 @@ from bethink.mcp_client import SignIn
 if TYPE_CHECKING:
     import httpx2
     from mcp.client.auth.oauth2 import OAuthContext
-    from mcp.shared.auth import (
-        AuthorizationCodeResult,
-        OAuthClientInformationFull,
-        OAuthMetadata,
-        OAuthToken,
-    )
+    from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthMetadata, OAuthToken
 
     from bethink.mcp_client import AuthMethod, Hooks, Keeping, OAuth, ServerConfig
 
@@ -120,11 +115,7 @@ class _Storage:
 def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping: Keeping) -> httpx2.Auth:
     """The authentication of a server's HTTP client."""
     from mcp.client.auth import OAuthClientProvider
-    from mcp.shared.auth import (
-        AuthorizationCodeResult,
-        OAuthClientMetadata,
-        OAuthMetadata,
-    )
+    from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata, OAuthMetadata
 
     oauth = config.oauth
     assert oauth is not None  # noqa: S101 - asked for only where it is configured

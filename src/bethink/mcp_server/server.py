@@ -43,7 +43,6 @@ from bethink.mcp_server.prompts import PROMPTS, Prompt
 from bethink.mcp_server.resources import SHELVES, Shelf, Subscriptions
 from bethink.messages import Attachment, ToolCall, ToolMessage
 from bethink.principal import PRINCIPAL
-from bethink.telemetry import log
 from bethink.tool import NewFile, ToolContext, ToolOutput
 
 if TYPE_CHECKING:
@@ -267,7 +266,6 @@ _WAITS = (
     'If they agree, call {name} again with the same arguments and confirm="{token}" within ten minutes.'
 )
 _DECLINED = "The user did not agree: nothing is done. Do not repeat it; ask what they want instead."
-_log = log("mcp")
 
 
 @dataclass(slots=True)

@@ -57,7 +57,6 @@ _UNNAMED: Final = frozenset({"HOME", "PATH", "SHELL", "TMPDIR"})
 _SYSTEM: Final = tuple(map(Path, ("/proc", "/dev", "/sys", *_INSTALLED)))
 _LEAST_LANDLOCK: Final = 3
 """Older ones let a program empty files that it may only read."""
-_PORTS_SINCE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)

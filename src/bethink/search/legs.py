@@ -72,7 +72,6 @@ B = 0.4
 MAX_QUESTION_TERMS = 32
 """The rarest terms of a question count: a pasted page must not cost what a page of questions costs."""
 
-_DOCUMENT_BITS = np.uint64(24)
 _DOCUMENTS = np.uint64((1 << 24) - 1)
 """A key is a term's upper 40 bits, then its document: 16 million an owner. Two of a million
 different terms are taken for one another in one owner of two."""

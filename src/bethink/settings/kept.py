@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from bethink.durable_files import replacing, sync
 from bethink.errors import NewerSchema, StorageError
 from bethink.settings.catalogue import SETTINGS, UNKEPT
 from bethink.telemetry import log
@@ -120,19 +121,10 @@ class KeptFile:
             StorageError: it cannot be written.
         """
         path = self.data_dir / FILE
-        fresh = path.with_name(f"{FILE}.{os.getpid()}")
         try:
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
+            with replacing(path, path.with_name(f"{FILE}.{os.getpid()}")) as file:
                 file.write(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(path)
-            directory = os.open(self.data_dir, os.O_RDONLY)
-            try:
-                os.fsync(directory)
-            finally:
-                os.close(directory)
+            sync(self.data_dir)
         except OSError as error:
             raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
 

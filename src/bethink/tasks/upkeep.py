@@ -10,14 +10,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from bethink.clock import checked_id, rfc3339, to_datetime, with_times
-from bethink.feature import (
-    DueReminder,
-    Feature,
-    OpenFeature,
-    Recallable,
-    RecallKind,
-    RetentionRule,
-)
+from bethink.feature import DueReminder, Feature, OpenFeature, Recallable, RecallKind, RetentionRule
 from bethink.field_checks import MAX_REMINDER_MINUTES
 from bethink.forgettable import FORGOTTEN
 from bethink.record_texts import RecordLines, RecordTexts, of_document
@@ -25,15 +18,7 @@ from bethink.settings.live import follows
 from bethink.store import OWES_SCRUB, Delete, Scan, items_of, records_of, scrub
 from bethink.tasks.due import due_day, due_words, is_overdue, reminder_moments
 from bethink.tasks.fields import checked
-from bethink.tasks.records import (
-    KIND,
-    PRIORITIES,
-    STATUSES,
-    TASKS,
-    UNDO,
-    Task,
-    index_item,
-)
+from bethink.tasks.records import KIND, PRIORITIES, STATUSES, TASKS, UNDO, Task, index_item
 from bethink.tasks.service import Tasks
 from bethink.tasks.vtodo import TaskComponents
 
@@ -45,7 +30,6 @@ if TYPE_CHECKING:
 from bethink.store import Change, Store
 
 _PAGE: Final = 500
-_UNDO_KEPT: Final = timedelta(days=30)
 _IMPORTANCE: Final = {"low": 0.3, "medium": 0.5, "high": 0.7, "urgent": 0.9}
 _DONE_IMPORTANCE: Final = 0.3
 

@@ -16,9 +16,20 @@ import anyio.to_thread
 import msgspec
 
 from bethink.clock import to_us
-from bethink.components import PAGE, cut, etag_at, etag_of, put_in_pages
-from bethink.errors import BadInput, Conflict
-from bethink.feature import ComponentForm, ComponentOutcome, ComponentState, ComponentText
+from bethink.components import (
+    PAGE,
+    check_etag,
+    cut,
+    etag_of,
+    held_in,
+    master_of,
+    outcome_of,
+    put_in_pages,
+    states_in,
+    why_refused,
+)
+from bethink.errors import BadInput
+from bethink.feature import ComponentForm, ComponentOutcome, ComponentText
 from bethink.field_checks import MAX_REMINDERS
 from bethink.ical.alarms import alarm, minutes_before
 from bethink.ical.lines import Component, Line
@@ -28,16 +39,17 @@ from bethink.ical.values import (
     created_at,
     duration,
     escaped,
+    kept_when,
     texts,
+    time_line,
     unescaped,
     utc,
     when,
     when_of,
-    written_when,
 )
 from bethink.principal import Principal
 from bethink.recurrence import kept_rule, rule_of, text_of
-from bethink.store import Delete, Put, Scan, items_of, pages_of
+from bethink.store import Delete, Put, Scan, items_of
 from bethink.tasks.fields import checked
 from bethink.tasks.records import (
     MAX_DESCRIPTION,
@@ -55,7 +67,7 @@ from bethink.tasks.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bethink.feature import IncomingComponent
     from bethink.store import Change, Versioned
@@ -222,7 +234,7 @@ def lines_of(task: Task, parent: str | None, needs: Sequence[str]) -> Component:
     lines += [Line("RELATED-TO", escaped(uid), f";RELTYPE={_PRECEDES}") for uid in needs]
     if (due := due_of(task)) is not None:
         # A rule needs what it counts from (3.8.5.3).
-        lines += [_time(name, due) for name in (("DTSTART", "DUE") if task.recurrence else ("DUE",))]
+        lines += [time_line(name, due) for name in (("DTSTART", "DUE") if task.recurrence else ("DUE",))]
     return Component("VTODO", lines)
 
 
@@ -237,15 +249,7 @@ def due_of(task: Task) -> When | None:
     """When a task is due, as a calendar has it."""
     if task.due is None:
         return None
-    plain = task.due.replace("-", "").replace(":", "")
-    return when(plain, task.zone)
-
-
-def _time(name: str, at: When) -> Line:
-    if at.is_day:
-        return Line(name, written_when(at), ";VALUE=DATE")
-    zone = at.zone if at.zone != "UTC" else ""
-    return Line(name, written_when(at), f";TZID={zone}" if zone else "")
+    return kept_when(task.due, task.zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,17 +263,12 @@ class TaskComponents:
         """What calendars walk over."""
         return ComponentForm(
             name="VTODO",
-            states=self.states,
+            states=partial(states_in, self.tasks.store, TASKS),
             texts=self.texts,
             put=self.put,
             delete=self.delete,
             within=self.within,
         )
-
-    async def states(self, owner: str) -> AsyncGenerator[Sequence[ComponentState]]:
-        """All of an owner's."""
-        async for page in pages_of(self.tasks.store, owner, Scan(TASKS, order="created_at", limit=PAGE)):
-            yield [ComponentState(item.record.uid, etag_of(item)) for item in page]
 
     async def texts(self, principal: Principal, uids: Sequence[str]) -> list[ComponentText | None]:
         """What they say, None for what is gone."""
@@ -295,8 +294,7 @@ class TaskComponents:
         held = (await self._held(principal.owner, [uid])).get(uid)
         if held is None:
             return False
-        if if_etag is not None and if_etag != etag_of(held):
-            raise Conflict
+        check_etag(held, if_etag)
         scan = Scan(TASKS, {"parent": held.record.id}, "created_at", limit=PAGE)
         parts = [item async for item in items_of(self.tasks.store, principal.owner, scan)]
         undo = TaskUndo(
@@ -321,8 +319,7 @@ class TaskComponents:
 
     async def _held(self, owner: str, uids: Sequence[str]) -> dict[str, Versioned[Task]]:
         """The tasks of these uids."""
-        pages = await self.tasks.store.scan(owner, *(Scan(TASKS, {"uid": uid}, limit=1) for uid in uids))
-        return {item.record.uid: item for page in pages for item in page.items}
+        return await held_in(self.tasks.store, TASKS, owner=owner, uids=uids)
 
     async def _put(
         self, principal: Principal, incoming: Sequence[IncomingComponent]
@@ -346,15 +343,10 @@ class TaskComponents:
                 outcomes.append(ComponentOutcome("refused", why=found))
                 continue
             task = await self._made(principal, one, before, found=found, ids=ids, ends=ends)
-            if before is not None and _same(task, before.record):
-                outcomes.append(ComponentOutcome("known", etag_of(before)))
-                continue
-            if one.if_etag is not None and one.if_etag != (etag_of(before) if before else ""):
-                outcomes.append(ComponentOutcome("conflict", etag_of(before) if before else ""))
-                continue
-            version = before.version if before else 0
-            changes.append(_put(task, version))
-            outcomes.append(ComponentOutcome("changed" if before else "new", etag_at(task.id, version + 1)))
+            is_same = before is not None and _same(task, before.record)
+            outcomes.append(outcome_of(one, before, task.id, is_same=is_same))
+            if outcomes[-1].is_kept:
+                changes.append(_put(task, before.version if before else 0))
         if changes:
             await self.tasks.commit(principal.owner, changes)
         return outcomes
@@ -364,13 +356,13 @@ class TaskComponents:
     ) -> tuple[dict[str, Any], list[str]] | str:
         """The fields and related uids of what comes; or why it is refused."""
         try:
-            fields = reading.fields(_master(one.parts))
+            fields = reading.fields(master_of(one.parts))
             values = _checked(fields, self.tasks, reading.zone)
         except (BadInput, OverflowError, ValueError) as error:
-            return error.message if isinstance(error, BadInput) else f"It cannot be read: {error}"
+            return why_refused(error)
         if before is not None and _STATUS[before.record.status] == _STATUS[values["status"]]:
             # Programs that know no other statuses do not change one by writing what they know.
-            own = _master(one.parts).value(f"{_OWN}STATUS")
+            own = master_of(one.parts).value(f"{_OWN}STATUS")
             values["status"] = values["status"] if own else before.record.status
         parent = fields["parent"]
         return values | {"needs": fields["needs"], "parent": parent}, [
@@ -396,7 +388,7 @@ class TaskComponents:
             "parent": ids.get(parent) if parent and parent != one.uid else None,
             "depends_on": tuple(ids[uid] for uid in needs if uid in ids and uid != one.uid),
         }
-        master = _master(one.parts)
+        master = master_of(one.parts)
         blank = Task(id=ids[one.uid], uid=one.uid, title="", created_at=created_at(master, at), updated_at=at)
         task = msgspec.structs.replace(
             before.record if before else blank,
@@ -441,11 +433,6 @@ def _checked(fields: Mapping[str, Any], tasks: Tasks, zone: str) -> dict[str, An
     is_open = values["status"] in OPEN
     values["done_at"] = None if is_open else fields["done_at"] or to_us(now)
     return values
-
-
-def _master(parts: Sequence[Component]) -> Component:
-    """The component that stands for all: the others are changed instances of it."""
-    return next((part for part in parts if part.line("RECURRENCE-ID") is None), parts[0])
 
 
 def _relations(task: Task) -> list[str]:

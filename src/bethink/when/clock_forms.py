@@ -19,13 +19,7 @@ from bethink.when.parts import (
     ZonePart,
     form,
 )
-from bethink.when.vocabulary import (
-    MONTH,
-    NUMBER,
-    UNIT,
-    number,
-    unit,
-)
+from bethink.when.vocabulary import MONTH, NUMBER, UNIT, number, unit
 
 _MIDDAY: Final = 12
 

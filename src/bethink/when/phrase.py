@@ -7,17 +7,8 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.errors import NotUnderstood
-from bethink.when.meanings import (
-    day_words,
-)
-from bethink.when.parts import (
-    ClockPart,
-    ClockSpanPart,
-    DatePart,
-    Part,
-    RulePart,
-    shifted,
-)
+from bethink.when.meanings import day_words
+from bethink.when.parts import ClockPart, ClockSpanPart, DatePart, Part, RulePart, shifted
 from bethink.when.vocabulary import WEEKDAY_NAMES
 
 if TYPE_CHECKING:

@@ -7,11 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
 from bethink.errors import NotUnderstood
-from bethink.when.meanings import (
-    Recurrence,
-    day_words,
-    local_time,
-)
+from bethink.when.meanings import Recurrence, day_words, local_time
 from bethink.when.parts import (
     ClockPart,
     ClockSpanPart,

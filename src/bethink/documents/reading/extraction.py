@@ -50,7 +50,6 @@ _MAX_ANSWER: Final = 8 * MAX_CHARS
 """Bytes; a character takes at most six in JSON."""
 _MAX_LABEL: Final = 300
 """Characters of a title, of what a page is called, and of the name by whose ending a file is known."""
-_PART: Final = 2**16
 _MODULE: Final = "bethink.documents.reading"
 _TRIED: Final = "Text that is read to see whether it is."
 _TRY_S, _TRY_BYTES = 20.0, 2**29

@@ -22,14 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
-from bethink.bus import (
-    ALIVE_WITHIN_S,
-    Mailboxes,
-    Notice,
-    TokenBuckets,
-    opened_payload,
-    sealed_payload,
-)
+from bethink.bus import ALIVE_WITHIN_S, Mailboxes, Notice, TokenBuckets, opened_payload, sealed_payload
 from bethink.clock import SystemClock
 from bethink.errors import BethinkError, NewerSchema, StorageError
 from bethink.telemetry import log

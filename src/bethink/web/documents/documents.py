@@ -16,16 +16,7 @@ from bethink.documents.model import DocumentEdit, DocumentQuery, NewDocument, Sc
 from bethink.documents.records import Origin, Stage
 from bethink.documents.service import Documents
 from bethink.recall.service import AnswerCheck
-from bethink.web.deps import (
-    SEES_ALL,
-    Body,
-    Caller,
-    CallerFilter,
-    Cursor,
-    Limit,
-    ResponseModel,
-    Served,
-)
+from bethink.web.deps import SEES_ALL, Body, Caller, CallerFilter, Cursor, Limit, ResponseModel, Served
 from bethink.web.documents.shown import DocumentShown, all_shown, shown_document
 from bethink.web.problems import documented
 from bethink.web.uploads import file_body, receive
