@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -12,16 +13,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 
+from bethink.blobs.bucket import bucket_at
 from bethink.blobs.directory import DirectoryBlobs
 from bethink.blobs.s3 import S3Blobs, open_s3
 from bethink.engines.memory import MemoryBus
 from bethink.errors import BadInput, StorageError
 from bethink.settings import Settings
 from bethink.telemetry import Supervisor
-from tests.server_process import ROOT, running
+from tests.server_process import ROOT, environment, running
+from tests.warm import BETHINK, start
 
 PROGRAM = ROOT / ".servers" / "s3" / "bin" / "moto_server"
 pytestmark = [
@@ -49,6 +53,23 @@ async def main():
         await blobs.write("ann", "large", bytes(300_000_000))
 
 anyio.run(main)
+"""
+
+DIES = """
+import os, signal, sys
+from bethink.blobs.bucket import Bucket
+from bethink.cli import main
+
+write, left = Bucket.write, [2]
+
+def dying(*given):
+    left[0] -= 1
+    if left[0] < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(*given)
+
+Bucket.write = dying
+sys.exit(main(sys.argv[1:]))
 """
 
 
@@ -153,5 +174,51 @@ async def test_a_server_keeps_files_there_answers_ranges_and_forgets_them(tmp_pa
             assert (part.status_code, part.content) == (206, b"345")
             assert len(await keys(url)) == 1
             assert not await anyio.Path(tmp_path / "files").exists()
+            await server.http.delete(f"/conversations/{made}")
+            assert await keys(url) == []
+
+
+def readable(url: str) -> int:
+    """How many contents anybody reads who has the bucket."""
+    bucket = bucket_at(Settings.model_validate(GIVEN | {"files_s3_endpoint": url}))
+    return sum(b"0123456789" in b"".join(bucket.read(one.key)) for one in bucket.objects())
+
+
+async def test_a_home_is_sealed_and_opened_with_its_files_there_also_after_a_kill(tmp_path: Path) -> None:
+    async with s3_server() as url:
+        given = {f"BETHINK_{name.upper()}": value for name, value in GIVEN.items()}
+        given |= {"BETHINK_FILES_S3_ENDPOINT": url, "BETHINK_MASTER_KEY": "a passphrase of many characters"}
+
+        async def seal(code: str, *words: str) -> int:
+            process = start(code, "seal", *words, environment=environment(tmp_path, None) | given)
+            try:
+                return await process.wait()
+            finally:
+                process.close()
+
+        async with running(tmp_path, None, **given) as server:
+            made = (await server.http.post("/conversations", json={})).json()["id"]
+            ids: list[str] = []
+            for number in range(5):
+                file = {"file": ("a.txt", f"0123456789 of {number}".encode(), "text/plain")}
+                added = await server.http.post(f"/conversations/{made}/files", files=file)
+                ids.append(added.json()["id"])
+            assert await server.stop() == 0
+        assert await anyio.to_thread.run_sync(readable, url) == 5
+        assert await seal(DIES, "start", "--environment") == -signal.SIGKILL
+        assert await anyio.to_thread.run_sync(readable, url) >= 3
+        assert await seal(BETHINK, "continue") == 0
+        assert await anyio.to_thread.run_sync(readable, url) == 0
+        async with running(tmp_path, None, **given) as server:
+            for number, id in enumerate(ids):
+                assert (await server.http.get(f"/files/{id}")).content == f"0123456789 of {number}".encode()
+            assert await server.stop() == 0
+        assert await seal(BETHINK, "rotate") == 0
+        assert await anyio.to_thread.run_sync(readable, url) == 0
+        assert await seal(BETHINK, "end") == 0
+        assert await anyio.to_thread.run_sync(readable, url) == 5
+        assert await seal(BETHINK, "start", "--environment") == 0
+        async with running(tmp_path, None, **given) as server:
+            assert (await server.http.get(f"/files/{ids[0]}")).content == b"0123456789 of 0"
             await server.http.delete(f"/conversations/{made}")
             assert await keys(url) == []

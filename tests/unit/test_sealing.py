@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
 import pytest
+from obstore.store import MemoryStore
 from pydantic import SecretStr
 
 from bethink.app import open_app
 from bethink.backups.service import BackupService
-from bethink.blobs.directory import DirectoryBlobs, SealedContents
+from bethink.blobs.bucket import Bucket
+from bethink.blobs.directory import DirectoryBlobs, SealedContents, opened_parts
+from bethink.blobs.s3 import COPIES
 from bethink.clock import FakeClock
 from bethink.engines.sqlite.bus import open_bus
 from bethink.engines.sqlite.store import open_database
@@ -153,6 +159,90 @@ def test_what_was_cut_short_is_refused_and_gone_on_with(
     assert anyio.run(said_in, tmp_path, MASTER) == before
     assert found_in(tmp_path) == ([] if wanted else ["bethink.sqlite3", "f1"])
     assert not list(tmp_path.rglob("*resealed*"))
+
+
+class BreakingBucket(Bucket):
+    """A bucket in memory that cannot be written any more after some contents."""
+
+    __slots__ = ("left",)
+    left: int
+
+    def write(self, key: str, parts: Iterable[bytes]) -> None:
+        """As the bucket does, while any are left."""
+        object.__setattr__(self, "left", self.left - 1)
+        if self.left < 0:
+            raise StorageError("It is away.")
+        super().write(key, parts)
+
+
+CONTENTS = {
+    f"{'0' * 32}/large": NEEDLE.encode() * 90_000,
+    f"{'0' * 32}/empty": b"",
+    f"documents/{'1' * 32}/looks-sealed": b"bethink sealed 1\nnot really",
+    f"{'0' * 32}/one-part": NEEDLE.encode().ljust(1 << 20),
+}
+STRANGE = "somebody/else.txt"
+
+
+def in_bucket(bucket: Bucket) -> dict[str, bytes]:
+    return {one.key: b"".join(bucket.read(one.key)) for one in bucket.objects()}
+
+
+def opened_by(cipher: Cipher, content: bytes) -> bytes:
+    return b"".join(opened_parts(io.BytesIO(content), cipher))
+
+
+@pytest.fixture
+def bucket() -> BreakingBucket:
+    made = BreakingBucket(cast("Any", MemoryStore()), "s3://files", "The storage")
+    object.__setattr__(made, "left", 1_000)
+    for key, content in (CONTENTS | {STRANGE: NEEDLE.encode()}).items():
+        made.write(key, [content])
+    return made
+
+
+@pytest.mark.requirement("R186")
+@pytest.mark.parametrize("written", [1_000, 0, 1, 3])
+@pytest.mark.parametrize(
+    "wanted", [None, ENVIRONMENT, MasterKey(None, MASTER)], ids=["end", "start", "rotate"]
+)
+def test_files_in_s3_are_sealed_with_the_home_whatever_is_cut_short(
+    tmp_path: Path, bucket: BreakingBucket, wanted: MasterKey | None, written: int
+) -> None:
+    anyio.run(fill, tmp_path)
+    copy = tmp_path / COPIES / "copy"
+    copy.parent.mkdir()
+    copy.write_text(NEEDLE)
+    if wanted is not ENVIRONMENT:
+        reseal(tmp_path, MASTER, ENVIRONMENT, bucket=bucket)
+    was = in_bucket(bucket)
+    object.__setattr__(bucket, "left", written)
+    if written < len(CONTENTS):
+        with pytest.raises(StorageError, match="is away"):
+            reseal(tmp_path, MASTER, wanted, bucket=bucket)
+        with pytest.raises(StorageError, match="was cut short"):
+            cipher_of(tmp_path, MASTER)
+        object.__setattr__(bucket, "left", 1_000)
+    assert reseal(tmp_path, MASTER, wanted, bucket=bucket).remains == ()
+    now, cipher = in_bucket(bucket), cipher_of(tmp_path, MASTER)
+    assert now.pop(STRANGE) == NEEDLE.encode()
+    assert not copy.exists()
+    assert (
+        now == CONTENTS if cipher is None else {k: opened_by(cipher, v) for k, v in now.items()} == CONTENTS
+    )
+    assert not [key for key, content in now.items() if NEEDLE.encode() in content and cipher]
+    assert not [key for key, content in now.items() if content == was[key]]
+
+
+def test_what_nobody_can_open_in_s3_is_told_and_stays(tmp_path: Path, bucket: BreakingBucket) -> None:
+    anyio.run(fill, tmp_path)
+    reseal(tmp_path, MASTER, ENVIRONMENT, bucket=bucket)
+    (key, *_) = CONTENTS
+    damaged = in_bucket(bucket)[key][:-1]
+    bucket.write(key, [b"bethink sealed 1\n" + bytes(len(damaged))])
+    (told,) = reseal(tmp_path, MASTER, ENVIRONMENT, bucket=bucket).remains
+    assert told == "1 files in S3 are damaged or sealed with another key, and stay as they are."
+    assert in_bucket(bucket)[key] == b"bethink sealed 1\n" + bytes(len(damaged))
 
 
 @pytest.mark.anyio

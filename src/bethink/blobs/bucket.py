@@ -220,6 +220,17 @@ class Bucket:
             for part in obstore.get(self.storage, key).stream(min_chunk_size=part_bytes):
                 yield bytes(part)
 
+    def first(self, key: str, count: int) -> bytes:
+        """The first bytes of an object that has at least so many.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        import obstore
+
+        with self.translating():
+            return bytes(obstore.get_range(self.storage, key, start=0, length=count)) if count else b""
+
     @property
     def name(self) -> str:
         """Its address."""

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import anyio
 import anyio.to_thread
@@ -24,7 +24,7 @@ from bethink.errors import Busy, DiskFull, StorageError
 from bethink.sealing import OVERHEAD, NotSealedSoError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 
     from bethink.sealing import Cipher
 
@@ -42,26 +42,20 @@ _OPENED_BYTES = 512 << 20
 """So much is kept opened; then what was opened first goes."""
 
 
-def is_sealed(path: Path) -> bool:
-    """Whether a content looks sealed: it begins as one does."""
-    with path.open("rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
-
-
-def seal_file(source: BinaryIO, target: BinaryIO, cipher: Cipher) -> None:
-    """Write what one file holds to another, sealed part by part: none can be left out, repeated or moved."""
-    target.write(_MAGIC)
+def sealed_parts(source: BinaryIO, cipher: Cipher) -> Iterator[bytes]:
+    """What a file holds, sealed part by part: none can be left out, repeated or moved."""
+    yield _MAGIC
     part, number = source.read(_PART), 0
     while True:
         following = source.read(_PART)
-        target.write(cipher.seal(part, _place(number, is_last=not following)))
+        yield cipher.seal(part, _place(number, is_last=not following))
         if not following:
             return
         part, number = following, number + 1
 
 
-def open_sealed(source: BinaryIO, target: BinaryIO, cipher: Cipher) -> None:
-    """Write what a sealed file holds to another.
+def opened_parts(source: BinaryIO, cipher: Cipher) -> Iterator[bytes]:
+    """What a sealed file holds.
 
     Raises:
         NotSealedSoError: another key sealed it, it was changed or cut short, or it is not sealed.
@@ -71,10 +65,25 @@ def open_sealed(source: BinaryIO, target: BinaryIO, cipher: Cipher) -> None:
     part, number = source.read(_SEALED_PART), 0
     while True:
         following = source.read(_SEALED_PART)
-        target.write(cipher.open(part, _place(number, is_last=not following)))
+        yield cipher.open(part, _place(number, is_last=not following))
         if not following:
             return
         part, number = following, number + 1
+
+
+FIRST_BYTES: Final = len(_MAGIC) + _SEALED_PART
+"""The first part of a sealed content, and what stands before it."""
+
+
+def is_sealed_by(cipher: Cipher, first: bytes, size: int) -> bool:
+    """Whether a content of so many bytes, of which this is the beginning, is sealed with a key."""
+    if not first.startswith(_MAGIC):
+        return False
+    try:
+        cipher.open(first[len(_MAGIC) : FIRST_BYTES], _place(0, is_last=size <= FIRST_BYTES))
+    except NotSealedSoError:
+        return False
+    return True
 
 
 def _place(number: int, *, is_last: bool) -> bytes:
@@ -107,7 +116,7 @@ class SealedContents:
             descriptor, name = tempfile.mkstemp(dir=self.folder)
             try:
                 with os.fdopen(descriptor, "wb") as file:
-                    open_sealed(source, file, self.cipher)
+                    file.writelines(opened_parts(source, self.cipher))
                 at = os.fstat(source.fileno()).st_mtime_ns
                 os.utime(name, ns=(at, at))
                 Path(name).replace(opened)
@@ -255,7 +264,7 @@ def _write(path: Path, content: bytes | Path, cipher: Cipher | None = None) -> N
                 if cipher is None:
                     shutil.copyfileobj(source, file, _PART)
                 else:
-                    seal_file(source, file, cipher)
+                    file.writelines(sealed_parts(source, cipher))
             file.flush()
             os.fsync(file.fileno())
             partial_path.replace(path)

@@ -14,6 +14,7 @@ from bethink.errors import BadInput
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from bethink.blobs.bucket import Bucket
     from bethink.cli.terminal import Screen
     from bethink.sealing import MasterKey, SealedHome
     from bethink.settings import Settings
@@ -130,13 +131,14 @@ def _reseal(settings: Settings, screen: Screen, wanted: MasterKey | None) -> int
     from bethink.engines.sqlite.schema import FILE_NAME
     from bethink.maintenance.key_change import reseal
 
-    if settings.files_url:
-        raise BadInput(
-            "Files are in S3 and would stay as they are: bring them back to the data directory first"
-            f" (`bethink migrate --from {settings.files_url} --to {settings.data_dir}`)."
-        )
     url = settings.database_url.get_secret_value() if settings.database_url else None
-    done = reseal(settings.data_dir, _chosen(settings), wanted, url=url)
+    done = reseal(
+        settings.data_dir,
+        _chosen(settings),
+        wanted,
+        url=url,
+        bucket=_bucket(settings),
+    )
     _tell(screen, done.state)
     for sentence in done.remains:
         screen.remark(sentence)
@@ -149,6 +151,17 @@ def _reseal(settings: Settings, screen: Screen, wanted: MasterKey | None) -> int
         " they were: `bethink backup list`."
     )
     return Exit.OK
+
+
+def _bucket(settings: Settings) -> Bucket | None:
+    """Where files are if they are in S3; that it can be used is seen before anything is written."""
+    from bethink.blobs.bucket import bucket_at
+
+    if not settings.files_url:
+        return None
+    bucket = bucket_at(settings)
+    bucket.try_out()
+    return bucket
 
 
 def _tell(screen: Screen, state: SealedHome | None) -> None:

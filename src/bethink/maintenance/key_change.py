@@ -7,17 +7,21 @@ transaction, in which the database says so, too: cut short in it, nothing has ha
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import anyio
 
-from bethink.blobs.directory import open_sealed, seal_file
+from bethink.blobs.directory import FIRST_BYTES, is_sealed_by, opened_parts, sealed_parts
+from bethink.blobs.s3 import COPIES
 from bethink.durable_files import sync
 from bethink.engines.postgres.sealed import end_resealing, home_of, reseal_database
 from bethink.engines.sqlite.bus import FILE_NAME as BUS
@@ -29,9 +33,14 @@ from bethink.sealing import Cipher, MasterKey, NotSealedSoError, SealedHome, kee
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from bethink.blobs.bucket import Bucket
+
 _FILES: Final = "files"
 _NEW: Final = f".{FILE_NAME}.resealed"
 _PARTIAL: Final = ".resealed"
+_AT_ONCE: Final = 8
+"""Objects of a bucket that are written at once: each waits for the network most of the time."""
+_BUFFER_BYTES: Final = 1 << 20
 _TABLES: Final = """
 SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%'
 ORDER BY type = 'table' DESC, rowid
@@ -52,12 +61,17 @@ SELECT place, body FROM bodies WHERE place NOT IN (SELECT place FROM blanks) ORD
 
 
 def reseal(
-    data_dir: Path, chosen: str | None, wanted: MasterKey | None, *, url: str | None = None
+    data_dir: Path,
+    chosen: str | None,
+    wanted: MasterKey | None,
+    *,
+    url: str | None = None,
+    bucket: Bucket | None = None,
 ) -> Resealed:
     """Have a home be sealed with a new key that `wanted` wraps, or by none; how it is sealed now.
 
-    `chosen` is BETHINK_MASTER_KEY, `url` the address of a PostgreSQL that has the records. One that was cut
-    short is ended first, whatever is wanted.
+    `chosen` is BETHINK_MASTER_KEY, `url` the address of a PostgreSQL that has the records, `bucket` has the
+    files that are in S3. One that was cut short is ended first, whatever is wanted.
 
     Raises:
         Busy: a Bethink uses it.
@@ -84,23 +98,22 @@ def reseal(
     before = _cipher(state.before, state.key_file_before, chosen)
     now = _cipher(state.now, state.key_file, chosen)
     after = SealedHome(key_file=state.key_file, now=state.now) if state.now else None
-    remains: tuple[str, ...] = ()
+    told: list[str] = []
     try:
         if url is None:
             _reseal_database(data_dir / FILE_NAME, before, now)
         else:
             anyio.run(partial(reseal_database, url, state, before=before, now=now))
             keep_state(data_dir, state)
-        for path in _contents(data_dir / _FILES):
-            _reseal_file(path, before, now)
+        told = _reseal_files(data_dir, bucket, before=before, now=now)
         for end in ("", "-wal", "-shm"):  # it may hold notices as they were
             (data_dir / f"{BUS}{end}").unlink(missing_ok=True)
     except OSError as error:
         raise StorageError(f"{error.filename} cannot be used ({error.strerror}): do it again.") from error
     if url is not None:
-        remains = anyio.run(end_resealing, url, after)
+        told += anyio.run(end_resealing, url, after)
     keep_state(data_dir, after)
-    return Resealed(after, remains)
+    return Resealed(after, tuple(told))
 
 
 def _cipher(wrapped: bytes | None, key_file: str | None, chosen: str | None) -> Cipher | None:
@@ -195,6 +208,16 @@ def _copy(
     target.execute("COMMIT")
 
 
+def _reseal_files(
+    data_dir: Path, bucket: Bucket | None, *, before: Cipher | None, now: Cipher | None
+) -> list[str]:
+    """Write all contents anew, wherever they are; what is not as it should be then, in a sentence each."""
+    for path in _contents(data_dir / _FILES):
+        _reseal_file(path, before, now)
+    shutil.rmtree(data_dir / COPIES, ignore_errors=True)
+    return [] if bucket is None else _reseal_bucket(bucket, before, now)
+
+
 def _contents(root: Path) -> Iterator[Path]:
     for place, _, names in os.walk(root):
         for name in names:
@@ -217,7 +240,7 @@ def _reseal_file(path: Path, before: Cipher | None, now: Cipher | None) -> None:
             new = plain
         else:
             with plain.open("rb") as source, sealed.open("wb") as target:
-                seal_file(source, target, now)
+                target.writelines(sealed_parts(source, now))
             new = sealed
         if new != path:
             new.chmod(0o600)
@@ -230,11 +253,77 @@ def _reseal_file(path: Path, before: Cipher | None, now: Cipher | None) -> None:
         sealed.unlink(missing_ok=True)
 
 
+# --- files in S3
+
+
+class _Stream(io.RawIOBase):
+    """Bytes that come in parts, as a file."""
+
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts = parts
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - what a reader gives
+        while not self._rest and (part := next(self._parts, None)) is not None:
+            self._rest = memoryview(part)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
+
+
+def _file_of(parts: Iterator[bytes]) -> BinaryIO:
+    return io.BufferedReader(_Stream(parts), _BUFFER_BYTES)
+
+
+def _reseal_bucket(bucket: Bucket, before: Cipher | None, now: Cipher | None) -> list[str]:
+    """Have all contents of a bucket be sealed with the new key; what is not so then, in a sentence each.
+
+    Each is written as a whole or not at all, and nothing readable of a sealed one touches the disk.
+    """
+
+    def reseal_one(item: tuple[str, int]) -> bool:
+        return _reseal_object(bucket, *item, before=before, now=now)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        left = [*pool.map(reseal_one, sorted(bucket.sizes().items()))].count(False)
+    told: list[str] = []
+    if left:
+        told.append(f"{left:,} files in S3 are damaged or sealed with another key, and stay as they are.")
+    if bucket.kept is not None:
+        told.append(
+            f"{bucket.place} keeps versions: files as they were before stay there until their old versions"
+            " expire or somebody removes them."
+        )
+    return told
+
+
+def _reseal_object(bucket: Bucket, key: str, size: int, *, before: Cipher | None, now: Cipher | None) -> bool:
+    """Write an object anew if it is not as it should be; whether it is so then."""
+    try:
+        first = bucket.first(key, min(size, FIRST_BYTES))
+    except FileNotFoundError:
+        return True
+    if now is not None and is_sealed_by(now, first, size):
+        return True
+    parts = bucket.read(key)
+    if before is not None:
+        if not is_sealed_by(before, first, size):
+            # It has been opened for good already, or nobody can.
+            return now is None
+        parts = opened_parts(_file_of(parts), before)
+    bucket.write(key, parts if now is None else sealed_parts(_file_of(parts), now))
+    return True
+
+
 def _opened(path: Path, target: Path, cipher: Cipher) -> bool:
     """Whether a file is sealed with a key; if so, the target has what it holds."""
     try:
         with path.open("rb") as source, target.open("wb") as file:
-            open_sealed(source, file, cipher)
+            file.writelines(opened_parts(source, cipher))
     except NotSealedSoError:
         return False
     return True
