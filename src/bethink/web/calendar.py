@@ -17,7 +17,7 @@ from bethink.calendar_sync.upkeep import Calendars
 from bethink.clock import to_datetime, to_us
 from bethink.errors import Ambiguous, BadInput
 from bethink.recurrence import words
-from bethink.web.deps import Body, Caller, IdempotencyKey, Served, id_made_by
+from bethink.web.deps import Body, Caller, IdempotencyKey, ResponseModel, Served, id_made_by
 from bethink.web.problems import MEDIA_TYPE, documented
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class EventReading(BaseModel):
     text: str
 
 
-class UnderstoodEvent(BaseModel):
+class UnderstoodEvent(ResponseModel):
     """What a line would be taken for; nothing is kept."""
 
     title: str
@@ -214,7 +214,7 @@ class UnderstoodEvent(BaseModel):
     end: str | None = None
     all_day: bool = False
     location: str = ""
-    categories: list[str] = []
+    categories: list[str] = Field(default=[])
     recurrence: str | None = None
     recurrence_words: str | None = None
     words: str | None = Field(default=None, description="When it is, and how often.")
@@ -298,18 +298,7 @@ async def understand_event(
     fields = line.fields
     if draft is None:
         return UnderstoodEvent(title=fields["title"], location=fields.get("location", ""), problem=_NO_TIME)
-    one = shown(draft, caller)
-    return UnderstoodEvent(
-        title=one.title,
-        start=one.start,
-        end=one.end,
-        all_day=one.all_day,
-        location=one.location,
-        categories=one.categories,
-        recurrence=one.recurrence,
-        recurrence_words=one.recurrence_words,
-        words=calendar.said(caller, draft),
-    )
+    return UnderstoodEvent.of(shown(draft, caller), words=calendar.said(caller, draft))
 
 
 @router.post("/undo")

@@ -12,7 +12,6 @@ from bethink.calendar.service import Calendar
 from bethink.calendar_sync.feeds import NO_FEED
 from bethink.calendar_sync.service import AccountDraft
 from bethink.calendar_sync.upkeep import Calendars
-from bethink.clock import to_datetime
 from bethink.errors import UnknownId
 from bethink.ical.lines import MAX_BYTES
 from bethink.web.deps import SEES_ALL, Body, Caller, Label, ResponseModel, Served, Timestamp
@@ -160,7 +159,7 @@ class Synced(ResponseModel):
     account: CalendarAccountShown
 
 
-class CalendarConflictShown(BaseModel):
+class CalendarConflictShown(ResponseModel):
     """An entry that was changed on both sides; null of what was deleted."""
 
     id: str
@@ -393,15 +392,4 @@ def _synced(report: SyncReport, account: CalendarAccountShown) -> Synced:
 
 
 def _conflict(found: ShownConflict) -> CalendarConflictShown:
-    one = found.conflict
-    return CalendarConflictShown(
-        id=one.id,
-        account=one.account,
-        account_name=found.account,
-        form=one.form,
-        uid=one.uid,
-        title=one.title,
-        at=to_datetime(one.at),
-        here=found.here,
-        there=one.there,
-    )
+    return CalendarConflictShown.of(found.conflict, account_name=found.account, here=found.here)

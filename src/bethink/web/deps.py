@@ -74,7 +74,7 @@ class ResponseModel(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     @classmethod
-    def of(cls, value: object, **more: Any) -> Self:  # noqa: ANN401 - fields of the model
+    def of(cls, value: object, /, **more: Any) -> Self:  # noqa: ANN401 - fields of the model
         """The value as JSON; `more` are fields that it does not have, or has otherwise."""
         found = {name: getattr(value, name) for name in cls.model_fields if hasattr(value, name)}
         return cls.model_validate(found | more)

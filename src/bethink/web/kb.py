@@ -32,7 +32,7 @@ _NOTHING: Final = "Nothing in this knowledge base answers this."
 _NEW_NAME: Final = "What to call the base here; its own name by default."
 
 
-class ListedKnowledgeBase(BaseModel):
+class ListedKnowledgeBase(ResponseModel):
     """A base, and how many documents it has."""
 
     id: str
@@ -68,7 +68,7 @@ class KnowledgeBaseQuestion(Body):
     )
 
 
-class KnowledgeBasePassage(BaseModel):
+class KnowledgeBasePassage(ResponseModel):
     """A passage that answers: characters `begin` to `end` of a page of a document."""
 
     id: str
@@ -146,13 +146,7 @@ async def import_base(
 async def get_base(base: str, app: Served, caller: Caller, hidden: CallerFilter) -> KnowledgeBase:
     """A base by its name or id."""
     one = await _bases(app).get(caller, base)
-    return KnowledgeBase(
-        **_listed(one, hidden),
-        waiting=one.waiting,
-        failed=one.failed,
-        pages=one.pages,
-        passages=one.passages,
-    )
+    return KnowledgeBase.of(one, **_listed(one, hidden))
 
 
 @router.delete("/{base}", status_code=204)
@@ -175,19 +169,12 @@ async def search_base(
         min_similarity=body.min_similarity,
     )
     items = [
-        KnowledgeBasePassage(
-            id=hit.id,
+        KnowledgeBasePassage.of(
+            hit,
             document=hit.document.id,
             name=_seen(hit.document.name, hidden),
             content=hit.content.id,
-            page=hit.page,
-            label=hit.label,
             heading=_seen(hit.heading, hidden),
-            begin=hit.begin,
-            end=hit.end,
-            text=hit.text,
-            score=hit.score,
-            source=hit.source,
         )
         for hit in hits
     ]

@@ -37,7 +37,7 @@ class Bounds(ResponseModel):
     tool_timeout_s: float
 
 
-class SettingShown(BaseModel):
+class SettingShown(ResponseModel):
     """A setting, what holds and where that comes from."""
 
     name: str
@@ -150,11 +150,8 @@ async def _shown(app: App, caller: Principal, *, brief: bool = False) -> Setting
 
 def _setting(state: SettingState, schema: dict[str, Any]) -> SettingShown:
     setting = state.setting
-    return SettingShown(
-        name=setting.name,
-        group=setting.group,
-        title=setting.title,
-        description=setting.description,
+    return SettingShown.of(
+        setting,
         schema=schema,
         value=state.value,
         default=shown(setting, setting.default),
@@ -162,6 +159,4 @@ def _setting(state: SettingState, schema: dict[str, Any]) -> SettingShown:
         source=state.origin.source,
         source_name=state.origin.name,
         editable=state.editable,
-        secret=setting.secret,
-        restart=setting.restart,
     )

@@ -117,7 +117,7 @@ class DocumentNamed(BaseModel):
     kind: str
 
 
-class PassageShown(BaseModel):
+class PassageShown(ResponseModel):
     """A passage that answers: characters `begin` to `end` of the text of its page."""
 
     id: str
@@ -406,20 +406,13 @@ def _passage(hit: PassageHit, marks: Sequence[tuple[int, int]], hidden: ReaderFi
     def seen(text: str) -> str:
         return text if hidden is None else hidden.text(text)
 
-    return PassageShown(
-        id=hit.id,
+    return PassageShown.of(
+        hit,
         document=DocumentNamed(id=hit.document.id, name=seen(hit.document.name), kind=hit.content.kind),
         content=hit.content.id,
-        page=hit.page,
         pages=hit.content.pages,
-        label=hit.label,
         heading=seen(hit.heading),
-        begin=hit.begin,
-        end=hit.end,
-        text=hit.text,
         marks=list(marks),
-        score=hit.score,
-        source=hit.source,
     )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from bethink.clock import to_datetime
 from bethink.documents.records import Stage
 from bethink.web.deps import ResponseModel, Timestamp
 
@@ -51,7 +50,7 @@ class CollectionName(ResponseModel):
     name: str
 
 
-class DocumentShown(BaseModel):
+class DocumentShown(ResponseModel):
     """A document with what was read of it: `done` of its `pages` are read, `passages` are searched."""
 
     id: str
@@ -98,17 +97,11 @@ async def all_shown(
     def shown(state: DocumentState) -> DocumentShown:
         document, read = state.document, state.content
         inside = named.get(document.collection or "")
-        return DocumentShown(
+        return DocumentShown.of(
+            read,
             id=document.id,
             name=seen(document.name),
             title=seen(read.title),
-            kind=read.kind,
-            media_type=read.media_type,
-            size=read.size,
-            stage=read.stage,
-            pages=read.pages,
-            done=read.done,
-            passages=read.passages,
             note=seen(read.note),
             error=seen(read.error),
             content=read.id,
@@ -120,8 +113,8 @@ async def all_shown(
             tags=[seen(tag) for tag in document.tags],
             origin=DocumentOrigin(kind=document.origin.kind, place=seen(document.origin.place)),
             folder=document.folder,
-            created_at=to_datetime(document.created_at),
-            updated_at=to_datetime(document.updated_at),
+            created_at=document.created_at,
+            updated_at=document.updated_at,
         )
 
     return [shown(state) for state in states]

@@ -47,18 +47,7 @@ class UploadShown(BaseModel):
 @router.post("", status_code=201, responses=documented(409, 507))
 async def begin_upload(body: UploadDraft, app: Served, caller: Caller, hidden: CallerFilter) -> UploadShown:
     """Begin an upload in parts: send them with `PATCH`, and go on at its `offset` whatever happens."""
-    draft = Upload(
-        id="",
-        name=body.name,
-        size=body.size,
-        media_type=body.media_type,
-        sha256=body.sha256,
-        collection=body.collection,
-        project=body.project,
-        tags=tuple(body.tags),
-        version_of=body.version_of,
-        at=0,
-    )
+    draft = Upload(id="", at=0, tags=tuple(body.tags), **body.model_dump(exclude={"tags"}))
     begun = await app.features.of(Documents).uploads.begin(caller, draft)
     return await _upload(app, caller, UploadState(begun, 0), hidden)
 
