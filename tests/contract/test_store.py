@@ -8,7 +8,7 @@ import pytest
 from anyio import create_task_group
 
 from bethink.errors import BadInput, Conflict, CorruptDatabase, NewerSchema
-from bethink.store import Collection, Delete, DeleteAll, Expect, Put, Scan, Store, Versioned
+from bethink.store import Collection, Delete, DeleteAll, Expect, Key, Put, Scan, Store, Versioned
 from tests.contract.records import LINES, NOTES, SETTINGS, Line, Note, Setting
 
 pytestmark = pytest.mark.anyio
@@ -261,6 +261,36 @@ async def test_many_scans_give_a_page_each_in_their_order(store: Store) -> None:
     assert [[item.record.position for item in page.items] for page in pages] == [[3], [], [0]]
     assert [page.cursor is None for page in pages] == [False, True, False]
     assert await store.scan("ann", *[]) == []
+
+
+async def test_scans_that_are_alike_give_each_its_own_page(store: Store) -> None:
+    notes = [Note(id=f"{n}", category="abc"[n % 3], project="p" if n % 2 else None) for n in range(12)]
+    await store.commit("ann", [Put(NOTES, note) for note in notes])
+    await store.commit("bob", [Put(NOTES, Note(id="b", category="a"))])
+    wheres: list[dict[str, Key]] = [
+        {"category": "c"},
+        {"category": "a", "project": "p"},
+        {"category": "none"},
+        {"category": "b", "project": None},
+        {"category": "a"},
+        {"category": "c"},
+        {"category": "b", "project": "p"},
+    ]
+    pages = await store.scan("ann", *(Scan(NOTES, where, limit=3) for where in wheres))
+    assert [[item.record.id for item in page.items] for page in pages] == [
+        ["11", "2", "5"],
+        ["3", "9"],
+        [],
+        ["10", "4"],
+        ["0", "3", "6"],
+        ["11", "2", "5"],
+        ["1", "7"],
+    ]
+    cursor = pages[0].cursor
+    assert cursor is not None
+    assert [page.cursor is None for page in pages] == [False, True, True, True, False, False, True]
+    (rest,) = await store.scan("ann", Scan(NOTES, {"category": "c"}, limit=3, after=cursor))
+    assert [item.record.id for item in rest.items] == ["8"]
 
 
 async def test_a_cursor_of_another_scan_is_refused(store: Store) -> None:

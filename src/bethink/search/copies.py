@@ -26,7 +26,7 @@ MEMORY_BYTES = 256 * 1024 * 1024
 READ_AT_ONCE = 4_000
 """Rows a step: some hundredths of a second. Their vectors fit into the processor's cache."""
 
-SEARCHED_AT_ONCE = 32
+SEARCHED_AT_ONCE = 64
 """Searches of one owner in a step: some tens of milliseconds among 10,000 items."""
 
 LOADS_MAX = 2

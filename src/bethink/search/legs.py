@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from bethink.search.analysis import SCALE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -88,35 +89,62 @@ _MERGE_MOST = 1 << 15
 """The run is merged when it holds one part in so many of the postings, but not below nor above these."""
 
 
+_GROUP = 4_096
+"""Postings that are scored before it is looked whether the rest can matter: among few documents, all."""
+
+_LOOK_UP = 16
+"""Looking a document up in a term's postings takes as long as scoring so many of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """The documents whose words are counted for what is rare and what is long.
+
+    What is not searched must not make the words of what is searched common. `mask` is None for all documents;
+    `norms` are what a document's length adds to a term's frequency. `held` remembers, by the beginning of a
+    term's postings, in how many of the documents it is.
+    """
+
+    living: int
+    norms: NDArray[np.float32]
+    mask: NDArray[np.bool_] | None
+    held: dict[tuple[int, int], int]
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What the documents have of a question.
+    """What the documents have of a question, as far as it tells which are the best.
 
-    `scores` is every document's BM25, `ideal` that of a document of average
-    length that holds every word once: the sum of all words' idf. `documents`
-    are those of every posting that counted, `idfs` its word's.
+    `scores` is every document's BM25 by the terms that were scored, `ideal` that of a document of average
+    length that holds every word once: the sum of all words' idf. `documents` are those of every posting that
+    was scored, `idfs` its word's. Documents below `least` are not among the best, whatever they have of the
+    terms that were not: `unscored` gives that of documents in order, their score and the sum of their idf.
     """
 
     scores: NDArray[np.float32]
     ideal: float
     documents: NDArray[np.intp]
     idfs: NDArray[np.float32]
+    least: np.float32
+    unscored: Callable[[NDArray[np.intp]], tuple[NDArray[np.float32], NDArray[np.float64]]]
 
     def best(self, limit: int) -> NDArray[np.intp]:
         """The `limit` best documents that hold a word, in their order."""
-        documents = np.flatnonzero(self.scores > 0)
+        documents = np.flatnonzero(self.scores >= self.least if self.least > 0 else self.scores > 0)
         if len(documents) > limit:
-            chosen = np.argpartition(self.scores[documents], -limit)[-limit:]
-            documents = np.sort(documents[chosen])
+            scores = self.scores[documents] + self.unscored(documents)[0]
+            documents = np.sort(documents[np.argpartition(scores, -limit)[-limit:]])
         return documents
 
-    def met(self, documents: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Of documents, in order, the share of the ideal that each has: the idf of the words it holds."""
+    def of(self, documents: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """The scores of documents, in order, and the share of the ideal that each has: its words' idf."""
         asked = np.zeros(len(self.scores), np.bool_)
         asked[documents] = True
         postings = np.flatnonzero(asked[self.documents])
         places = np.searchsorted(documents, self.documents[postings])
-        return np.bincount(places, self.idfs[postings], len(documents)) / (self.ideal or 1.0)
+        scores, met = self.unscored(documents)
+        met += np.bincount(places, self.idfs[postings], len(documents))
+        return scores + self.scores[documents], met / (self.ideal or 1.0)
 
 
 Counted = tuple["NDArray[np.uint64]", "NDArray[np.uint16]"]
@@ -169,51 +197,122 @@ class Lexical:
         self._living_length -= float(self._lengths.values[document])
         self._norms = None
 
-    def scored(
-        self,
-        terms: NDArray[np.uint64],
-        alive: NDArray[np.bool_] | None,
-        passing: NDArray[np.bool_] | None,
-        *,
-        of_kinds: NDArray[np.bool_] | None = None,
-    ) -> Scored:
-        """What every document has of the terms.
+    def among(self, alive: NDArray[np.bool_] | None, of_kinds: NDArray[np.bool_] | None) -> Among:
+        """The documents of the kinds that are searched, which a mask names; None for all kinds.
 
-        `alive` masks removed documents, None if there are none; `passing` those
-        that are asked for, None for all. `of_kinds` are those whose words are
-        counted for what is rare and what is long, None for all: what is not
-        searched must not make the words of what is searched common.
+        `alive` masks removed documents, None if there are none.
         """
-        counts = alive if of_kinds is None else of_kinds if alive is None else of_kinds & alive
-        living, norms = self._collection(None if of_kinds is None else counts)
-        spans = self._spans(terms & ~_DOCUMENTS)
-        held = spans[:, 1] - spans[:, 0] + spans[:, 3] - spans[:, 2]
+        if of_kinds is None:
+            if self._norms is None:
+                self._norms = _norms(self._lengths.values, self._living_length / max(self._living, 1))
+            return Among(self._living, self._norms, alive, {})
+        counts = of_kinds if alive is None else of_kinds & alive
+        living = int(np.count_nonzero(counts))
+        length = float(self._lengths.values[counts].sum(dtype=np.float64))
+        return Among(living, _norms(self._lengths.values, length / max(living, 1)), counts, {})
+
+    def scored(
+        self, terms: NDArray[np.uint64], among: Among, limit: int, *, passing: NDArray[np.bool_] | None
+    ) -> Scored:
+        """What the documents that pass (None for all) have of the terms: enough to tell the `limit` best.
+
+        Rare terms come first. The others are left unscored as soon as they can bring no other document among
+        the best (MaxScore; Turtle and Flood, Query evaluation, 1995).
+        """
+        every = self._spans(terms & ~_DOCUMENTS)
+        held = every[:, 1] - every[:, 0] + every[:, 3] - every[:, 2]
         order = np.argsort(held)
         counted = order[held[order] > 0][:MAX_QUESTION_TERMS]
-        documents, frequencies = self._postings(spans[counted].tolist())
-        if counts is not None and len(counted):
-            kept = counts[documents]
-            held[counted] = np.add.reduceat(kept, np.cumsum(held[counted]) - held[counted], dtype=np.int64)
-            documents, frequencies = documents[kept], frequencies[kept]
-        idf = np.log1p((living - held + 0.5) / (held + 0.5))
-        idfs = np.repeat(idf[counted].astype(np.float32), held[counted])
+        ends, spans = np.cumsum(held[counted]), every[counted].tolist()
+        if among.mask is not None:
+            held[counted] = [self._held(span, among) for span in spans]
+        every_idf = np.log1p((among.living - held + 0.5) / (held + 0.5))
+        idfs = every_idf[counted].astype(np.float32)
+        scores = np.zeros(len(self._lengths), np.float32)
+        documents, of_words = [np.zeros(0, np.intp)], [idfs[:0]]
+        least, begin = np.float32(0), 0
+        while begin < len(spans) and least <= 0:
+            before = ends[begin - 1] if begin else 0
+            end = min(int(np.searchsorted(ends, before + _GROUP)) + 1, len(spans))
+            found, shares, words = self._shares(
+                spans[begin:end], idfs[begin:end], among.norms, passing=passing
+            )
+            np.add.at(scores, found, shares)
+            documents.append(found)
+            of_words.append(words)
+            begin = end
+            if end < len(spans):
+                most = self._most(spans[end:], idfs[end:], among.norms)
+                left = int(ends[-1] - ends[end - 1]) // (len(spans) - end)
+                least = _least(scores, most, limit, postings=left)
+        unscored = partial(self._of_single, spans=spans[begin:], idfs=idfs[begin:], norms=among.norms)
+        ideal = float(every_idf.sum())
+        return Scored(scores, ideal, np.concatenate(documents), np.concatenate(of_words), least, unscored)
+
+    def _shares(
+        self,
+        spans: Sequence[Sequence[int]],
+        idfs: NDArray[np.float32],
+        norms: NDArray[np.float32],
+        *,
+        passing: NDArray[np.bool_] | None,
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.float32]]:
+        """Each posting's document, if it passes, what that adds to its score, and the term's idf."""
+        documents, frequencies = self._postings(spans)
+        lengths = [end - start + run_end - run_start for start, end, run_start, run_end in spans]
+        words = np.repeat(idfs, lengths)
+        if passing is not None:
+            kept = passing[documents]
+            documents, frequencies, words = documents[kept], frequencies[kept], words[kept]
         share = frequencies.astype(np.float32)
         share /= share + norms.take(documents)
-        share *= idfs
-        scores = np.zeros(len(self._lengths), np.float32)
-        np.add.at(scores, documents, share)
-        scores *= np.float32(K1 + 1) if passing is None else passing * np.float32(K1 + 1)
-        return Scored(scores, float(idf.sum()), documents, idfs)
+        share *= words
+        share *= np.float32(K1 + 1)
+        return documents, share, words
 
-    def _collection(self, counts: NDArray[np.bool_] | None) -> tuple[int, NDArray[np.float32]]:
-        """How many documents are counted (None: all that live), and what their lengths add by their mean."""
-        if counts is not None:
-            living = int(np.count_nonzero(counts))
-            length = float(self._lengths.values[counts].sum(dtype=np.float64))
-            return living, _norms(self._lengths.values, length / max(living, 1))
-        if self._norms is None:
-            self._norms = _norms(self._lengths.values, self._living_length / max(self._living, 1))
-        return self._living, self._norms
+    def _most(
+        self, spans: Sequence[Sequence[int]], idfs: NDArray[np.float32], norms: NDArray[np.float32]
+    ) -> float:
+        """No document's score by these terms is greater."""
+        shortest = float(norms.min())
+        most = 0.0
+        for (start, end, run_start, run_end), idf in zip(spans, idfs.tolist(), strict=True):
+            frequent = self._frequencies[start:end].max(initial=0)
+            frequent = float(self._of_run[run_start:run_end].max(initial=frequent))
+            most += idf * (K1 + 1) * frequent / (frequent + shortest)
+        return most
+
+    def _held(self, span: Sequence[int], among: Among) -> int:
+        """In how many of the documents among which is searched a term is."""
+        start, end, run_start, run_end = span
+        key = start, run_start
+        held = among.held.get(key)
+        if held is None and among.mask is not None:
+            held = int(np.count_nonzero(among.mask[self._documents[start:end]]))
+            held += int(np.count_nonzero(among.mask[_documents(self._run[run_start:run_end])]))
+            among.held[key] = held
+        return held or 0
+
+    def _of_single(
+        self,
+        documents: NDArray[np.intp],
+        *,
+        spans: Sequence[Sequence[int]],
+        idfs: NDArray[np.float32],
+        norms: NDArray[np.float32],
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """What documents, in order, have of these terms: their score, and the sum of their idf."""
+        scores, met = np.zeros(len(documents), np.float32), np.zeros(len(documents))
+        # Compared in the types of the postings: else all of these would be converted.
+        here, in_run = documents.astype(np.int32), documents.astype(np.uint64)
+        for (start, end, run_start, run_end), idf in zip(spans, idfs, strict=True):
+            counts = _counts_of(here, self._documents[start:end], self._frequencies[start:end])
+            if run_end > run_start:
+                keys = (self._run[run_start] & ~_DOCUMENTS) | in_run
+                counts += _counts_of(keys, self._run[run_start:run_end], self._of_run[run_start:run_end])
+            scores += idf * np.float32(K1 + 1) * counts / (counts + norms[documents])
+            met += idf * (counts > 0)
+        return scores, met
 
     def _spans(self, terms: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Where each term's postings begin and end, in the arrays and in the run, shape (n, 4)."""
@@ -274,6 +373,26 @@ class Lexical:
         self._starts = np.append(first, (len(keys), len(keys)))
         self._norms = None
         self._run, self._of_run = np.zeros(0, np.uint64), np.zeros(0, np.uint16)
+
+
+def _counts_of(wanted: NDArray[N], keys: NDArray[N], counts: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """The counts of the wanted ones among keys in order; 0 of those that are not there."""
+    if not len(keys):
+        return np.zeros(len(wanted), np.float32)
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[places] == wanted, counts[places], 0).astype(np.float32)
+
+
+def _least(scores: NDArray[np.float32], most: float, limit: int, *, postings: int) -> np.float32:
+    """Below this no document is among the best, if the terms that are left give `most`.
+
+    0 if they might bring others, or so many are not below it that all their `postings` are scored as soon.
+    """
+    better = scores[scores > most]
+    if len(better) < limit:
+        return np.float32(0)
+    least = np.partition(better, -limit)[-limit] - np.float32(most)
+    return least if np.count_nonzero(scores >= least) * _LOOK_UP < postings else np.float32(0)
 
 
 def _norms(lengths: NDArray[np.float32], mean: float) -> NDArray[np.float32]:
@@ -386,30 +505,57 @@ class Dense:
             return len(self) if self._firsts is None else len(self._firsts)
         return int(np.count_nonzero(rows if self._firsts is None else rows[self._firsts]))
 
-    def all_cosines(self, queries: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The cosines of all rows with each of many queries, shape (m, n).
+    def best_of_all(
+        self, queries: NDArray[np.float32], passing: NDArray[np.bool_] | None, limit: int
+    ) -> list[NDArray[np.int32]]:
+        """What `best` gives of each of the queries, shape (m, d).
 
         A row is read once for all of them, so that no choice by bits is quicker.
         """
-        found = np.empty((len(queries), len(self)), np.float32)
-        for start in range(0, len(self), SCAN_ROWS):
-            some = self._vectors.values[start : start + SCAN_ROWS].astype(np.float32)
-            np.matmul(queries, some.T, out=found[:, start : start + SCAN_ROWS])
-        found /= SCALE
-        return found
+        if len(queries) == 1:
+            return [self.best(queries[0], passing, limit)]
+        best = np.full((len(queries), limit), -np.inf, np.float32)
+        numbers = np.full((len(queries), limit), -1, np.int32)
+        scaled = np.ascontiguousarray(queries.T) / np.float32(SCALE)
+        for documents, vectors in self._blocks(passing):
+            cosines = np.matmul(vectors.astype(np.float32), scaled)
+            if self._firsts is not None:
+                firsts = _firsts(documents)
+                cosines, documents = np.maximum.reduceat(cosines, firsts), documents[firsts]  # noqa: PLW2901
+            # After some blocks few are better than what was found by then.
+            better = np.flatnonzero((cosines > best.min(axis=1)).any(axis=1))
+            every = np.concatenate((best, cosines[better].T), axis=1)
+            named = np.broadcast_to(documents[better], (len(queries), len(better)))
+            chosen = np.argpartition(every, -limit, axis=1)[:, -limit:]
+            best = np.take_along_axis(every, chosen, axis=1)
+            numbers = np.take_along_axis(np.concatenate((numbers, named), axis=1), chosen, axis=1)
+        return [of_query[of_query >= 0] for of_query in numbers]
+
+    def _blocks(
+        self, passing: NDArray[np.bool_] | None
+    ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int16]]]:
+        """Documents and vectors of the rows that pass, some at a time; a document's lie together."""
+        rows = None if passing is None else np.flatnonzero(passing)
+        documents = self.documents if rows is None else self.documents[rows]
+        start = 0
+        while start < len(documents):
+            end = start + SCAN_ROWS
+            while self._firsts is not None and end < len(documents) and documents[end - 1] == documents[end]:
+                end += 1
+            vectors = self._vectors.values
+            yield documents[start:end], vectors[start:end] if rows is None else vectors[rows[start:end]]
+            start = end
 
     def best(
         self,
         query: NDArray[np.float32],
         passing: NDArray[np.bool_] | None,
         limit: int,
-        *,
-        measured: NDArray[np.float32] | None = None,
     ) -> NDArray[np.int32]:
-        """The `limit` best documents; `passing` masks rows, None for all; `measured` are their cosines."""
+        """The `limit` best documents; `passing` masks rows, None for all."""
         rows = None if passing is None else np.flatnonzero(passing)
         count = len(self._vectors) if rows is None else len(rows)
-        if measured is None and count > SCAN_ROWS:
+        if count > SCAN_ROWS:
             least = limit if self._firsts is None else limit * len(self) // len(self._firsts)
             wanted = min(count, max(round(_CANDIDATES * count**_CANDIDATES_POWER), least))
             if passing is None or rows is None:
@@ -421,7 +567,7 @@ class Dense:
                 np.putmask(distances, ~passing, _FAR)
                 rows = _nearest(distances, wanted)
         documents = self.documents if rows is None else self.documents[rows]
-        scores = self._scores(query, rows, measured)
+        scores = self._scores(query, rows)
         if self._firsts is not None and len(scores):
             firsts = _firsts(documents)
             scores, documents = np.maximum.reduceat(scores, firsts), documents[firsts]
@@ -441,36 +587,24 @@ class Dense:
             distances += np.bitwise_count((signs.values if rows is None else signs.values[rows]) ^ wanted)
         return distances
 
-    def _scores(
-        self,
-        query: NDArray[np.float32],
-        rows: NDArray[np.intp] | None,
-        measured: NDArray[np.float32] | None,
-    ) -> NDArray[np.float32]:
-        """The cosines of these rows, None for all; taken from those `measured` before, if there are any."""
-        if measured is not None:
-            return measured if rows is None else measured.take(rows)
+    def _scores(self, query: NDArray[np.float32], rows: NDArray[np.intp] | None) -> NDArray[np.float32]:
+        """The cosines of these rows, None for all."""
         vectors = self._vectors.values
         return _cosines(vectors if rows is None else vectors.take(rows, axis=0), query)
 
-    def cosines(
-        self,
-        query: NDArray[np.float32],
-        documents: NDArray[np.intp],
-        measured: NDArray[np.float32] | None = None,
-    ) -> list[float | None]:
+    def cosines(self, query: NDArray[np.float32], documents: NDArray[np.intp]) -> list[float | None]:
         """The cosine of each document, in their order; None of those that have no vector."""
-        rows = np.minimum(np.searchsorted(self.documents, documents), len(self) - 1)
+        rows = np.minimum(np.searchsorted(self.documents, documents.astype(np.int32)), len(self) - 1)
         has_vector = (self.documents[rows] == documents).tolist()
         if self._firsts is None:
-            cosines = self._scores(query, rows, measured)
+            cosines = self._scores(query, rows)
         else:
-            ends = np.searchsorted(self.documents, documents, "right")
+            ends = np.searchsorted(self.documents, documents.astype(np.int32), "right")
             counts: NDArray[np.intp] = np.maximum(ends - rows, 1)
             starts = counts.cumsum() - counts
             first = (rows - starts).repeat(counts)
             every = first + np.arange(len(first))
-            cosines = np.maximum.reduceat(self._scores(query, every, measured), starts)
+            cosines = np.maximum.reduceat(self._scores(query, every), starts)
         return [one if has else None for one, has in zip(cosines.tolist(), has_vector, strict=True)]
 
     def merge(self, places: NDArray[np.int32]) -> None:

@@ -6,6 +6,8 @@ it. A shard does no locking and no input or output.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +18,7 @@ from bethink.search.analysis import TERM_BYTES, dimensions_of, model_key
 from bethink.search.legs import Column, Dense, Lexical
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -134,56 +136,47 @@ class Shard:
 
     def search_all(self, queries: Sequence[IndexQuery], analyzer: Analyzer) -> list[Candidates]:
         """The best of both legs, for each of one owner's queries."""
-        terms = [analyzer.digests(analyzer.question(query.text)) for query in queries]
-        if len(queries) == 1:
-            return [self._search(queries[0], terms[0])]
-        cosines: dict[int, NDArray[np.float32]] = {}
-        for model in {query.model for query in queries if query.model is not None}:
-            dense = self._dense.get(model_key(model))
-            asked = [place for place, query in enumerate(queries) if query.model == model]
-            vectors = [vector for place in asked if (vector := queries[place].vector) is not None]
-            if dense is not None and len(vectors) == len(asked):
-                cosines |= zip(asked, dense.all_cosines(np.stack(vectors)), strict=True)
-        return [
-            self._search(query, of_query, cosines.get(place))
-            for place, (query, of_query) in enumerate(zip(queries, terms, strict=True))
-        ]
+        found: dict[int, Candidates] = {}
+        alike: defaultdict[object, list[int]] = defaultdict(list)
+        for place, query in enumerate(queries):
+            alike[replace(query, text="", vector=None), query.vector is None].append(place)
+        for places in alike.values():
+            found |= zip(places, self._search([queries[place] for place in places], analyzer), strict=True)
+        return [found[place] for place in range(len(queries))]
 
-    def _search(
-        self, query: IndexQuery, terms: bytes, measured: NDArray[np.float32] | None = None
-    ) -> Candidates:
-        """`terms` are the question's digests, `measured` the cosines of all rows if they are known."""
-        model = None if query.model is None else model_key(query.model)
-        of_kinds = self._of_kinds(query)
-        passing = self._passing(query, of_kinds)
+    def _search(self, queries: Sequence[IndexQuery], analyzer: Analyzer) -> Iterator[Candidates]:
+        """What is found for queries that have the same filters."""
+        first = queries[0]
+        of_kinds = self._of_kinds(first)
+        passing = self._passing(first, of_kinds)
         searched = len(self._numbers) if passing is None else int(np.count_nonzero(passing))
         if not searched:
-            return Candidates()
-        scored = self._lexical.scored(
-            np.frombuffer(terms, "<u8"),
-            self._alive.values if self._gone else None,
-            passing,
-            of_kinds=of_kinds,
-        )
-        numbers = scored.best(query.limit)
-        dense = self._dense.get(model) if model is not None else None
-        with_vector = 0
-        cosines: Sequence[float | None] | None = None
-        if dense is not None:
-            rows = None if passing is None else dense.rows_of(passing)
-            with_vector = dense.count(rows)
-            if query.vector is not None and with_vector:
-                vector = np.asarray(query.vector, np.float32)
-                near = dense.best(vector, rows, query.limit, measured=measured)
+            yield from [Candidates()] * len(queries)
+            return
+        among = self._lexical.among(self._alive.values if self._gone else None, of_kinds)
+        model = None if first.model is None else model_key(first.model)
+        dense = None if model is None else self._dense.get(model)
+        rows = None if dense is None or passing is None else dense.rows_of(passing)
+        with_vector = 0 if dense is None else dense.count(rows)
+        vectors = [np.asarray(query.vector, np.float32) for query in queries if query.vector is not None]
+        nearest: Sequence[NDArray[np.int32] | None] = [None] * len(queries)
+        if dense is not None and with_vector and vectors:
+            nearest = dense.best_of_all(np.stack(vectors), rows, first.limit)
+        for query, near in zip(queries, nearest, strict=True):
+            terms = np.frombuffer(analyzer.digests(analyzer.question(query.text)), "<u8")
+            scored = self._lexical.scored(terms, among, query.limit, passing=passing)
+            numbers = scored.best(query.limit)
+            cosines: Sequence[float | None] | None = None
+            if dense is not None and near is not None:
                 # Not numpy's union: it loads numpy.ma, which takes as long as a thousand items.
                 numbers = np.array(sorted({*numbers.tolist(), *near.tolist()}), np.intp)
-                cosines = dense.cosines(vector, numbers, measured)
-        return Candidates(
-            self._candidates(numbers, scored, cosines),
-            lexical_ideal=scored.ideal,
-            searched=searched,
-            without_vector=0 if model is None else searched - with_vector,
-        )
+                cosines = dense.cosines(np.asarray(query.vector, np.float32), numbers)
+            yield Candidates(
+                self._candidates(numbers, scored, cosines),
+                lexical_ideal=scored.ideal,
+                searched=searched,
+                without_vector=0 if model is None else searched - with_vector,
+            )
 
     def _candidates(
         self, numbers: NDArray[np.intp], scored: Scored, cosines: Sequence[float | None] | None
@@ -193,8 +186,7 @@ class Shard:
         of_kind: list[int] = self._kinds.values[numbers].tolist()
         of_names: list[int] = self._of_names.values[numbers].tolist()
         moments: list[int] = self._at.values[numbers].tolist()
-        scores: list[float] = scored.scores[numbers].tolist()
-        met: list[float] = scored.met(numbers).tolist()
+        scores, met = (of_numbers.tolist() for of_numbers in scored.of(numbers))
         return tuple(
             Candidate(
                 self._ids[number],

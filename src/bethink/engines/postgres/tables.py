@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -207,9 +208,39 @@ class Table:
             found += [self._versioned(row) for row in await session.fetch(query, *values)]
             if len(found) == wanted:
                 break
-        page = found[: scan.limit]
-        ends = [_position(scan, one) for one in page]
-        return Page(tuple(page), cursor(scan, ends[-1]) if len(found) == wanted else None)
+        return _page(scan, found)
+
+    async def scan_alike(self, session: Session, owner: str, scans: Sequence[Scan[Any]]) -> list[Page[Any]]:
+        """A page for each of many scans that are `comparable`, by one statement."""
+        limit = scans[0].limit
+        names = [quoted(key) for key in scans[0].where]
+        values = _Parameters([owner, self._collection.name, limit + 1])
+        arrays = [
+            f"{values([self._seal.number(scan.where[key]) for scan in scans])}::bigint[]"
+            for key in scans[0].where
+        ]
+        query = f"""
+        SELECT asked."#", found.*
+        FROM unnest({", ".join(arrays)}) WITH ORDINALITY AS asked ({", ".join(names)}, "#")
+        CROSS JOIN LATERAL (
+            SELECT r.id, r.version, r.schema, r.body FROM (
+                SELECT t.id FROM {self._name} AS t
+                WHERE t.owner = $1 AND {" AND ".join(f"t.{name} = asked.{name}" for name in names)}
+                ORDER BY t.id LIMIT $3) AS k
+            JOIN records AS r ON r.owner = $1 AND r.collection = $2 AND r.id = k.id
+            ORDER BY k.id LIMIT $3) AS found
+        ORDER BY asked."#", found.id
+        """
+        found: defaultdict[int, list[Versioned[Any]]] = defaultdict(list)
+        for place, *row in await session.fetch(query, *values):
+            found[place].append(self._versioned(row))
+        return [_page(scan, found[place]) for place, scan in enumerate(scans, 1)]
+
+    def comparable(self, scan: Scan[Any]) -> object:
+        """Equal for scans that differ only in the values of their keys; None of one that stands alone."""
+        numbers = [self._seal.number(one) for one in scan.where.values()]
+        is_plain = scan.order is None and scan.after is None and not scan.reverse and None not in numbers
+        return (self._name, *scan.where, scan.limit) if is_plain and numbers else None
 
     def _equal(self, owner: str, where: Mapping[str, Key], values: _Parameters) -> str:
         conditions = [f"owner = {values(owner)}"]
@@ -219,10 +250,17 @@ class Table:
             conditions.append(f"{name} IS NULL" if sealed is None else f"{name} = {values(sealed)}")
         return " AND ".join(conditions)
 
-    def _versioned(self, row: tuple[str, int, int, bytes]) -> Versioned[Any]:
+    def _versioned(self, row: Sequence[Any]) -> Versioned[Any]:
         id, version, schema, body = row
         said = opened(self._cipher, body)
         return Versioned(record_of(self._collection, id, schema=schema, body=said), version)
+
+
+def _page(scan: Scan[Any], found: Sequence[Versioned[Any]]) -> Page[Any]:
+    """The page of what was found, which is one more than its limit if there is more."""
+    page = found[: scan.limit]
+    ends = [_position(scan, one) for one in page]
+    return Page(tuple(page), cursor(scan, ends[-1]) if len(found) > scan.limit else None)
 
 
 def _position(scan: Scan[Any], item: Versioned[Any]) -> Position:
