@@ -223,9 +223,11 @@ endif
 test-foreign: setup real-model servers clients conformance ## the tests against foreign servers and clients, and a real model
 	@$(MAKE) --no-print-directory test-python ARGS="-m foreign $(ARGS)"
 
-# Homes in a PostgreSQL instead of files: before a release, and if `checks/due.py postgresql` says that storage was touched.
-ON_POSTGRESQL := tests/service $(if $(SKIPPED_TESTS),,tests/ui/test_chat.py tests/ui/test_memory.py \
-	tests/ui/test_conversations.py tests/ui/test_forgetting.py tests/ui/test_server_dies.py)
+# Homes in a PostgreSQL instead of files: for a release, and if `checks/due.py postgresql` says that storage was touched.
+# Of tests/service what starts Bethink where the homes of tests are; what brings a PostgreSQL of its own is the same
+# in `make test-python`.
+ON_POSTGRESQL = $(if $(SKIPPED_TESTS),,tests/ui) \
+	$(shell grep -lE 'server_process|CommandLine|mcp_clients' tests/service/test_*.py | xargs grep -L 'postgres_server()')
 
 test-postgresql: setup ## the end-to-end tests, with everything kept in a PostgreSQL
 	@echo "== pytest, on PostgreSQL"

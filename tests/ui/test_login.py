@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests import warm
+from tests.postgres_server import database_of
 from tests.ui.acts import faults
 from tests.ui.running import PICTURES, bethink
 
@@ -19,9 +21,13 @@ pytestmark = pytest.mark.timeout(120)
 
 def command(data: Path, *words: str, typed: str = "") -> str:
     """What `bethink` prints, beside the server that runs."""
-    program = warm.program(warm.BETHINK)
     return subprocess.run(
-        [*program, "--data", data, *words], check=True, capture_output=True, text=True, input=typed
+        [*warm.program(warm.BETHINK), "--data", data, *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        input=typed,
+        env={**os.environ, **database_of(data)},
     ).stdout
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import NoSuchPage
 from bethink.forgetting.selection import ForgetRequest
 from bethink.importing import ImportOptions
+from bethink.importing.records import Import
 from bethink.memory import NewFact
+from bethink.store import Collection, Page, R, Scan, Versioned
 from tests.exports import (
     asked_and_answered,
     chatgpt_talk,
@@ -20,7 +27,7 @@ from tests.exports import (
     packed,
     zipped,
 )
-from tests.house import House, open_house
+from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio
 PAGES = ImportOptions(into="vault", topics="none")
@@ -443,3 +450,49 @@ async def test_what_was_cut_short_goes_on_where_it_stopped(tmp_path: Path) -> No
         assert (done.report.pages.known, done.report.pages.new) == (64, 86)
         assert await house.app.conversations.count(house.me) == 150
         assert len(await pages(house)) == 150
+
+
+class _EndingStore(MemoryStore):
+    """A store in which, once, something ends after its record was read and before that is given."""
+
+    end: Callable[[], Awaitable[None]] | None = None
+
+    async def get(
+        self, collection: Collection[R], owner: str, ids: Sequence[str]
+    ) -> tuple[Versioned[R] | None, ...]:
+        found = await super().get(collection, owner, ids)
+        await self._ended()
+        return found
+
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+        found = await super().scan(owner, *scans)
+        await self._ended()
+        return found
+
+    async def _ended(self) -> None:
+        end, self.end = self.end, None
+        if end is not None:
+            await end()
+
+
+@pytest.mark.parametrize("door", ["get", "list"])
+async def test_an_import_that_ends_while_it_is_looked_at_is_not_said_to_be_stopped(door: str) -> None:
+    ports = ports_of()
+    assert isinstance(ports.index, MemoryIndex)
+    store = _EndingStore(ports.index)
+    async with open_house(ports=replace(ports, store=store)) as house:
+        imports, work = house.app.importing, ExitStack()
+        reading = Import(
+            id="photos", at=1, state="reading", source="", name="photos.zip", process=imports.bus.process
+        )
+        work.enter_context(imports.working("photos"))
+        await imports.keep(house.me, reading)
+
+        async def end() -> None:
+            failed = msgspec.structs.replace(reading, state="failed", error="This is not a known export.")
+            await imports.keep(house.me, failed)
+            work.close()
+
+        store.end = end
+        seen = await imports.get(house.me, "photos") if door == "get" else (await imports.list(house.me))[0]
+    assert (seen.state, seen.error) == ("failed", "This is not a known export.")

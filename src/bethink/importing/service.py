@@ -193,13 +193,13 @@ class Imports:
         (found,) = await self.store.get(IMPORTS, principal.owner, [id])
         if found is None:
             raise UnknownId("Import not found: the id is wrong, or it was removed.")
-        return await self._settled(found.record)
+        return await self._settled(principal.owner, found.record)
 
     async def list(self, principal: Principal) -> Sequence[Import]:
         """The owner's imports, the newest first."""
         scan = Scan(IMPORTS, order="at", reverse=True, limit=_LISTED)
         (page,) = await self.store.scan(principal.owner, scan)
-        return [await self._settled(item.record) for item in page.items]
+        return [await self._settled(principal.owner, item.record) for item in page.items]
 
     async def keep(self, principal: Principal, record: Import) -> None:
         """Keep an import's record as it is now."""
@@ -255,14 +255,22 @@ class Imports:
         """Remove uploads that are not being read: nobody can say what is in them."""
         await anyio.to_thread.run_sync(self.staging.remove_all, owner, {*self._working})
 
-    async def _settled(self, held: Import) -> Import:
+    async def _settled(self, owner: str, held: Import) -> Import:
         """The record, as stopped if the process that worked on it is gone."""
-        if held.state not in WORKING or held.id in self._working:
+        if not await self._is_left(held):
             return held
-        if held.process != self.bus.process and await self.bus.is_alive(held.process):
-            return held
+        # It may have ended after it was read: how it ended is kept before nobody works on it any more.
+        (now,) = await self.store.get(IMPORTS, owner, [held.id])
+        if now is not None and not await self._is_left(now.record):
+            return now.record
         state = "failed" if held.state == "reading" else "stopped"
         return msgspec.structs.replace(held, state=state, error=_STOPPED)
+
+    async def _is_left(self, held: Import) -> bool:
+        """Whether it says that it is at work, and nobody works on it."""
+        if held.state not in WORKING or held.id in self._working:
+            return False
+        return held.process == self.bus.process or not await self.bus.is_alive(held.process)
 
     async def _unfinished(self, principal: Principal, name: str, options: ImportOptions) -> Import | None:
         """The import of a file of this name that was cut short, to go on with."""
