@@ -271,6 +271,11 @@ class ToolOutput:
     addresses: tuple[str, ...] = ()
     untrusted: bool = False
 
+    @classmethod
+    def of(cls, answer: BaseModel) -> ToolOutput:
+        """An answer for programs; a model reads it as JSON."""
+        return cls(answer.model_dump_json(), structured=answer.model_dump(mode="json"))
+
 
 @dataclass(frozen=True, slots=True)
 class Foretold:

@@ -307,7 +307,7 @@ class RunStarter:
         loop = self.loops.of(
             options,
             opening.resources,
-            await self.visibility.instructions_for(reader),
+            await self.visibility.filters.instructions_for(reader),
             wishes=_as_told(wishes.told, reader_filter),
         )
         barrier = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
@@ -363,7 +363,7 @@ class RunStarter:
         loop = self.loops.of(
             options,
             resources,
-            await self.visibility.instructions_for(reader),
+            await self.visibility.filters.instructions_for(reader),
             wishes=_as_told((await self.preferences.of(principal)).told, reader_filter),
         )
         history = await self._history(principal, held, loop, reader_filter=reader_filter)

@@ -176,7 +176,7 @@ def _store_memory(app: App) -> Tool:
             valid_from=valid_from and to_us(valid_from),
             about=about or None,
         )
-        return _json(change_of(await app.memory.add(context.principal, new)))
+        return ToolOutput.of(change_of(await app.memory.add(context.principal, new)))
 
     return store_memory
 
@@ -187,7 +187,7 @@ def memory_tools(app: App) -> list[Tool]:
     async def changed(context: ToolContext, change: FactChange) -> ToolOutput:
         # Whose words they are is known behind this, when the answer is looked through.
         await app.visibility.reader_filters.facts(context.principal, [change.fact, *change.others])
-        return _json(change_of(change))
+        return ToolOutput.of(change_of(change))
 
     @tool(effect="read", label="Search memory: {query}", output=MemoriesFound, echoes_arguments=True)
     async def search_memory(context: ToolContext, query: Query, top_k: Count = 5) -> ToolOutput:
@@ -197,14 +197,14 @@ def memory_tools(app: App) -> list[Tool]:
         facts = await app.visibility.reader_filters.facts(context.principal, [one for one in facts if one])
         scores = {hit.id: round(hit.score, 4) for hit in hits}
         memories = [FoundMemory(**_fields(fact), score=scores[fact.id]) for fact in facts]
-        return _json(MemoriesFound(memories=memories, near=any(hit.near for hit in hits)))
+        return ToolOutput.of(MemoriesFound(memories=memories, near=any(hit.near for hit in hits)))
 
     @tool(effect="read", label="Show the history of a memory", output=History)
     async def get_memory_history(context: ToolContext, memory: MemoryId) -> ToolOutput:
         """Give what a memory was before its corrections and what it became, oldest first."""
         facts = await app.memory.history(context.principal, memory)
         facts = await app.visibility.reader_filters.facts(context.principal, facts)
-        return _json(History(memories=[memory_of(fact) for fact in facts]))
+        return ToolOutput.of(History(memories=[memory_of(fact) for fact in facts]))
 
     @tool(effect="write", label="Retract a memory", output=MemoryChange)
     async def retract_memory(context: ToolContext, memory: MemoryId) -> ToolOutput:
@@ -244,7 +244,7 @@ def conversation_tools(app: App) -> list[Tool]:
         hits = await app.recall.search(
             context.principal, query, k, kinds=kinds, since=since, until=until, as_of=as_of
         )
-        return _json(Recalled(hits=[remembered_of(hit) for hit in hits], warning=app.recall.warning))
+        return ToolOutput.of(Recalled(hits=[remembered_of(hit) for hit in hits], warning=app.recall.warning))
 
     @tool(effect="read", label="Search conversations: {query}", output=Recalled)
     async def search_conversations(
@@ -256,7 +256,7 @@ def conversation_tools(app: App) -> list[Tool]:
     ) -> ToolOutput:
         """Find what was said in past conversations, best first; each hit names its conversation."""
         hits = await app.recall.search(context.principal, query, k, kinds={TURN}, since=since, until=until)
-        return _json(Recalled(hits=[remembered_of(hit) for hit in hits], warning=app.recall.warning))
+        return ToolOutput.of(Recalled(hits=[remembered_of(hit) for hit in hits], warning=app.recall.warning))
 
     @tool(effect="read", label="Read a conversation", output=Talk)
     async def read_conversation(
@@ -266,7 +266,7 @@ def conversation_tools(app: App) -> list[Tool]:
         cursor: Annotated[str | None, Field(max_length=1000, description="Of the page before")] = None,
     ) -> ToolOutput:
         """Read the newest messages of a conversation; `cursor` of the answer leads to older ones."""
-        return _json(await talk_of(app, context, conversation, limit=limit, cursor=cursor))
+        return ToolOutput.of(await talk_of(app, context, conversation, limit=limit, cursor=cursor))
 
     return [recall, search_conversations, read_conversation]
 
@@ -283,10 +283,6 @@ async def talk_of(
     page = await app.conversations.messages(context.principal, conversation, limit=limit, before=cursor)
     messages = [said_of(item.record) for item in reversed(page.items)]
     return Talk(id=held.id, title=held.title, messages=messages, cursor=page.cursor)
-
-
-def _json(answer: BaseModel) -> ToolOutput:
-    return ToolOutput(answer.model_dump_json(), structured=answer.model_dump(mode="json"))
 
 
 def memory_of(fact: Fact) -> Memory:

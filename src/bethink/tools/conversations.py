@@ -109,20 +109,20 @@ def _keeping_tools(memory: ConversationMemory) -> list[Tool]:
         id = await memory.store_conversation(
             context.principal, conversation_id, user_message, assistant_message, metadata
         )
-        return _json(EntryStored(id=id))
+        return ToolOutput.of(EntryStored(id=id))
 
     @tool(effect="write", label="Archive a conversation", output=ConversationCleared, family=_FAMILY)
     async def clear_conversation(context: ToolContext, conversation_id: _Id) -> ToolOutput:
         """Archive a conversation: it leaves the list. What was said in it is kept and still found."""
         await memory.clear_conversation(context.principal, conversation_id)
-        return _json(ConversationCleared(conversation_id=conversation_id, status="archived"))
+        return ToolOutput.of(ConversationCleared(conversation_id=conversation_id, status="archived"))
 
     @tool(effect="read", label="Ask whether memory is available", output=Availability, family=_FAMILY)
     async def is_available(context: ToolContext) -> ToolOutput:
         """Tell whether turns are stored and found. If not, tell the user."""
         del context
         reason = memory.unavailable
-        return _json(Availability(available=not reason, reason=reason or ""))
+        return ToolOutput.of(Availability(available=not reason, reason=reason or ""))
 
     return [store_conversation, clear_conversation, is_available]
 
@@ -132,7 +132,7 @@ def _finding_tools(memory: ConversationMemory) -> list[Tool]:
     async def retrieve_context(context: ToolContext, query: _Query, limit: _Limit = None) -> ToolOutput:
         """Give the turns of past conversations that answer a question, recent ones preferred."""
         found = await memory.retrieve_context(context.principal, query, limit)
-        return _json(
+        return ToolOutput.of(
             EntriesRetrieved(
                 entries=_entries(found.entries),
                 relevance_scores=found.relevance_scores,
@@ -152,7 +152,7 @@ def _finding_tools(memory: ConversationMemory) -> list[Tool]:
     ) -> ToolOutput:
         """Find turns of past conversations, best first."""
         found = await memory.search_conversations(context.principal, query, filters, limit=limit)
-        return _json(EntriesFound(entries=_entries(found)))
+        return ToolOutput.of(EntriesFound(entries=_entries(found)))
 
     return [retrieve_context, search_conversations]
 
@@ -178,14 +178,12 @@ def _export(memory: ConversationMemory) -> Tool:
         if context.principal.audience.startswith("mcp-http:"):
             raise NotAllowed("Only a program on this machine may have files written.")
         counts = (await memory.export_knowledge_base(context.principal, Path(path))).counts
-        return _json(ConversationsExported(path=path, conversations=counts.documents, entries=counts.pages))
+        return ToolOutput.of(
+            ConversationsExported(path=path, conversations=counts.documents, entries=counts.pages)
+        )
 
     return export_knowledge_base
 
 
 def _entries(found: Iterable[MemoryEntry]) -> list[Entry]:
     return [Entry.model_validate(one, from_attributes=True) for one in found]
-
-
-def _json(answer: BaseModel) -> ToolOutput:
-    return ToolOutput(answer.model_dump_json(), structured=answer.model_dump(mode="json"))

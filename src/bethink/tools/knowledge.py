@@ -242,12 +242,12 @@ def _search_tools(shelf: _Shelf) -> list[Tool]:
     ) -> ToolOutput:
         """Find the passages of the user's documents that answer a question, by meaning and by words."""
         hits = await shelf.found(context.principal, query, limit, graph=graph)
-        return _json(_passages(hits))
+        return ToolOutput.of(_passages(hits))
 
     @tool(effect="read", trust="untrusted", label="Search: {query}", output=PassagesFound, family=_FAMILY)
     async def search(context: ToolContext, query: _Query, limit: _Limit = 5) -> ToolOutput:
         """Find the passages of the user's documents that answer a question."""
-        return _json(_passages(await shelf.found(context.principal, query, limit)))
+        return ToolOutput.of(_passages(await shelf.found(context.principal, query, limit)))
 
     return [semantic_search, search]
 
@@ -265,7 +265,7 @@ def _answer_tools(shelf: _Shelf) -> list[Tool]:
         """Give context from the user's documents for a question: what answers it, and what is near that."""
         hits = await shelf.found(context.principal, query, limit, graph=True, sure=min_similarity)
         found = [_passage(hit) for hit in hits]
-        return _json(
+        return ToolOutput.of(
             ContextFound(
                 entries=found,
                 relevance_scores=[one.score for one in found],
@@ -291,7 +291,7 @@ def _answer_tools(shelf: _Shelf) -> list[Tool]:
         if not shelf.check.verdict(question, found).answers:
             hits = []
         answer = shelf.answer(question, hits)
-        return _json(QuestionAnswered(answer=answer, passages=[_passage(hit) for hit in hits]))
+        return ToolOutput.of(QuestionAnswered(answer=answer, passages=[_passage(hit) for hit in hits]))
 
     return [retrieve_context, answer_question]
 
@@ -303,7 +303,7 @@ def _document_tools(shelf: _Shelf) -> list[Tool]:
     ) -> ToolOutput:
         """Add texts to the user's documents; one with the `id` of an earlier one takes its place."""
         ids = await shelf.add(context.principal, documents)
-        return _json(DocumentsAdded(status="success", count=len(ids), ids=ids))
+        return ToolOutput.of(DocumentsAdded(status="success", count=len(ids), ids=ids))
 
     @tool(effect="write", label="Add a document", output=DocumentAdded, timeout_s=_PATIENCE_S, family=_FAMILY)
     async def add_document(
@@ -317,7 +317,7 @@ def _document_tools(shelf: _Shelf) -> list[Tool]:
         called = next((metadata[key] for key in _NAMED_BY if metadata.get(key)), "") or _first_line(text)
         tags = tuple(f"{key}: {value}"[:_MAX_TAG] for key, value in metadata.items() if key not in _NAMED_BY)
         (id,) = await shelf.add(context.principal, [GivenDocument(id=called[:255], text=text)], tags)
-        return _json(DocumentAdded(id=id))
+        return ToolOutput.of(DocumentAdded(id=id))
 
     @tool(effect="read", trust="untrusted", label="List documents", output=DocumentsListed, family=_FAMILY)
     async def list_documents(
@@ -336,7 +336,7 @@ def _document_tools(shelf: _Shelf) -> list[Tool]:
             if cursor is None:
                 break
         listed = [await _listed(shelf, principal, one) for one in states]
-        return _json(DocumentsListed(status="success", count=len(listed), documents=listed))
+        return ToolOutput.of(DocumentsListed(status="success", count=len(listed), documents=listed))
 
     return [add_documents, add_document, list_documents]
 
@@ -362,7 +362,7 @@ def _delete(shelf: _Shelf) -> Tool:
         documents = await shelf.named(context.principal, ids)
         for one in documents:
             await shelf.documents.library.remove(context.principal, one.id)
-        return _json(DocumentsDeleted(status="success", count=len(documents)))
+        return ToolOutput.of(DocumentsDeleted(status="success", count=len(documents)))
 
     return delete_documents
 
@@ -397,7 +397,7 @@ def _export(shelf: _Shelf) -> Tool:
         target = Path(path)
         report = await shelf.documents.bases.export_file(context.principal, base_of(base), target)
         counts = report.counts
-        return _json(
+        return ToolOutput.of(
             BaseExported(path=path, documents=counts.documents, passages=counts.passages, note=report.note)
         )
 
@@ -446,7 +446,3 @@ def _sentences(text: str) -> list[str]:
 
 def _first_line(text: str) -> str:
     return next((line.strip("# ") for line in text.splitlines() if line.strip("# ")), "text")[:_MAX_TAG]
-
-
-def _json(answer: BaseModel) -> ToolOutput:
-    return ToolOutput(answer.model_dump_json(), structured=answer.model_dump(mode="json"))

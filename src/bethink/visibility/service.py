@@ -210,10 +210,6 @@ class Visibility:
         """What hides things from a reader; None if nothing is hidden from them."""
         return await self.reader_filters.of(principal)
 
-    async def instructions_for(self, principal: Principal) -> Sequence[str]:
-        """What a model that reads for them is asked not to tell, in the owner's words."""
-        return await self.filters.instructions_for(principal)
-
     async def sees_all(self, principal: Principal) -> bool:
         """Whether nothing of the vault is hidden from this reader."""
         return not await self.filters.rules_for(principal)

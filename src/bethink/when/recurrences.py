@@ -20,7 +20,7 @@ from bethink.when.parts import (
     ShiftPart,
 )
 from bethink.when.phrase import Phrase, agreeing, spans_of
-from bethink.when.vocabulary import MONTH_NAMES, WEEKDAY_NAMES
+from bethink.when.vocabulary import MONTH_NAMES, WEEKDAY_NAMES, ordinal_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -216,14 +216,10 @@ def rule_words(rule: RulePart) -> str:
     if rule.bymonthday == (-1,):
         return f"{often} on the last day"
     if rule.bymonthday:
-        days = _listed([f"the {day}{_suffix(day)}" for day in rule.bymonthday])
+        days = _listed([f"the {ordinal_word(day)}" for day in rule.bymonthday])
         short = " (months without it are left out)" if max(rule.bymonthday) > 28 else ""  # noqa: PLR2004 - February
         return f"{often} on {days}{short}"
     return often
-
-
-def _suffix(day: int) -> str:
-    return "th" if 10 <= day % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")  # noqa: PLR2004
 
 
 def _listed(names: Sequence[str]) -> str:

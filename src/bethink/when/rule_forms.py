@@ -35,6 +35,7 @@ from bethink.when.vocabulary import (
     month,
     number,
     ordinal,
+    ordinal_word,
     unit,
     weekday,
 )
@@ -117,12 +118,8 @@ def _placed_weekdays(place: str, names: list[int], *, of_month: bool) -> RulePar
         return RulePart("WEEKLY", 2, byday=tuple((0, name) for name in names))
     choices = (f"every {count} weeks on {named}",)
     if count <= 5:  # noqa: PLR2004
-        choices = (*choices, f"every {count}{_suffix(count)} {named} of the month")
+        choices = (*choices, f"every {ordinal_word(count)} {named} of the month")
     return RulePart("WEEKLY", choices=choices)
-
-
-def _suffix(count: int) -> str:
-    return "th" if 10 <= count % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(count % 10, "th")  # noqa: PLR2004
 
 
 def _every_daytime(match: re.Match[str], _today: date) -> Part:

@@ -105,3 +105,9 @@ def month(text: str) -> int:
 def unit(text: str) -> str:
     """How a rule calls what recurs by this unit."""
     return _UNITS[text.lower().rstrip(".")]
+
+
+def ordinal_word(number: int) -> str:
+    """A number as the place of something: 1st, 22nd, 13th."""
+    is_th = 10 <= number % 100 <= 20  # noqa: PLR2004
+    return f"{number}{'th' if is_th else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
