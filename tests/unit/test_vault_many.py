@@ -128,7 +128,7 @@ async def test_pages_whose_writing_was_cut_short_are_known_later_as_what_they_ar
         assert (page.text, page.untrusted) == (f"# {n}", True)
         (version,) = await again.vault.history(LOCAL_OWNER, f"{n}.md")
         assert (version.by, version.note) == ("import", "Imported")
-    assert {path.name for path in kept.root.iterdir()} == {"0.md", "1.md", "2.md", "first.md", "other.md"}
+    assert {path.name for path in kept.root.glob("[!.]*")} == {"0.md", "1.md", "2.md", "first.md", "other.md"}
     known = await again.vault.context.known(LOCAL_OWNER)
     assert known.vault.meant == ()
 
@@ -211,7 +211,7 @@ async def test_a_page_whose_deletion_or_move_cannot_be_recorded_stays_where_it_w
         await kept.vault.delete(ME, "mine.md", if_version=version, by="person")
     with pytest.raises(StorageError):
         await kept.vault.move(ME, "mine.md", "yours.md", by="person")
-    assert {path.name for path in kept.root.iterdir()} == {"mine.md"}
+    assert {path.name for path in kept.root.glob("[!.]*")} == {"mine.md"}
     store.dies_at = 1_000
     again = kept_in(tmp_path, store=store)
     await again.vault.sync(LOCAL_OWNER)

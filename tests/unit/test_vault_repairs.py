@@ -62,7 +62,7 @@ class Mender:
     def files(self) -> dict[str, bytes]:
         return {
             file.relative_to(self.kept.root).as_posix(): file.read_bytes()
-            for file in self.kept.root.rglob("*")
+            for file in self.kept.root.rglob("[!.]*")
             if file.is_file()
         }
 

@@ -59,7 +59,7 @@ from bethink.settings import Settings, unknown_variables
 from bethink.settings.catalogue import SETTINGS
 from bethink.settings.sources import kept_file, origins
 from bethink.tools.mcp import configured_in, programs_of
-from bethink.vault.files.context import GONE, OFF
+from bethink.vault.files.context import OFF
 from bethink.web.server import check_bind, served_at
 
 if TYPE_CHECKING:
@@ -302,8 +302,8 @@ def vault(options: Namespace) -> Check:
             pages, owner = session.app.vault, session.principal.owner
             if not pages.settings.enabled:
                 return off("vault", OFF)
-            if session.call(pages.is_lost, owner):
-                return broken("vault", GONE)
+            if fault := session.call(pages.folder_fault, owner):
+                return broken("vault", fault)
             if not session.call(pages.exists, owner):
                 return ok("vault", "none yet: `bethink vault init` makes one")
             faults = session.call(pages.faults, owner)

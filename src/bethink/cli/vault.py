@@ -52,9 +52,9 @@ _PATH = arg("path PATH", "of the page in the vault, such as entities/jane_doe.md
 
 @COMMANDS.add("init")
 def _init(session: Session, _: Namespace) -> None:
-    """Make the vault, with its first page."""
+    """Make the vault, with its first page, or have the folder that is there be the vault's from now on."""
     vault = session.app.vault
-    made = session.mine(vault.begin)
+    made = session.mine(vault.begin, takes_any=True)
     root, synced = str(vault.root(session.owner)), session.call(vault.sync, session.owner)
     already = "" if made else f" already, with {counted(synced.pages, 'page')}"
     document = {"path": root, "made": made, "pages": synced.pages}
@@ -68,14 +68,12 @@ def _init(session: Session, _: Namespace) -> None:
 )
 def _list(session: Session, options: Namespace) -> None:
     """List the pages of a folder."""
-    from bethink.vault.files.context import GONE
-
     vault, owner, screen = session.app.vault, session.owner, session.screen
     entries = session.call(vault.listed, owner, options.folder, deep=options.deep)
     for entry in entries:
         screen.result(entry, _entry_line(session, entry))
-    if not entries and session.call(vault.is_lost, owner):
-        screen.note(GONE)
+    if fault := session.call(vault.folder_fault, owner):
+        screen.note(fault)
     elif not entries:
         screen.note("There are no pages here yet: `bethink vault init` makes the first one.")
 

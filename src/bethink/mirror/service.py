@@ -26,7 +26,6 @@ from bethink.principal import PerKey
 from bethink.store import Delete, DeleteAll, Put, Scan, owners_of
 from bethink.telemetry import log
 from bethink.vault import VAULTS
-from bethink.vault.files.context import GONE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Sequence
@@ -136,7 +135,7 @@ class Mirror:
         """
         if not self.is_on:
             return False
-        if not await self.vault.exists(owner):
+        if not await self.vault.exists(owner) or await self.vault.folder_fault(owner):
             return False
         async with self._alone(owner):
             return await self._repeated(owner, whole=whole)
@@ -145,8 +144,8 @@ class Mirror:
         """How lines and facts stand, as they were compared last."""
         state = (await self._reader.state(owner)).record
         lines = [one.record for one in await self._reader.all_lines(owner)]
-        if any(line.state != "gone" for line in lines) and not await self.vault.exists(owner):
-            return MirrorReport(trouble=GONE)
+        if any(line.state != "gone" for line in lines) and (fault := await self.vault.folder_fault(owner)):
+            return MirrorReport(trouble=fault)
         problems = [found for line in lines if (found := _problem(line)) is not None]
         (page,) = await self.memory.store.scan(owner, Scan(REFUSALS, limit=1_000))
         problems += [MirrorProblem("no_fact", one.record.path, "", "", one.record.why) for one in page.items]

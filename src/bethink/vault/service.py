@@ -121,14 +121,20 @@ class Vault:
         """Whether the owner has a vault."""
         return self.settings.enabled and await anyio.to_thread.run_sync(self.context.folder(owner).exists)
 
-    async def is_lost(self, owner: str) -> bool:
-        """Whether there are pages, as far as is known, and their folder is gone."""
-        is_known = self.settings.enabled and bool(await self.pages(owner))
-        return is_known and not await self.exists(owner)
+    async def folder_fault(self, owner: str) -> str | None:
+        """Why the folder is not used: it is missing, or another one than that of the pages; None if it is."""
+        return await self.context.folder_fault(owner) if self.settings.enabled else None
 
-    async def begin(self, principal: Principal) -> bool:
-        """Have the folder and `user.md` be there; whether anything was made."""
+    async def begin(self, principal: Principal, *, takes_any: bool = False) -> bool:
+        """Have the folder and `user.md` be there; whether anything was made.
+
+        If it `takes_any` folder, that is the one of the pages from now on: those that are not in it are gone.
+        """
         folder = self.context.folder(principal.owner)
+        if takes_any:
+            await self.context.take_folder(principal.owner)
+        elif (fault := await self.folder_fault(principal.owner)) is not None:
+            raise StorageError(fault)
         await anyio.to_thread.run_sync(folder.make)
         if await anyio.to_thread.run_sync(folder.stat, USER_PAGE) is not None:
             return False
@@ -423,7 +429,7 @@ class Vault:
 
     async def _remove_all(self, owner: str) -> None:
         """Empty all pages and what is kept of them under other names, then delete them."""
-        if not self.settings.enabled or not await self.exists(owner):
+        if not self.settings.enabled or not (await self.pages(owner) or await self.exists(owner)):
             return
 
         def erase(path: str, text: str) -> tuple[str, tuple[str, ...]]:

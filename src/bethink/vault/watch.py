@@ -57,6 +57,8 @@ class FolderWatcher:
     fault: str | None = None
     _roots: Mapping[Path, str] = field(default_factory=dict[Path, str])
     _behind: set[str] = field(default_factory=set[str])
+    _others: set[str] = field(default_factory=set[str])
+    """Owners whose folder is not here."""
 
     def watches(self, owner: str) -> bool:
         """Whether this process watches the owner's files now."""
@@ -79,6 +81,10 @@ class FolderWatcher:
     async def _watch_once(self) -> None:
         """Watch the vaults that there are, until there are others or another process watches."""
         with recorded(_log, "the vaults are not watched for a moment"):
+            if self._others and not await self._there():
+                # Another machine may have the right folders.
+                await self.bus.release(_LEASE)
+                return
             roots = await self._there() if await self.bus.claim(_LEASE, _LEASE_S) else {}
             if not roots:
                 return
@@ -194,6 +200,8 @@ class FolderWatcher:
         except BethinkError as error:
             _log.warning("a vault could not be read, and is tried again: %s", error)
             self._behind.add(owner)
+            if await self.vault.folder_fault(owner) is not None:
+                self._others.add(owner)
         else:
             if paths is None:
                 self._behind.discard(owner)
@@ -203,7 +211,8 @@ class FolderWatcher:
     async def _there(self) -> dict[Path, str]:
         """The folders that there are, with whose they are."""
         owners = [LOCAL_OWNER, *[owner async for owner in owners_of(self.vault.context.store, VAULTS)]]
-        roots = {self.vault.root(owner): owner for owner in owners}
+        self._others = {owner for owner in self._others if await self.vault.folder_fault(owner)}
+        roots = {self.vault.root(owner): owner for owner in owners if owner not in self._others}
 
         def existing() -> dict[Path, str]:
             return {root.resolve(): owner for root, owner in roots.items() if root.is_dir()}

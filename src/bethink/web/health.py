@@ -31,7 +31,7 @@ from bethink.sandbox.interpreters import SWITCHED_OFF
 from bethink.schedules import Schedules
 from bethink.settings.catalogue import SETTINGS
 from bethink.store import Expect
-from bethink.vault.files.context import GONE, OFF
+from bethink.vault.files.context import OFF
 from bethink.web.deps import Anybody, Served
 
 if TYPE_CHECKING:
@@ -477,8 +477,8 @@ async def _vault(app: App, caller: Principal) -> VaultPart:
     """No vault yet is no fault, nor is a file that cannot be read; not to hear of changes is one."""
     if not app.vault.settings.enabled:
         return VaultPart(status="off", message=OFF, is_enabled=False)
-    if await app.vault.is_lost(caller.owner):
-        return VaultPart.by(GONE)
+    if fault := await app.vault.folder_fault(caller.owner):
+        return VaultPart.by(fault)
     if not await app.vault.exists(caller.owner):
         return VaultPart(status="off", message="There is no vault yet: `bethink vault init` makes one.")
     state = await app.vault.state(caller.owner)

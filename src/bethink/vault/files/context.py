@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 import anyio.to_thread
+import msgspec
 
-from bethink.errors import Busy, NoSuchPage, NotAllowed
+from bethink.errors import Busy, NoSuchPage, NotAllowed, StorageError
 from bethink.principal import LOCAL_OWNER, PerKey
+from bethink.store import Put
 from bethink.vault.files.draft import Draft
 from bethink.vault.files.folder import NO_FOLDER, Folder
 from bethink.vault.files.parts import Items, plain_items
-from bethink.vault.files.records import Change, PageTable, PageTables
+from bethink.vault.files.records import VAULTS, Change, PageTable, PageTables
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -63,6 +65,10 @@ FOLDER: Final = "vault"
 FOLDERS: Final = "vaults"
 OFF: Final = "The vault is switched off: set `enabled` of the setting `vault` to use it."
 GONE: Final = "The vault's folder is missing. Restore it, or create it again: `bethink vault init`."
+OTHER: Final = (
+    "The vault's folder here is not the one that the pages are from, so nothing is taken from it. Mount that"
+    " one, or take this one as it is: `bethink vault init`."
+)
 _BUSY: Final = "Another program is changing the vault: try again in a moment."
 _WAIT_S: Final = 30.0
 _PAUSE_S: Final = 0.02
@@ -133,6 +139,49 @@ class VaultContext:
         """What is known of the pages now: not to be changed, and old once anything was awaited."""
         return await self._knowing.of(owner)
 
+    async def folder_fault(self, owner: str) -> str | None:
+        """Why pages are neither read from the folder nor taken for deleted: it is missing, or another one.
+
+        It is the one that has the id which was kept or, where it has none, or another, most of the pages: who
+        restores a vault, or gets it by another program, need not have the file that has the id.
+        """
+        known, files = await self.known(owner), self.folder(owner)
+        id, paths = known.vault.folder, [*known.pages]
+
+        def fault() -> str | None:
+            if not files.exists():
+                return GONE
+            return None if (id and files.mark() == id) or files.has_most(paths) else OTHER
+
+        return await anyio.to_thread.run_sync(fault) if paths else None
+
+    async def take_folder(self, owner: str) -> None:
+        """Have the folder be the one of the pages, whatever is in it; it is there, or made."""
+        files = self.folder(owner)
+        is_other = await self.folder_fault(owner) == OTHER
+        await anyio.to_thread.run_sync(files.make)
+        if is_other:
+            # The one of before, on this machine or another, is a stranger from now on.
+            await anyio.to_thread.run_sync(files.mark, self.new_id())
+        await self._mark(owner, files)
+
+    async def _mark(self, owner: str, files: Folder) -> None:
+        """Have the folder's id be kept."""
+        known = await self.known(owner)
+        vault, version = known.vault, known.version
+        found = await anyio.to_thread.run_sync(files.mark)
+        if found and found == vault.folder:
+            return
+        id = found or vault.folder or self.new_id()
+        if not found:
+            try:
+                await anyio.to_thread.run_sync(files.mark, id)
+            except StorageError:
+                return  # It may be read, and not be written: it is known by its pages.
+        if vault.folder != id:
+            now = msgspec.structs.replace(vault, folder=id)
+            await self.store.commit(owner, [Put(VAULTS, now, if_version=version)])
+
     @asynccontextmanager
     async def lock(
         self, owner: str, folder: Literal["any", "there", "made"] = "any"
@@ -144,14 +193,19 @@ class VaultContext:
         Raises:
             NoSuchPage: the folder must be there, and is not.
             Busy: another program holds the lock on and on.
-            StorageError: the folder cannot be used.
+            StorageError: the folder cannot be used, or is not the one of the pages.
         """
         files = self.folder(owner)
         async with self._turns[owner]:
+            fault = await self.folder_fault(owner)
+            if fault == OTHER or (fault == GONE and folder != "any"):
+                raise StorageError(fault)
             lock = await _locked(files, make=folder == "made")
             draft: Draft | None = None
             try:
-                if lock == NO_FOLDER and folder == "there":
+                if lock != NO_FOLDER:
+                    await self._mark(owner, files)
+                elif folder == "there":
                     raise NoSuchPage
                 # A file and what is known of it change together, or a look takes them for a stranger's.
                 with anyio.CancelScope(shield=True):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 import msgspec
 
-from bethink.errors import BethinkError
+from bethink.errors import BethinkError, StorageError
 from bethink.store import Delete, Put, Scan, pages_of, records_of
 from bethink.vault.files.draft import PageFile, page_file
 from bethink.vault.files.folder import FileContent, FileTree, version_of
@@ -108,6 +108,9 @@ class PageEraser:
         if not self.context.settings.enabled or not (await self.context.known(owner)).version:
             yield Erased()
             return
+        if (fault := await self.context.folder_fault(owner)) is not None:
+            # What is on the pages would come back with their folder.
+            raise StorageError(fault)
         await FolderSync(self.context).sync(owner)
         async with self.context.lock(owner) as draft:
             kept = records_of(self.context.store, owner, Scan(VERSIONS, limit=_PAGE))

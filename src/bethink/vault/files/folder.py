@@ -19,17 +19,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from bethink.durable_files import replacing, sync
 from bethink.errors import BadInput, Conflict, DiskFull, NoSuchPage, StorageError, TooLarge
 from bethink.vault.files.paths import fault_of, is_page, normal, twin_key
 from bethink.vault.files.records import ASIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Collection, Generator, Iterable
     from pathlib import Path
 
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _INSIDE: Final = _DIRECTORY | os.O_NOFOLLOW
+MARK: Final = ".vault-id"
+"""The file of a vault's folder by which it is known again; editors do not show it."""
 _TEMPORARY: Final = ".bethink-"
 """How files begin that are being written."""
 _STALE_S: Final = 3_600
@@ -229,6 +232,24 @@ class Folder:
         """Have the folder be there."""
         with _translated(str(self.root)):
             self.root.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+
+    def mark(self, id: str | None = None) -> str | None:
+        """The id that the folder has, or gets if one is given; None if it has none."""
+        path = self.root / MARK
+        with _translated(str(path)):
+            if id is not None:
+                with replacing(path, self.root / f"{_TEMPORARY}{secrets.token_hex(8)}.tmp") as file:
+                    file.write(id.encode())
+                sync(self.root)
+                return id
+            try:
+                return path.read_text(errors="replace").strip()
+            except FileNotFoundError:
+                return None
+
+    def has_most(self, pages: Collection[str]) -> bool:
+        """Whether at least half of these pages are here."""
+        return 2 * sum(self.stat(path) is not None for path in pages) >= len(pages)
 
     def try_lock(self, *, make: bool = False) -> int | None:
         """Take the lock that all programs which write here share; None while another has it.

@@ -211,14 +211,15 @@ class VaultRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One an owner. `change` is the last change's number; who knows pages of before `floor` reads all anew.
 
     `odd` are files and folders that cannot be pages, each with the reason; `looked_at` is when all
-    files were last compared, microseconds UTC. `meant` is what is being written just now. `ignored` are
-    kinds of defects that a check is to say nothing of.
+    files were last compared, microseconds UTC. `folder` is the id that the pages' folder has. `meant` is what
+    is being written just now. `ignored` are kinds of defects that a check is to say nothing of.
     """
 
     change: int = 0
     floor: int = 0
     odd: tuple[tuple[str, str], ...] = ()
     looked_at: int = 0
+    folder: str = ""
     meant: tuple[Meant, ...] = ()
     ignored: tuple[str, ...] = ()
 
