@@ -273,13 +273,20 @@ def database_of(home: Path) -> dict[str, str]:
     """What a process is told so that a home's records are where the test, or else the environment, says."""
     if os.environ.get(_ENGINE) != "postgresql":
         return {}
-    return {"BETHINK_DATABASE_URL": _database_of(home.resolve())}
+    home = home.resolve()
+    if home not in _DATABASES:
+        _DATABASES[home] = _of_this_process().new_database()
+    return {"BETHINK_DATABASE_URL": _DATABASES[home]}
 
 
-@cache
-def _database_of(home: Path) -> str:
-    del home
-    return _of_this_process().new_database()
+_DATABASES: Final[dict[Path, str]] = {}
+"""Those of homes."""
+
+
+def pytest_runtest_logfinish() -> None:
+    """A home that went with its test may come again, empty: as the directory of another test."""
+    for home in [home for home in _DATABASES if not home.exists()]:
+        del _DATABASES[home]
 
 
 @cache

@@ -38,6 +38,7 @@ async def test_a_base_that_was_built_by_command_answers_an_mcp_client(tmp_path: 
     async with over_stdio(data, "--kb", "docs") as client:
         assert "store_memory" not in {one.name for one in (await client.list_tools()).tools}
         found = await client.call_tool("semantic_search", {"query": "zebra stripes"})
+        assert not found.is_error, text_of(found)
         assert found.structured_content["results"][0]["name"] == "zebra.md"
         added = await client.call_tool("add_documents", {"documents": [{"id": "horse", "text": "Hooves."}]})
         assert not added.is_error, text_of(added)

@@ -40,6 +40,17 @@ async def _until_asked(model: ScriptedProcess) -> None:
     raise AssertionError("the model was never asked")
 
 
+async def _changed(server: Running) -> list[str]:
+    """What the answer says to have been changed, once it does: it says so just behind the change."""
+    (conversation,) = await server.finds("/conversations")
+    for _ in range(_LOOKS):
+        shown = await server.get(f"/conversations/{conversation['id']}")
+        if changed := shown["messages"][-1]["changed"]:
+            return [change["change"] for change in changed]
+        await asyncio.sleep(_PAUSE_S)
+    raise AssertionError("the answer never said what was changed")
+
+
 async def _contents(server: Running) -> list[str]:
     return [memory["content"] for memory in await server.finds("/memories")]
 
@@ -55,10 +66,9 @@ async def test_what_was_not_learnt_when_the_server_was_killed_is_learnt_after_it
     await scripted.plays(Rule(when=LEARNING, text=PROPOSED))
     async with running(tmp_path, scripted, **ON) as server:
         assert await _contents(server) == ["The user plays the cello in an orchestra"]
+        assert await _changed(server) == ["added"]
         await server.kill()
     async with running(tmp_path, scripted, **ON) as server:
         assert await _contents(server) == ["The user plays the cello in an orchestra"]
-        (conversation,) = await server.finds("/conversations")
-        shown = await server.get(f"/conversations/{conversation['id']}")
+        assert await _changed(server) == ["added"]
     assert await _asked(scripted) == 1
-    assert [change["change"] for change in shown["messages"][-1]["changed"]] == ["added"]

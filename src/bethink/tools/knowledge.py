@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -33,6 +34,7 @@ _FAMILY: Final = "knowledge"
 _READ_WITHIN_S: Final = 10.0
 """So long a call waits for what it added to be found; it is kept and will be in any case."""
 _PATIENCE_S: Final = 30.0
+"""Of a call that needs the embedding model, which a slow machine that has just started still loads."""
 _MOST: Final = 100
 _BEGINNING: Final = 200
 """Characters of a document that a list shows."""
@@ -40,6 +42,8 @@ _MOST_TAGS, _MAX_TAG = 32, 60
 _NAMED_BY: Final = ("name", "title", "filename", "source", "id")
 """Metadata by which a document is called."""
 _ENDS: Final = ".!?\n"
+
+_search_tool = partial(tool, effect="read", trust="untrusted", timeout_s=_PATIENCE_S, family=_FAMILY)
 
 
 class FoundPassage(BaseModel):
@@ -233,7 +237,7 @@ def knowledge_tools(documents: Documents, words: MessageSearch, base: str | None
 
 
 def _search_tools(shelf: _Shelf) -> list[Tool]:
-    @tool(effect="read", trust="untrusted", label="Search: {query}", output=PassagesFound, family=_FAMILY)
+    @_search_tool(label="Search: {query}", output=PassagesFound)
     async def semantic_search(
         context: ToolContext,
         query: _Query,
@@ -244,7 +248,7 @@ def _search_tools(shelf: _Shelf) -> list[Tool]:
         hits = await shelf.found(context.principal, query, limit, graph=graph)
         return ToolOutput.of(_passages(hits))
 
-    @tool(effect="read", trust="untrusted", label="Search: {query}", output=PassagesFound, family=_FAMILY)
+    @_search_tool(label="Search: {query}", output=PassagesFound)
     async def search(context: ToolContext, query: _Query, limit: _Limit = 5) -> ToolOutput:
         """Find the passages of the user's documents that answer a question."""
         return ToolOutput.of(_passages(await shelf.found(context.principal, query, limit)))
@@ -253,7 +257,7 @@ def _search_tools(shelf: _Shelf) -> list[Tool]:
 
 
 def _answer_tools(shelf: _Shelf) -> list[Tool]:
-    @tool(effect="read", trust="untrusted", label="Context: {query}", output=ContextFound, family=_FAMILY)
+    @_search_tool(label="Context: {query}", output=ContextFound)
     async def retrieve_context(
         context: ToolContext,
         query: _Query,
@@ -273,13 +277,7 @@ def _answer_tools(shelf: _Shelf) -> list[Tool]:
             )
         )
 
-    @tool(
-        effect="read",
-        trust="untrusted",
-        label="Answer: {question}",
-        output=QuestionAnswered,
-        family=_FAMILY,
-    )
+    @_search_tool(label="Answer: {question}", output=QuestionAnswered)
     async def answer_question(
         context: ToolContext,
         question: _Query,
