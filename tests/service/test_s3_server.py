@@ -24,7 +24,8 @@ from bethink.engines.memory import MemoryBus
 from bethink.errors import BadInput, StorageError
 from bethink.settings import Settings
 from bethink.telemetry import Supervisor
-from tests.server_process import ROOT, environment, running
+from tests.server_process import ROOT, Running, environment, running
+from tests.traces import left_of
 from tests.warm import BETHINK, start
 
 PROGRAM = ROOT / ".servers" / "s3" / "bin" / "moto_server"
@@ -184,32 +185,40 @@ def readable(url: str) -> int:
     return sum(b"0123456789" in b"".join(bucket.read(one.key)) for one in bucket.objects())
 
 
+async def uploaded(server: Running) -> tuple[str, list[str]]:
+    """A conversation and its files."""
+    made = (await server.http.post("/conversations", json={})).json()["id"]
+    ids: list[str] = []
+    for number in range(5):
+        file = {"file": ("a.txt", f"0123456789 of {number}".encode(), "text/plain")}
+        ids.append((await server.http.post(f"/conversations/{made}/files", files=file)).json()["id"])
+    return made, ids
+
+
 async def test_a_home_is_sealed_and_opened_with_its_files_there_also_after_a_kill(tmp_path: Path) -> None:
     async with s3_server() as url:
         given = {f"BETHINK_{name.upper()}": value for name, value in GIVEN.items()}
         given |= {"BETHINK_FILES_S3_ENDPOINT": url, "BETHINK_MASTER_KEY": "a passphrase of many characters"}
 
-        async def seal(code: str, *words: str) -> int:
-            process = start(code, "seal", *words, environment=environment(tmp_path, None) | given)
+        async def does(code: str, *words: str) -> int:
+            process = start(code, *words, environment=environment(tmp_path / "home", None) | given)
             try:
                 return await process.wait()
             finally:
                 process.close()
 
-        async with running(tmp_path, None, **given) as server:
-            made = (await server.http.post("/conversations", json={})).json()["id"]
-            ids: list[str] = []
-            for number in range(5):
-                file = {"file": ("a.txt", f"0123456789 of {number}".encode(), "text/plain")}
-                added = await server.http.post(f"/conversations/{made}/files", files=file)
-                ids.append(added.json()["id"])
+        async def seal(code: str, *words: str) -> int:
+            return await does(code, "seal", *words)
+
+        async with running(tmp_path / "home", None, **given) as server:
+            made, ids = await uploaded(server)
             assert await server.stop() == 0
         assert await anyio.to_thread.run_sync(readable, url) == 5
         assert await seal(DIES, "start", "--environment") == -signal.SIGKILL
         assert await anyio.to_thread.run_sync(readable, url) >= 3
         assert await seal(BETHINK, "continue") == 0
         assert await anyio.to_thread.run_sync(readable, url) == 0
-        async with running(tmp_path, None, **given) as server:
+        async with running(tmp_path / "home", None, **given) as server:
             for number, id in enumerate(ids):
                 assert (await server.http.get(f"/files/{id}")).content == f"0123456789 of {number}".encode()
             assert await server.stop() == 0
@@ -218,7 +227,16 @@ async def test_a_home_is_sealed_and_opened_with_its_files_there_also_after_a_kil
         assert await seal(BETHINK, "end") == 0
         assert await anyio.to_thread.run_sync(readable, url) == 5
         assert await seal(BETHINK, "start", "--environment") == 0
-        async with running(tmp_path, None, **given) as server:
+        assert await does(BETHINK, "backup", "create") == 0
+        restored, where = tmp_path / "restored", str(tmp_path / "home" / "backups")
+        told = ("restore", where, "--data-dir", str(restored), "--files", "directory")
+        assert await does(BETHINK, *told) == 0
+        here = {name: value for name, value in given.items() if "FILES" not in name}
+        async with running(restored, None, **here) as server:
+            assert (await server.http.get(f"/files/{ids[4]}")).content == b"0123456789 of 4"
+            assert await server.stop() == 0
+        assert left_of(["0123456789"], restored) == []
+        async with running(tmp_path / "home", None, **given) as server:
             assert (await server.http.get(f"/files/{ids[0]}")).content == b"0123456789 of 0"
             await server.http.delete(f"/conversations/{made}")
             assert await keys(url) == []
