@@ -89,7 +89,7 @@ _MERGE_MOST = 1 << 15
 """The run is merged when it holds one part in so many of the postings, but not below nor above these."""
 
 
-_GROUP = 4_096
+_GROUP = 1 << 14
 """Postings that are scored before it is looked whether the rest can matter: among few documents, all."""
 
 _LOOK_UP = 16
@@ -132,7 +132,9 @@ class Scored:
         """The `limit` best documents that hold a word, in their order."""
         documents = np.flatnonzero(self.scores >= self.least if self.least > 0 else self.scores > 0)
         if len(documents) > limit:
-            scores = self.scores[documents] + self.unscored(documents)[0]
+            scores = self.scores[documents]
+            if self.least > 0:
+                scores += self.unscored(documents)[0]
             documents = np.sort(documents[np.argpartition(scores, -limit)[-limit:]])
         return documents
 
@@ -142,9 +144,11 @@ class Scored:
         asked[documents] = True
         postings = np.flatnonzero(asked[self.documents])
         places = np.searchsorted(documents, self.documents[postings])
-        scores, met = self.unscored(documents)
-        met += np.bincount(places, self.idfs[postings], len(documents))
-        return scores + self.scores[documents], met / (self.ideal or 1.0)
+        scores, met = self.scores[documents], np.bincount(places, self.idfs[postings], len(documents))
+        if self.least > 0:
+            more, more_met = self.unscored(documents)
+            scores, met = scores + more, met + more_met
+        return scores, met / (self.ideal or 1.0)
 
 
 Counted = tuple["NDArray[np.uint64]", "NDArray[np.uint16]"]
@@ -229,9 +233,10 @@ class Lexical:
         every_idf = np.log1p((among.living - held + 0.5) / (held + 0.5))
         idfs = every_idf[counted].astype(np.float32)
         scores = np.zeros(len(self._lengths), np.float32)
-        documents, of_words = [np.zeros(0, np.intp)], [idfs[:0]]
+        documents: list[NDArray[np.intp]] = []
+        of_words: list[NDArray[np.float32]] = []
         least, begin = np.float32(0), 0
-        while begin < len(spans) and least <= 0:
+        while not documents or (begin < len(spans) and least <= 0):
             before = ends[begin - 1] if begin else 0
             end = min(int(np.searchsorted(ends, before + _GROUP)) + 1, len(spans))
             found, shares, words = self._shares(

@@ -7,8 +7,8 @@ it. A shard does no locking and no input or output.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from itertools import compress
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -32,6 +32,10 @@ T = TypeVar("T")
 MERGE_SHARE = 8
 MERGE_MIN_GONE = 256
 """Merging rewrites everything: it waits until one item in so many is gone, and so many in all."""
+
+_filters = attrgetter(
+    "kinds", "conversation", "project", "part_of", "since", "until", "as_of", "model", "limit"
+)
 
 _BYTES_PER_ITEM = 250
 """Of Python's own objects: the id and its places in a dictionary and a list."""
@@ -139,7 +143,7 @@ class Shard:
         found: dict[int, Candidates] = {}
         alike: defaultdict[object, list[int]] = defaultdict(list)
         for place, query in enumerate(queries):
-            alike[replace(query, text="", vector=None), query.vector is None].append(place)
+            alike[_filters(query), query.vector is None].append(place)
         for places in alike.values():
             found |= zip(places, self._search([queries[place] for place in places], analyzer), strict=True)
         return [found[place] for place in range(len(queries))]
