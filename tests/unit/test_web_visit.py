@@ -17,7 +17,7 @@ from bethink.web.request_scope import READER_FILTER, REQUEST_SCOPE, RequestScope
 pytestmark = pytest.mark.anyio
 
 JSON = [(b"content-type", b"application/json")]
-ME = Principal("ann", "rest", frozenset())
+ME = Principal("ann", "rest", frozenset(), key="key")
 
 
 class Ending:
