@@ -255,15 +255,15 @@ def postgres_server(*options: str, durable: bool = False, disk_mb: int = 0) -> G
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that uses `engine` runs once with each; with PostgreSQL alone where all tests do."""
-    if "engine" in metafunc.fixturenames:
+    """A test that uses `home_engine` runs once with each; with PostgreSQL alone where all tests do."""
+    if "home_engine" in metafunc.fixturenames:
         is_sqlites = metafunc.definition.get_closest_marker("sqlite") is not None
         engines = ["sqlite"] if is_sqlites else [_ASKED] if _ASKED else ["sqlite", "postgresql"]
-        metafunc.parametrize("engine", engines, indirect=True)
+        metafunc.parametrize("home_engine", engines, indirect=True)
 
 
 @pytest.fixture
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def home_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """What keeps the homes of the servers that the test starts, by its name."""
     monkeypatch.setenv(_ENGINE, request.param)
     return request.param

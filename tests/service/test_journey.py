@@ -18,7 +18,7 @@ from tests.server_process import SERVE, running
 from tests.warm import cold
 
 # Processes start and are killed here, on machines that have other things to do.
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120), pytest.mark.usefixtures("engine")]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120), pytest.mark.usefixtures("home_engine")]
 
 STORY = "Once upon a time there was a house that remembered everybody who had ever lived in it. "
 SLOW = Rule(when="story", text=STORY * 20, delay_ms=40, chunk_characters=16)

@@ -19,7 +19,7 @@ from tests.ui.conftest import NewPage
 from tests.ui.hands import Finger, Hand, Keyboard, Pointer
 from tests.ui.running import PICTURES, bethink
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("engine")]
+pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("home_engine")]
 
 _SCRIPT = Path(__file__).with_name("journey_script.json")
 _KEY = "sk-the-right-one"

@@ -11,7 +11,7 @@ from benchmarks.stand_ins.scripted_process import scripted_process
 from tests.ui.acts import composer, say
 from tests.ui.running import SCRIPT, bethink
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("engine")]
+pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("home_engine")]
 
 _SOON_MS = 15_000
 """Half of what passes between two looks of a page that has no reason to look."""
