@@ -141,7 +141,7 @@ async def test_a_restore_to_a_server_goes_on_and_overwrites_nothing(
             raise StorageError("The disk is full.")
 
         with monkeypatch.context() as patched:
-            patched.setattr("bethink.backups.contents._sync", broken)
+            patched.setattr("bethink.backups.contents.sync", broken)
             with pytest.raises(StorageError, match="disk is full"):
                 await service.restore("latest", tmp_path / "new", database_url=other)
         assert not (tmp_path / "new").exists()

@@ -219,6 +219,7 @@ def test_on_the_board_tasks_are_carried_by_mouse_and_by_keys(served: Served, pag
     expect(_row(page, "Three").get_by_role("link")).to_be_focused()
     page.keyboard.press("Alt+ArrowRight")
     expect(doing.locator("[data-row]").first).to_contain_text("Three")
+    expect(todo.get_by_role("link", name="Three")).to_have_count(0)
     expect(_row(page, "Three").get_by_role("link")).to_be_focused()
     page.keyboard.press("ArrowDown")
     expect(_row(page, "Two").get_by_role("link")).to_be_focused()
