@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
-from bethink.documents.reading.package import attribute, local
-from bethink.documents.reading.tables import as_markdown, paged, with_whole_lists
+from bethink.documents.reading.messages import Document, UnfitError
+from bethink.documents.reading.package import attribute, child, local
+from bethink.documents.reading.tables import as_markdown, bounded, paged, with_whole_lists
 from bethink.internet.decoder import visible
 
 if TYPE_CHECKING:
@@ -39,19 +39,11 @@ def read_docx(package: Package) -> Document:
     root = package.xml(_BODY)
     if root is None:
         raise UnfitError("This is not a DOCX file: it contains no document.")
-    body = next((child for child in root if local(child) == "body"), None)
+    body = child(root, "body")
     if body is None:
         raise UnfitError("This DOCX file is damaged: it cannot be opened.")
-    reader = _Reader(_styles(package), _numbering(package))
-    blocks: list[str] = []
-    size = 0
-    for block in reader.blocks(body, 0):
-        size += len(block)
-        blocks.append(block)
-        if size > MAX_CHARS:
-            break
+    blocks, note = bounded(_Reader(_styles(package), _numbering(package)).blocks(body, 0))
     blocks += _notes(package)
-    note = f"Only its first {MAX_CHARS:,} characters are read." if size > MAX_CHARS else ""
     return Document(list(paged(map(visible, with_whole_lists(blocks)))), title=package.title(), note=note)
 
 
@@ -60,7 +52,7 @@ def _styles(package: Package) -> Mapping[str, str]:
     root = package.xml("word/styles.xml")
     found: dict[str, str] = {}
     for style in () if root is None else root:
-        name = _child(style, "name")
+        name = child(style, "name")
         if name is not None:
             found[attribute(style, "styleId")] = attribute(name, "val")
     return found
@@ -74,12 +66,12 @@ def _numbering(package: Package) -> Mapping[tuple[str, str], str]:
     for element in () if root is None else root:
         if local(element) == "abstractNum":
             for level in element:
-                form = _child(level, "numFmt")
+                form = child(level, "numFmt")
                 if form is not None:
                     key = attribute(element, "abstractNumId"), attribute(level, "ilvl")
                     formats[key] = attribute(form, "val")
         elif local(element) == "num":
-            meant = _child(element, "abstractNumId")
+            meant = child(element, "abstractNumId")
             abstract = "" if meant is None else attribute(meant, "val")
             for (one, level), form in formats.items():
                 if one == abstract:
@@ -125,14 +117,14 @@ class _Reader:
         text = _text(element).strip()
         if not text:
             return ""
-        properties = _child(element, "pPr")
-        style = None if properties is None else _child(properties, "pStyle")
+        properties = child(element, "pPr")
+        style = None if properties is None else child(properties, "pStyle")
         name = "" if style is None else self._styles.get(attribute(style, "val"), "")
         if found := _HEADING.match(name):
             return f"{'#' * min(int(found[1]) or 1, 6)} {' '.join(text.split())}"
         if name == "Title":
             return f"# {' '.join(text.split())}"
-        numbered = None if properties is None else _child(properties, "numPr")
+        numbered = None if properties is None else child(properties, "numPr")
         if numbered is not None:
             return self._item(numbered, text)
         return (
@@ -169,15 +161,11 @@ def _cells(row: Any) -> list[str]:  # noqa: ANN401 - the same
     for cell in row:
         if local(cell) in {"tc", "sdt"}:
             cells.append(" ".join(_text(cell).split()))
-            properties = _child(cell, "tcPr")
-            span = None if properties is None else _child(properties, "gridSpan")
+            properties = child(cell, "tcPr")
+            span = None if properties is None else child(properties, "gridSpan")
             if span is not None and (value := attribute(span, "val")).isdigit():
                 cells += [""] * (min(int(value), 64) - 1)
     return cells
-
-
-def _child(element: Any, name: str) -> Any:  # noqa: ANN401 - the same
-    return next((child for child in element if local(child) == name), None)
 
 
 def _text(element: Any) -> str:  # noqa: ANN401 - the same
@@ -185,20 +173,20 @@ def _text(element: Any) -> str:  # noqa: ANN401 - the same
     parts: list[str] = []
     walk = [iter((element,))]
     while walk:
-        child = next(walk[-1], None)
-        if child is None:
+        inner = next(walk[-1], None)
+        if inner is None:
             walk.pop()
             continue
-        name = local(child)
+        name = local(inner)
         if name in _PASSED_OVER:
             continue
         if name == "t":
-            parts.append(child.text or "")
+            parts.append(inner.text or "")
         elif name == "p" and parts:
             parts.append("\n")
         elif name == "footnoteReference":
-            parts.append(f"[^{attribute(child, 'id')}]")
+            parts.append(f"[^{attribute(inner, 'id')}]")
         parts.append(_SAME_LINE.get(name, ""))
         if len(walk) < _DEEPEST:
-            walk.append(iter(child))
+            walk.append(iter(inner))
     return "".join(parts)

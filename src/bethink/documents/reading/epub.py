@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.reading.markup import html_blocks, title_of
-from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
+from bethink.documents.reading.messages import MAX_CHARS, TOO_LONG, Document, UnfitError
 from bethink.documents.reading.package import attribute, local, resolved
 from bethink.documents.reading.tables import paged
 from bethink.internet.decoder import decoded, visible
@@ -59,8 +59,7 @@ def read_epub(package: Package) -> Document:
             labels.append(label)
         if sum(map(len, pages)) > MAX_CHARS:
             break
-    is_cut = sum(map(len, pages)) > MAX_CHARS
-    note = f"Only its first {MAX_CHARS:,} characters are read." if is_cut else ""
+    note = TOO_LONG if sum(map(len, pages)) > MAX_CHARS else ""
     return Document(pages, labels, package.title(name), note)
 
 

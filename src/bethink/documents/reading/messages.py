@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 2_000_000
 """Of a document's text, so much is read: a thick book."""
+TOO_LONG: Final = f"Only its first {MAX_CHARS:,} characters are read."
 MAX_PAGES = 2_000
 """So many pages are read at once; one behind them is read by itself."""
 
@@ -79,26 +80,19 @@ _ALL: Final = (
     "bethink.documents.reading.reader",
     *(f"encodings.{name}" for name in ("utf_8_sig", "utf_16_le", "cp1252", "cp437")),
 )
-_MARKUP: Final = ("bethink.documents.reading.markup", "lxml.etree", "lxml.html", "html")
-_OFFICE: Final = (
-    *(f"bethink.documents.reading.{name}" for name in ("docx", "pptx", "sheets", "open_document", "epub")),
-    *_MARKUP,
-    "python_calamine",
-)
+_MARKUP: Final = ("lxml.etree", "lxml.html", "html")
+_OFFICE: Final = (*_MARKUP, "python_calamine")
 _PDF: Final = ("bethink.documents.reading.pdf", "pypdfium2", "pypdfium2.raw")
-_LETTERS: Final = ("bethink.documents.reading.mail", "email.policy")
+_LETTERS: Final = ("bethink.documents.reading.mail", "email.policy", *_MARKUP)
 _PAGES: Final = (*_MARKUP, "bethink.internet.reading", "trafilatura", "trafilatura.settings")
 _NEEDS: Final[Mapping[Kind, Sequence[str]]] = {
     "pdf": _PDF,
     "zip": _OFFICE,
-    "ole": (
-        *("bethink.documents.reading.compound", "olefile", "bethink.documents.reading.sheets", "oxmsg"),
-        *(*_LETTERS, *_MARKUP),
-    ),
+    "ole": ("olefile", "python_calamine", "oxmsg", *_LETTERS),
     "html": _PAGES,
-    "eml": (*_LETTERS, *_MARKUP),
-    "rtf": ("bethink.documents.reading.rtf", "striprtf.striprtf"),
-    "image": ("bethink.documents.reading.recognition", "tesserocr", "PIL.Image"),
+    "eml": _LETTERS,
+    "rtf": ("striprtf.striprtf",),
+    "image": ("tesserocr", "PIL.Image"),
 }
 
 

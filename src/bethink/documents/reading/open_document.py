@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
-from bethink.documents.reading.package import attribute, local
-from bethink.documents.reading.tables import as_markdown, paged
+from bethink.documents.reading.package import attribute, child, local
+from bethink.documents.reading.tables import as_markdown, bounded, paged
 from bethink.internet.decoder import visible
 
 if TYPE_CHECKING:
@@ -34,15 +34,8 @@ def read_odt(package: Package) -> Document:
     Raises:
         UnfitError: it is damaged or locked.
     """
-    blocks: list[str] = []
-    size = 0
-    for block in filter(None, _blocks(_body(package), 0)):
-        blocks.append(visible(block))
-        size += len(block)
-        if size > MAX_CHARS:
-            break
-    note = f"Only its first {MAX_CHARS:,} characters are read." if size > MAX_CHARS else ""
-    return Document(list(paged(blocks)), title=package.title("meta.xml"), note=note)
+    blocks, note = bounded(filter(None, _blocks(_body(package), 0)))
+    return Document(list(paged(map(visible, blocks))), title=package.title("meta.xml"), note=note)
 
 
 def read_odp(package: Package) -> Document:
@@ -52,7 +45,7 @@ def read_odp(package: Package) -> Document:
         UnfitError: it is damaged or locked.
     """
     pages: list[str] = []
-    for slide in (child for child in _body(package) if local(child) == "page"):
+    for slide in (one for one in _body(package) if local(one) == "page"):
         blocks: list[str] = []
         notes: list[str] = []
         for frame in sorted(slide, key=lambda frame: attribute(frame, "class") != "title"):
@@ -74,7 +67,7 @@ def _body(package: Package) -> Any:  # noqa: ANN401 - lxml's elements have no ty
     if b"encryption-data" in manifest:
         raise UnfitError(f"This {package.what} is locked with a password: save it without one.")
     root = package.xml("content.xml")
-    body = None if root is None else next((one for one in root if local(one) == "body"), None)
+    body = None if root is None else child(root, "body")
     if body is None or not len(body):
         raise UnfitError(f"This {package.what} is damaged: it cannot be opened.")
     return body[0]
@@ -150,21 +143,21 @@ def _text(element: Any) -> str:  # noqa: ANN401 - the same
 
 def _collect(element: Any, parts: list[str], depth: int) -> None:  # noqa: ANN401 - the same
     parts.append(element.text or "")
-    for child in element if depth < _DEEPEST else ():
-        match local(child):
+    for inner in element if depth < _DEEPEST else ():
+        match local(inner):
             case "s":
-                count = attribute(child, "c", "1")
+                count = attribute(inner, "c", "1")
                 parts.append(" " * (min(int(count), _MAX_REPEATED) if count.isdecimal() else 1))
             case "tab":
                 parts.append("\t")
             case "line-break":
                 parts.append("\n")
             case "note":
-                body = next((one for one in child if local(one) == "note-body"), None)
+                body = child(inner, "note-body")
                 said = "" if body is None else " ".join(" ".join(_text(one) for one in body).split())
                 parts.append(f" ({said})" if said else "")
             case name if name and name not in _PASSED_OVER and name != "frame":
-                _collect(child, parts, depth + 1)
+                _collect(inner, parts, depth + 1)
             case _:
                 pass
-        parts.append(child.tail or "")
+        parts.append(inner.tail or "")

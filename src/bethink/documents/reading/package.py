@@ -53,7 +53,7 @@ class Package:
         Raises:
             UnfitError: it is damaged, locked, or unpacks to too much.
         """
-        self.what = what
+        self.content, self.what = content, what
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(content))
         except FOREIGN as error:
@@ -169,6 +169,11 @@ def local(element: Any) -> str:  # noqa: ANN401 - the same
     """An element's name without its namespace, of which Office has two generations; "" for comments."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def child(element: Any, name: str) -> Any:  # noqa: ANN401 - the same
+    """The first child of this name, whatever its namespace; None if there is none."""
+    return next((one for one in element if local(one) == name), None)
 
 
 def attribute(element: Any, name: str, missing: str = "") -> str:  # noqa: ANN401 - the same

@@ -3,8 +3,8 @@
 Strangers may have made the file: it is taken apart where memory and time end
 with the process, which has none of our environment's variables and may write no file.
 `extraction` starts it; what it tells is a line of JSON each on standard output.
-There is one for every file: what a format needs is imported when one comes, by the process of which it is a
-copy (`messages.imports_for`), or else by itself.
+There is one for every file: libraries of a format are imported when one comes, by the process of which it is
+a copy (`messages.imports_for`), or else by itself.
 """
 
 from __future__ import annotations
@@ -20,10 +20,15 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from bethink.documents.reading.compound import kind_of_compound
+from bethink.documents.reading.docx import read_docx
+from bethink.documents.reading.epub import read_epub
+from bethink.documents.reading.markup import html_blocks, title_of
 from bethink.documents.reading.messages import (
     FOREIGN,
     HEAD,
     MAX_CHARS,
+    TOO_LONG,
     Document,
     Ended,
     Failed,
@@ -33,6 +38,12 @@ from bethink.documents.reading.messages import (
     UnfitError,
     bare_utf16,
 )
+from bethink.documents.reading.open_document import read_odp, read_odt
+from bethink.documents.reading.package import Package
+from bethink.documents.reading.pptx import read_pptx
+from bethink.documents.reading.recognition import read_image
+from bethink.documents.reading.rtf import read_rtf
+from bethink.documents.reading.sheets import read_sheets
 from bethink.documents.reading.tables import csv_pages, paged, paragraphs
 from bethink.internet.decoder import decoded, visible
 
@@ -41,7 +52,6 @@ if TYPE_CHECKING:
 
     from bethink.documents.reading.mail import Attachments
     from bethink.documents.reading.messages import Kind, Told
-    from bethink.documents.reading.package import Package
 
 _CPU_SPARE_S: Final = 5
 _SAMPLE: Final = 65_536
@@ -51,7 +61,6 @@ _LETTERS_FOR_ONE: Final = 10
 _WESTERN: Final = "cp1252"
 _AS_GOOD: Final = 0.1
 """Of the share of a text that looks strange."""
-_TOO_LONG: Final = f"Only its first {MAX_CHARS:,} characters are read."
 _NOT_INSTALLED: Final = "{} files cannot be read: install `pip install 'bethink[documents]'`, then restart."
 _TOO_MUCH: Final = "This document cannot be read: it asks for too much memory. Save it in parts."
 _MACROS: Final = "It contains macros, which are neither run nor read."
@@ -90,11 +99,7 @@ def read(content: bytes, task: Task) -> Iterator[Told]:
 def _contained(kind: Kind, content: bytes, name: str) -> Kind:
     """What a container holds; `name` says what its owner takes it for."""
     if kind == "ole":
-        from bethink.documents.reading.compound import kind_of_compound
-
         return kind_of_compound(content)
-    from bethink.documents.reading.package import Package
-
     ending = name.rpartition(".")[2].lower()
     return Package(content, f"{ending.upper()} file" if ending in _PACKAGES else "file").kind
 
@@ -113,10 +118,8 @@ def _title(kind: Kind, name: str, document: Document) -> str:
 
 def _document(kind: Kind, content: bytes, task: Task, *, attachments: Attachments | None = None) -> Document:
     if kind in _PACKAGES:
-        from bethink.documents.reading.package import Package
-
         package = Package(content, f"{kind.upper()} file")
-        document = _PACKAGES[kind](package, content)
+        document = _PACKAGES[kind](package)
         note = f"{document.note} {_MACROS if package.has_macros else ''}".strip()
         return Document(document.pages, document.labels, document.title, note)
     if kind in {"eml", "msg"}:
@@ -161,65 +164,8 @@ def _pdf(content: bytes, task: Task) -> Document:
     return Document(pages, title=title, note=note)
 
 
-def _docx(package: Package, content: bytes) -> Document:
-    from bethink.documents.reading.docx import read_docx
-
-    del content
-    return read_docx(package)
-
-
-def _pptx(package: Package, content: bytes) -> Document:
-    from bethink.documents.reading.pptx import read_pptx
-
-    del content
-    return read_pptx(package)
-
-
-def _sheets(package: Package, content: bytes) -> Document:
-    from bethink.documents.reading.sheets import read_sheets
-
-    return read_sheets(content, package.title() or package.title("meta.xml"))
-
-
-def _odt(package: Package, content: bytes) -> Document:
-    from bethink.documents.reading.open_document import read_odt
-
-    del content
-    return read_odt(package)
-
-
-def _odp(package: Package, content: bytes) -> Document:
-    from bethink.documents.reading.open_document import read_odp
-
-    del content
-    return read_odp(package)
-
-
-def _epub(package: Package, content: bytes) -> Document:
-    from bethink.documents.reading.epub import read_epub
-
-    del content
-    return read_epub(package)
-
-
-def _xls(content: bytes, task: Task) -> Document:
-    from bethink.documents.reading.sheets import read_sheets
-
-    del task
-    return read_sheets(content)
-
-
-def _rtf(content: bytes, task: Task) -> Document:
-    from bethink.documents.reading.rtf import read_rtf
-
-    del task
-    return read_rtf(content)
-
-
-def _image(content: bytes, task: Task) -> Document:
-    from bethink.documents.reading.recognition import read_image
-
-    return read_image(content, task.seconds)
+def _sheets(package: Package) -> Document:
+    return read_sheets(package.content, package.title() or package.title("meta.xml"))
 
 
 def _csv(content: bytes, task: Task) -> Document:
@@ -227,24 +173,15 @@ def _csv(content: bytes, task: Task) -> Document:
     return Document(pages, note=note)
 
 
-def _text(content: bytes, task: Task) -> Document:
-    del task
-    return _paged(text_of(content))
-
-
-def _json(content: bytes, task: Task) -> Document:
-    del task
+def _json(content: bytes) -> Document:
     text = text_of(content)
     with contextlib.suppress(ValueError, RecursionError):
         text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
     return _paged(text)
 
 
-def _html(content: bytes, task: Task) -> Document:
+def _html(content: bytes) -> Document:
     """A page's own text without what surrounds it, if something here can tell; else all of it."""
-    from bethink.documents.reading.markup import html_blocks, title_of
-
-    del task
     html = text_of(content)
     if len(html) <= _RENDERED:
         with contextlib.suppress(ModuleNotFoundError):
@@ -257,27 +194,27 @@ def _html(content: bytes, task: Task) -> Document:
 
 
 def _paged(text: str) -> Document:
-    note = _TOO_LONG if len(text) > MAX_CHARS else ""
+    note = TOO_LONG if len(text) > MAX_CHARS else ""
     return Document(list(paged(paragraphs(text[:MAX_CHARS]))), note=note)
 
 
-_PACKAGES: Final[dict[Kind, Callable[[Package, bytes], Document]]] = {
-    "docx": _docx,
-    "pptx": _pptx,
+_PACKAGES: Final[dict[Kind, Callable[[Package], Document]]] = {
+    "docx": read_docx,
+    "pptx": read_pptx,
     "xlsx": _sheets,
     "ods": _sheets,
-    "odt": _odt,
-    "odp": _odp,
-    "epub": _epub,
+    "odt": read_odt,
+    "odp": read_odp,
+    "epub": read_epub,
 }
 _READERS: Final[dict[Kind, Callable[[bytes, Task], Document]]] = {
-    "xls": _xls,
-    "rtf": _rtf,
-    "image": _image,
-    "html": _html,
+    "xls": lambda content, _: read_sheets(content),
+    "rtf": lambda content, _: read_rtf(content),
+    "image": lambda content, task: read_image(content, task.seconds),
+    "html": lambda content, _: _html(content),
     "csv": _csv,
-    "json": _json,
-    "text": _text,
+    "json": lambda content, _: _json(content),
+    "text": lambda content, _: _paged(text_of(content)),
 }
 
 
@@ -335,19 +272,10 @@ def main() -> None:
 
 def _sound(told: Told) -> Told:
     """The same without halves of surrogate pairs, which cannot be written."""
-    match told:
-        case PageRead(number, text, label):
-            return PageRead(number, _whole(text), _whole(label))
-        case Opened(pages, kind, title):
-            return Opened(pages, kind, _whole(title))
-        case Ended(note, cut):
-            return Ended(_whole(note), _whole(cut))
-        case Failed(error):
-            return Failed(_whole(error))
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    fields = msgspec.structs.asdict(told)
+    texts = {name: text for name, text in fields.items() if isinstance(text, str)}
+    whole = {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()}
+    return msgspec.structs.replace(told, **whole)
 
 
 def _limit(task: Task) -> None:

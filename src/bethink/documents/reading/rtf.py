@@ -9,7 +9,7 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, Document, UnfitError
+from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, TOO_LONG, Document, UnfitError
 from bethink.documents.reading.tables import as_markdown, paged
 from bethink.internet.decoder import visible
 
@@ -37,7 +37,7 @@ def read_rtf(content: bytes) -> Document:
     except FOREIGN as error:
         raise UnfitError("This RTF file is damaged: it cannot be read.") from error
     text = visible(text)
-    note = f"Only its first {MAX_CHARS:,} characters are read." if len(text) > MAX_CHARS else ""
+    note = TOO_LONG if len(text) > MAX_CHARS else ""
     found = _TITLE.search(source[:100_000])
     return Document(list(paged(_blocks(text[:MAX_CHARS]))), title=found[1] if found else "", note=note)
 

@@ -7,7 +7,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Final
 
-from bethink.documents.reading.messages import MAX_CHARS
+from bethink.documents.reading.messages import MAX_CHARS, TOO_LONG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,12 +39,24 @@ def with_whole_lists(blocks: Iterable[str]) -> Iterator[str]:
         yield "\n".join(items)
 
 
-def paged(blocks: Iterable[str], most: int = PAGE_CHARS) -> Iterator[str]:
-    """Blocks as pages of at most `most` characters; only a longer block is cut, best at a line's end."""
+def bounded(blocks: Iterable[str]) -> tuple[list[str], str]:
+    """Blocks, as long as there is not too much of them, and what is said of the others."""
+    kept: list[str] = []
+    left = MAX_CHARS
+    for block in blocks:
+        kept.append(block)
+        left -= len(block)
+        if left < 0:
+            return kept, TOO_LONG
+    return kept, ""
+
+
+def paged(blocks: Iterable[str]) -> Iterator[str]:
+    """Blocks as pages of at most `PAGE_CHARS`; only a longer block is cut, best at a line's end."""
     page: list[str] = []
     size = 0
-    for block in (part for whole in blocks for part in _cut(whole, most)):
-        if page and size + len(block) > most:
+    for block in (part for whole in blocks for part in _cut(whole)):
+        if page and size + len(block) > PAGE_CHARS:
             yield "\n\n".join(page)
             page, size = [], 0
         page.append(block)
@@ -53,8 +65,8 @@ def paged(blocks: Iterable[str], most: int = PAGE_CHARS) -> Iterator[str]:
         yield "\n\n".join(page)
 
 
-def _cut(block: str, most: int) -> Iterator[str]:
-    start = 0
+def _cut(block: str) -> Iterator[str]:
+    start, most = 0, PAGE_CHARS
     while len(block) - start > most:
         end = block.rfind("\n", start + most // 2, start + most)
         if end < 0:
