@@ -19,10 +19,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import os
 import re
 import tarfile
 import zlib
+from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -181,9 +183,11 @@ class ArchiveContent:
     passages: list[PassageLine] = field(default_factory=list[PassageLine])
 
     @property
-    def rows(self) -> int:
-        """How many vectors its passages have."""
-        return sum(passage.vectors for passage in self.passages)
+    def counts(self) -> dict[str, int]:
+        """How many there are of what it holds, by the names of `Counts`."""
+        vectors = sum(passage.vectors for passage in self.passages)
+        pages, passages = len(self.pages), len(self.passages)
+        return {"contents": 1, "pages": pages, "passages": passages, "vectors": vectors}
 
 
 # --- writing
@@ -195,7 +199,7 @@ class ArchiveWriter:
 
     folder: Path
     originals: dict[str, Path] = field(default_factory=dict[str, Path])
-    _counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(Counts.__struct_fields__, 0))
+    _counts: Counter[str] = field(default_factory=Counter[str])
 
     def add_documents(self, documents: list[DocumentLine]) -> None:
         """All documents, in their order."""
@@ -204,9 +208,7 @@ class ArchiveWriter:
 
     def add(self, some: ArchiveContent, vectors: bytes) -> None:
         """A content, with the vectors of its passages."""
-        for name, count in (("contents", 1), ("pages", len(some.pages)), ("passages", len(some.passages))):
-            self._counts[name] += count
-        self._counts["vectors"] += some.rows
+        self._counts.update(some.counts)
         self._append(CONTENTS, [some.content, *some.pages, *some.passages])
         with (self.folder / VECTORS).open("ab") as file:
             file.write(vectors)
@@ -263,19 +265,17 @@ class ArchiveWriter:
             model=ModelName(id=model.id, tokenizer=model.tokenizer, dimensions=model.dimensions)
             if self._counts["vectors"]
             else None,
-            counts=Counts(**self._counts | {"originals": len(self.originals)}),
+            counts=Counts(**self._counts, originals=len(self.originals)),
             members={one: _digest(path) for one, path in files.items()},
         )
         with gzip.GzipFile(filename="", mode="wb", fileobj=target, mtime=0) as packed:
             head = msgspec.json.format(msgspec.json.encode(manifest))
-            packed.write(_header(_MANIFEST, len(head)) + head + _padding(len(head)))
+            # Never closed: it would pad to whole records.
+            members = tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT)  # noqa: SIM115
+            members.addfile(_member(_MANIFEST, len(head)), io.BytesIO(head))
             for one, path in files.items():
-                size = manifest.members[one].size
-                packed.write(_header(one, size))
                 with path.open("rb") as file:
-                    for part in _parts(file, size):
-                        packed.write(part)
-                packed.write(_padding(size))
+                    members.addfile(_member(one, manifest.members[one].size), file)
             packed.write(bytes(2 * _BLOCK))
         return manifest
 
@@ -285,14 +285,10 @@ def _digest(path: Path) -> Digest:
         return Digest(sha256=hashlib.file_digest(file, "sha256").hexdigest(), size=file.tell())
 
 
-def _header(name: str, size: int) -> bytes:
+def _member(name: str, size: int) -> tarfile.TarInfo:
     one = tarfile.TarInfo(name)
-    one.size, one.mode = size, 0o644
-    return one.tobuf(tarfile.GNU_FORMAT)
-
-
-def _padding(size: int) -> bytes:
-    return bytes(-size % _BLOCK)
+    one.size = size
+    return one
 
 
 def _parts(file: IO[bytes] | gzip.GzipFile, size: int) -> Iterator[bytes]:
@@ -547,18 +543,12 @@ def _manifest(content: bytes) -> Manifest:
 
 def _check(found: Unpacked) -> None:
     """That all lines are valid, belong together, and are as many as the manifest says."""
-    counts = dict.fromkeys(Counts.__struct_fields__, 0)
+    counts: Counter[str] = Counter()
     seen: set[str] = set()
     for some in found.contents():
         _check_content(some, seen)
         seen.add(some.content.id)
-        for name, count in (
-            ("pages", len(some.pages)),
-            ("passages", len(some.passages)),
-            ("vectors", some.rows),
-        ):
-            counts[name] += count
-    counts["contents"] = len(seen)
+        counts.update(some.counts)
     for document in found.documents():
         counts["documents"] += 1
         named = {document.content, *(version.content for version in document.versions)}

@@ -89,7 +89,7 @@ class Sharing:
             BadInput: it is shared with too many, or with its owner.
         """
         other = await self._other(principal, user)
-        await self._held(principal.owner, collection)
+        await self.held(principal.owner, collection)
         at = self.clock.now_us()
         received = ReceivedShare(id=collection, owner=principal.owner, at=at)
         # First: without the share behind it, it gives nothing.
@@ -115,9 +115,7 @@ class Sharing:
 
     @retry_conflicts
     async def _reshared(self, owner: str, id: str, *, user: str, share: Share | None) -> DocumentCollection:
-        (held,) = await self.store.get(COLLECTIONS, owner, [id])
-        if held is None:
-            raise UnknownId(NO_COLLECTION)
+        held = await self.held(owner, id)
         shares = [one for one in held.record.shares if one.user != user]
         if share is not None:
             shares.append(share)
@@ -127,11 +125,16 @@ class Sharing:
         await self.store.commit(owner, [Put(COLLECTIONS, after, held.version)])
         return after
 
-    async def _held(self, owner: str, id: str) -> DocumentCollection:
+    async def held(self, owner: str, id: str) -> Versioned[DocumentCollection]:
+        """An owner's collection.
+
+        Raises:
+            UnknownId: they have none of this id.
+        """
         (held,) = await self.store.get(COLLECTIONS, owner, [id])
         if held is None:
             raise UnknownId(NO_COLLECTION)
-        return held.record
+        return held
 
     async def has_documents(self, principal: Principal) -> bool:
         """Whether a principal has any documents, or sees any of somebody else."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -49,14 +49,6 @@ _LEFT_US: Final = 3_600_000_000
 """A content that no document has for so long was left behind by a process that ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Used:
-    """How many bytes an owner's contents took when they were counted, microseconds UTC."""
-
-    at: int
-    bytes: int
-
-
 @dataclass(slots=True, kw_only=True)
 class Contents:
     """The contents of all owners. `max_bytes` bounds one of them, `quota_bytes` all of an owner.
@@ -70,7 +62,8 @@ class Contents:
     digest: Callable[[str], Awaitable[str]]
     max_bytes: int
     quota_bytes: int | None = None
-    _used: Recent[str, _Used] = field(default_factory=lambda: Recent(_OWNERS), repr=False)
+    _used: Recent[str, tuple[int, int]] = field(default_factory=lambda: Recent(_OWNERS), repr=False)
+    """Whose contents took how many bytes when they were counted, microseconds UTC."""
 
     async def keep(
         self, owner: str, source: bytes | Path, *, name: str, media_type: str, by_itself: bool = False
@@ -155,19 +148,19 @@ class Contents:
         at = self.clock.now_us()
         contents = records_of(self.store, owner, Scan(CONTENTS, limit=_PAGE))
         used = sum([content.size async for content in contents if content.original])
-        self._used[owner] = _Used(at, used)
+        self._used[owner] = at, used
         return used
 
     async def _about_used(self, owner: str) -> int:
         """The same as it was counted lately, with what was added here since; too much if some was removed."""
         known = self._used.get(owner)
-        if known is not None and self.clock.now_us() - known.at < _COUNTED_US:
-            return known.bytes
+        if known is not None and self.clock.now_us() - known[0] < _COUNTED_US:
+            return known[1]
         return await self.used_bytes(owner)
 
     def _added(self, owner: str, size: int) -> None:
         if (known := self._used.get(owner)) is not None:
-            self._used[owner] = replace(known, bytes=known.bytes + size)
+            self._used[owner] = known[0], known[1] + size
 
     async def held(self, owner: str, id: str) -> Versioned[Content]:
         """A content.

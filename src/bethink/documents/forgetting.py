@@ -17,6 +17,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email import policy
 from functools import partial
@@ -124,7 +125,7 @@ class DocumentForgetting:
             room -= content.size
             if room < 0:
                 break
-            fields, _ = await self._hidden(owner, content)
+            fields = await self._hidden(owner, content)
             found = partial(_places_in_parts, f"{CONTENTS.name}/{content.id}", fields, holding)
             places += await anyio.to_thread.run_sync(found)
         titled = {_id_of(one) for one in places if (_in(one), one.field) == (CONTENTS.name, "title")}
@@ -181,7 +182,7 @@ class DocumentForgetting:
         """The changes by which no original says it in a part that no page shows; `cut` does the others."""
         left: dict[str, dict[str, str]] = {}
         for content in await self._originals(owner, but=frozenset()):
-            fields, _ = await self._hidden(owner, content)
+            fields = await self._hidden(owner, content)
             if await anyio.to_thread.run_sync(partial(_says_in, fields, gone)):
                 scan = Scan(PAGES, {"content": content.id}, order="number", limit=_PAGE)
                 pages = [page.text async for page in records_of(self.library.store, owner, scan)]
@@ -198,16 +199,15 @@ class DocumentForgetting:
         found = [one for one in held if one.original and one.kind not in _PLAIN and one.id not in but]
         return sorted(found, key=lambda one: (-one.at, one.id))
 
-    async def _hidden(self, owner: str, content: Content) -> tuple[dict[str, str], bool]:
-        """What the parts of a content's bytes say, as fields; and whether all were looked through."""
+    async def _hidden(self, owner: str, content: Content) -> dict[str, str]:
+        """What the parts of a content's bytes say, as fields, as far as they can be looked through."""
         path = await self.library.contents.blobs.opened(owner, content.id)
         return await anyio.to_thread.run_sync(_hidden_in, path, content.kind)
 
     async def _all_fields_of(self, owner: str, record: Record) -> dict[str, str]:
         fields = _fields_of(record)
         if isinstance(record, Content) and record.original and record.kind not in _PLAIN:
-            hidden, _ = await self._hidden(owner, record)
-            fields |= hidden
+            fields |= await self._hidden(owner, record)
         return fields
 
     async def clean(self, owner: str) -> None:
@@ -332,14 +332,12 @@ def _is_in_bytes(field: str) -> bool:
     return field == "title" or field.startswith(_HIDDEN)
 
 
-def _hidden_in(path: Path, kind: str) -> tuple[dict[str, str], bool]:
+def _hidden_in(path: Path, kind: str) -> dict[str, str]:
     fields: dict[str, str] = {}
-    try:
+    with suppress(NotLookedThroughError):
         for number, text in enumerate(texts_of(path, kind)):
             fields[f"{_HIDDEN} {number}"] = text
-    except NotLookedThroughError:
-        return fields, False
-    return fields, True
+    return fields
 
 
 def _places_in_parts(id: str, fields: Mapping[str, str], holding: Holding) -> list[TextPlace]:

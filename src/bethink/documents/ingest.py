@@ -46,10 +46,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bethink.bus import Bus
+    from bethink.documents.archive import PassageLine
     from bethink.documents.library import Library
     from bethink.documents.passages import PassageLimits, PassageSpan
     from bethink.documents.reading.extraction import Extraction
-    from bethink.documents.reading.messages import Extracted, Kind
+    from bethink.documents.reading.messages import Extracted
     from bethink.documents.records import Document
     from bethink.embeddings import Embeddings
     from bethink.index import Index
@@ -103,10 +104,6 @@ class Ingest:
     def store(self) -> Store:
         """Where the library keeps its records."""
         return self.library.store
-
-    async def kind(self, path: Path, name: str, media_type: str) -> Kind | None:
-        """How a file is read; None for one that is not."""
-        return await self.extraction.kind(path, name, media_type)
 
     async def run(self) -> None:
         """Read what waits, for ever, when it is asked for."""
@@ -390,25 +387,9 @@ class _ContentIngest:
     def _put(
         self, number: int, span: PassageSpan, *, text: str, vector: NDArray[np.float32] | None
     ) -> Put[Passage]:
-        id = passage_id(self.id, number)
-        passage = Passage(
-            id=id,
-            content=self.id,
-            number=number,
-            page=span.page,
-            begin=span.begin,
-            end=span.end,
-            heading=span.heading,
-        )
-        item = IndexItem(
-            KIND,
-            text,
-            self.ingest.library.clock.now_us(),
-            vector,
-            None if vector is None else self.ingest.embeddings.model,
-            part_of=self.id,
-        )
-        return Put(PASSAGES, passage, index=item)
+        at, model = self.ingest.library.clock.now_us(), self.ingest.embeddings.model
+        item = IndexItem(KIND, text, at, vector, None if vector is None else model, part_of=self.id)
+        return Put(PASSAGES, passage_of(self.id, number, span), index=item)
 
     async def _known_vectors(self, documents: Sequence[Document]) -> dict[str, NDArray[np.float32]]:
         """The vectors of what this content, and those whose place it takes, have in the index, by text."""
@@ -450,6 +431,19 @@ class _ContentIngest:
         """Say why it cannot be read. Documents that waited for it keep what they had."""
         with suppress(Superseded, UnknownId):
             await self._keep([], stage="failed", error=error)
+
+
+def passage_of(content: str, number: int, span: PassageSpan | PassageLine) -> Passage:
+    """The record of a passage of a content."""
+    return Passage(
+        id=passage_id(content, number),
+        content=content,
+        number=number,
+        page=span.page,
+        begin=span.begin,
+        end=span.end,
+        heading=span.heading,
+    )
 
 
 def searched_text(content: Content, span: PassageSpan | Passage, pages: Mapping[int, str]) -> str:

@@ -16,7 +16,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.documents.library import NewDocument, Scope
-from bethink.documents.records import CONTENTS, WORKING, Content, Document, DocumentCollection, Origin
+from bethink.documents.records import WORKING, Document, DocumentCollection, Origin
 from bethink.errors import BadInput, EmbeddingsUnavailable, UnknownId
 
 if TYPE_CHECKING:
@@ -180,7 +180,9 @@ class BaseBuilder:
         self.library.added.set()
         waiting, total = set(self._contents), len(self._contents)
         while waiting:
-            for content in await self._states(waiting):
+            found = await self.library.contents.of(self.principal.owner, waiting)
+            waiting &= found.keys()
+            for content in found.values():
                 if content.stage not in WORKING:
                     waiting.discard(content.id)
                     if content.stage != "ready":
@@ -189,12 +191,6 @@ class BaseBuilder:
             self.tell(BuildProgress("reading", total - len(waiting), total))
             if waiting:
                 await anyio.sleep(_LOOK_S)
-
-    async def _states(self, ids: set[str]) -> list[Content]:
-        found = await self.library.store.get(CONTENTS, self.principal.owner, sorted(ids))
-        there = [item.record for item in found if item is not None]
-        ids &= {one.id for one in there}
-        return there
 
     async def _wait_for_vectors(self) -> None:
         """Have all found by their meaning, too, if there is a model; another process may be making them."""
@@ -240,12 +236,9 @@ def files_below(path: Path, extensions: frozenset[str]) -> Iterator[tuple[Path, 
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             file = Path(folder, name)
-            if not name.startswith(".") and file.is_file() and _fits(name, extensions):
+            fits = not extensions or name.lower().endswith(tuple(extensions))
+            if fits and not name.startswith(".") and file.is_file():
                 yield file, bool(extensions)
-
-
-def _fits(name: str, extensions: frozenset[str]) -> bool:
-    return not extensions or any(name.lower().endswith(one) for one in extensions)
 
 
 def _texts(path: Path) -> Iterator[_Source]:

@@ -26,7 +26,7 @@ from bethink.documents.archive import (
     archive_file,
     unpacked,
 )
-from bethink.documents.ingest import searched_text
+from bethink.documents.ingest import passage_of, searched_text
 from bethink.documents.library import DocumentState, Scope, fit_name, fit_tags
 from bethink.documents.records import (
     COLLECTIONS,
@@ -41,10 +41,8 @@ from bethink.documents.records import (
     Document,
     DocumentCollection,
     PageText,
-    Passage,
     Use,
     page_id,
-    passage_id,
     use_id,
 )
 from bethink.documents.work_folders import clear_left_over, work_folder
@@ -77,6 +75,7 @@ if TYPE_CHECKING:
     from bethink.documents.library import Library, PassageHit
     from bethink.documents.model import NewText
     from bethink.documents.passages import PassageLimits
+    from bethink.documents.records import Passage
     from bethink.embeddings import EmbeddingModel, Embeddings
     from bethink.feature import Widen
     from bethink.index import Index
@@ -172,7 +171,7 @@ class KnowledgeBases:
         """The base with this name or id."""
         base = await self.library.collection(principal, name)
         documents = await self.library.in_scope(principal, Scope(collection=base.id))
-        contents = await self._contents(principal.owner, {one.content for one in documents})
+        contents = await self.library.contents.of(principal.owner, {one.content for one in documents})
         stages = [contents[one.content].stage for one in documents if one.content in contents]
         return BaseSummary(
             base,
@@ -187,13 +186,9 @@ class KnowledgeBases:
         """The documents of a base by their names."""
         base = await self.library.collection(principal, name)
         found = await self.library.in_scope(principal, Scope(collection=base.id))
-        contents = await self._contents(principal.owner, {one.content for one in found})
+        contents = await self.library.contents.of(principal.owner, {one.content for one in found})
         found.sort(key=lambda one: (one.name, one.created_at))
         return [DocumentState(one, contents[one.content]) for one in found if one.content in contents]
-
-    async def _contents(self, owner: str, ids: set[str]) -> dict[str, Content]:
-        found = await self.library.store.get(CONTENTS, owner, sorted(ids)) if ids else ()
-        return {item.record.id: item.record for item in found if item is not None}
 
     async def remove(self, principal: Principal, name: str) -> int:
         """Remove a base with its documents; how many those were."""
@@ -254,7 +249,9 @@ class KnowledgeBases:
         base = await self.library.collection(principal, name)
         documents = await self.library.in_scope(principal, Scope(collection=base.id))
         documents.sort(key=lambda one: (one.name, one.created_at, one.content, one.id))
-        contents = await self._contents(principal.owner, {id for one in documents for id in _versions(one)})
+        contents = await self.library.contents.of(
+            principal.owner, {id for one in documents for id in _versions(one)}
+        )
         ready = {id for id, content in contents.items() if content.stage == "ready"}
         kept = [one for one in documents if one.content in ready]
         async with _in_thread(work_folder(self.work)) as folder:
@@ -541,15 +538,7 @@ class _ArchiveImport:
             )
         at, model = self.library.clock.now_us(), self.bases.embeddings.model
         for number, (line, vector) in enumerate(zip(some.passages, vectors, strict=True)):
-            passage = Passage(
-                id=passage_id(content.id, number),
-                content=content.id,
-                number=number,
-                page=line.page,
-                begin=line.begin,
-                end=line.end,
-                heading=line.heading,
-            )
+            passage = passage_of(content.id, number, line)
             text = searched_text(content, passage, pages)
             item = IndexItem(KIND, text, at, vector, None if vector is None else model, part_of=content.id)
             yield Put(PASSAGES, passage, index=item)

@@ -636,9 +636,7 @@ class Library:
         Raises:
             BadInput: there is another one of this name, or it is not fit.
         """
-        (held,) = await self.store.get(COLLECTIONS, principal.owner, [id])
-        if held is None:
-            raise UnknownId(NO_COLLECTION)
+        held = await self.sharing.held(principal.owner, id)
         was = held.record
         after = msgspec.structs.replace(
             was,
@@ -657,9 +655,7 @@ class Library:
 
     async def remove_collection(self, principal: Principal, id: str, *, documents: bool) -> int:
         """Remove a collection, with its `documents` or without; how many documents went."""
-        (held,) = await self.store.get(COLLECTIONS, principal.owner, [id])
-        if held is None:
-            raise UnknownId(NO_COLLECTION)
+        await self.sharing.held(principal.owner, id)
         inside = [one.id for one in await self.in_scope(principal, Scope(collection=id))]
         if documents:
             await self.remove_all(principal.owner, inside)

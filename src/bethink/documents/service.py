@@ -248,7 +248,7 @@ def _documents(at: Surroundings) -> Documents:
     ingest = _ingest(at, library)
     folders = Folders(
         library=library,
-        kind=ingest.kind,
+        kind=ingest.extraction.kind,
         digest=at.digest,
         find_user=at.find_user,
         data_dir=settings.data_dir,

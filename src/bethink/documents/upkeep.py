@@ -143,13 +143,7 @@ class LibraryUpkeep:
                 async for page in pages_of(self.store, owner, scan):
                     yield [
                         _line(
-                            "document_page",
-                            ExportedPage(
-                                content=one.record.content,
-                                number=one.record.number,
-                                text=one.record.text,
-                                label=one.record.label,
-                            ),
+                            "document_page", msgspec.convert(one.record, ExportedPage, from_attributes=True)
                         )
                         for one in page
                     ]
@@ -219,16 +213,7 @@ class LibraryUpkeep:
         contents = await self.library.contents.of(owner, dict.fromkeys(one.content for one in pages))
         awaited = {id for id, one in contents.items() if one.error == _IMPORTING}
         puts = [
-            Put(
-                PAGES,
-                PageText(
-                    id=page_id(one.content, one.number),
-                    content=one.content,
-                    number=one.number,
-                    text=one.text,
-                    label=one.label,
-                ),
-            )
+            Put(PAGES, PageText(id=page_id(one.content, one.number), **msgspec.structs.asdict(one)))
             for one in pages
             if one.content in awaited
         ]
@@ -290,7 +275,7 @@ class LibraryUpkeep:
         if not old:
             return 0
         left = tuple(one for one in was.versions if one.content not in old)
-        gone = await self._unused(owner, id, old)
+        gone = await self.library.contents.dropped(owner, old, gone={id})
         now = msgspec.structs.replace(was, versions=left)
         await self.store.commit(
             owner,
@@ -302,9 +287,6 @@ class LibraryUpkeep:
             ],
         )
         return len(old)
-
-    async def _unused(self, owner: str, document: str, contents: set[str]) -> list[Change]:
-        return await self.library.contents.dropped(owner, contents, gone={document})
 
     async def check(self, principal: Principal) -> list[HealthFinding]:
         """Documents that could not be read."""
@@ -343,39 +325,33 @@ def _line(kind: str, record: msgspec.Struct) -> dict[str, Any]:
     return {"kind": kind, **with_times(kept, rfc3339)}
 
 
+_OF_DOCUMENT: Final = ("id", "collection", "project", "tags", "origin", "created_at", "updated_at")
+_OF_CONTENT: Final = ("media_type", "size", "pages", "title", "note")
+
+
+def _copied(record: msgspec.Struct, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
+
+
 def _exported(document: Document, content: Content) -> ExportedDocument:
     return ExportedDocument(
-        id=document.id,
+        **_copied(document, _OF_DOCUMENT),
+        **_copied(content, _OF_CONTENT),
         name=document.name,
         content=content.id,
         content_name=content.name,
-        media_type=content.media_type,
         format=content.kind,
-        size=content.size,
-        pages=content.pages,
-        title=content.title,
-        note=content.note,
-        collection=document.collection,
-        project=document.project,
-        tags=document.tags,
-        origin=document.origin,
-        created_at=document.created_at,
-        updated_at=document.updated_at,
     )
 
 
 def _awaited(one: ExportedDocument) -> Content:
     """A content whose pages are still to come."""
     return Content(
+        **_copied(one, _OF_CONTENT),
         id=one.content,
         name=one.content_name,
-        media_type=one.media_type,
-        size=one.size,
         stage="cancelled",
         kind=one.format,
-        title=one.title,
-        pages=one.pages,
-        note=one.note,
         error=_IMPORTING,
         original=False,
         at=one.created_at,
@@ -383,18 +359,8 @@ def _awaited(one: ExportedDocument) -> Content:
 
 
 def _restored(one: ExportedDocument) -> Document:
-    return Document(
-        id=one.id,
-        name=one.name,
-        content=one.content,
-        versions=(DocumentVersion(content=one.content, at=one.created_at),),
-        collection=one.collection,
-        project=one.project,
-        tags=one.tags,
-        origin=one.origin,
-        created_at=one.created_at,
-        updated_at=one.updated_at,
-    )
+    version = DocumentVersion(content=one.content, at=one.created_at)
+    return Document(**_copied(one, _OF_DOCUMENT), name=one.name, content=one.content, versions=(version,))
 
 
 def _collection(document: Mapping[str, Any]) -> DocumentCollection:

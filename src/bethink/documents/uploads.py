@@ -22,6 +22,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+from bethink.documents.contents import hash_of
 from bethink.documents.model import NewDocument, fit_name, fit_tags
 from bethink.errors import BadInput, Busy, Conflict, DiskFull, StorageError, TooLarge, UnknownId
 from bethink.store import Collection, Delete, Put, Record, Scan, owners_of, records_of
@@ -182,7 +183,7 @@ class Uploads:
 
     async def _ended(self, principal: Principal, upload: Upload) -> Document:
         path = self._path(principal.owner, upload.id)
-        if upload.sha256 and await anyio.to_thread.run_sync(_hash, path) != upload.sha256:
+        if upload.sha256 and (await anyio.to_thread.run_sync(hash_of, path))[0] != upload.sha256:
             await self.discard(principal, upload.id)
             raise BadInput(f"{upload.name} came damaged: its hash is another one. Upload it again.")
         new = NewDocument(
@@ -356,11 +357,6 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _names(home: Path) -> list[str]:

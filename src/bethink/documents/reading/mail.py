@@ -18,7 +18,6 @@ from bethink.internet.decoder import decoded, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from email.message import EmailMessage
 
     from bethink.documents.reading.messages import Kind
 
@@ -79,31 +78,14 @@ class _Letter:
     attached: list[tuple[str, str, bytes]] = field(default_factory=list[tuple[str, str, bytes]])
 
 
-def read_eml(content: bytes, attachments: Attachments) -> Document:
-    """A letter of the Internet's format (RFC 5322, MIME) and its attachments.
+def read_letter(kind: Kind, content: bytes, attachments: Attachments) -> Document:
+    """A letter, as the Internet has it (`eml`: RFC 5322, MIME) or Outlook saves it, and its attachments.
 
     Raises:
         UnfitError: it is damaged.
     """
     try:
-        message: Any = email.message_from_bytes(content, policy=email.policy.default)
-        letter = _eml(message)
-    except FOREIGN as error:
-        raise UnfitError(_DAMAGED) from error
-    return _document(letter, attachments)
-
-
-def read_msg(content: bytes, attachments: Attachments) -> Document:
-    """A letter as Outlook saves it, and its attachments.
-
-    Raises:
-        UnfitError: it is damaged.
-    """
-    from oxmsg import Message
-
-    try:
-        message: Any = Message.load(io.BytesIO(content))
-        letter = _msg(message)
+        letter = _eml(content) if kind == "eml" else _msg(content)
     except FOREIGN as error:
         raise UnfitError(_DAMAGED) from error
     return _document(letter, attachments)
@@ -119,7 +101,8 @@ def _document(letter: _Letter, attachments: Attachments) -> Document:
     return Document([*pages, *more], [*labels, *named], title, " ".join(notes))
 
 
-def _eml(message: EmailMessage) -> _Letter:
+def _eml(content: bytes) -> _Letter:
+    message: Any = email.message_from_bytes(content, policy=email.policy.default)
     body: Any = message.get_body(("html", "plain"))
     blocks: list[str] = []
     if body is not None:
@@ -147,7 +130,10 @@ def _text(part: Any) -> str:  # noqa: ANN401 - of `email`
     return decoded(payload, charset)
 
 
-def _msg(message: Any) -> _Letter:  # noqa: ANN401 - the library's message
+def _msg(content: bytes) -> _Letter:
+    from oxmsg import Message
+
+    message: Any = Message.load(io.BytesIO(content))
     html = message.html_body
     blocks = list(html_blocks(html)) if html else paragraphs((message.body or "").replace("\r\n", "\n"))
     to = ", ".join(one.email_address or one.name for one in message.recipients)

@@ -13,7 +13,7 @@ import unicodedata
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.reading.messages import FOREIGN, NEEDS_OCR, Ended, Opened, PageRead, UnfitError
 from bethink.documents.reading.recognition import recogniser
@@ -63,20 +63,6 @@ class _PageText:
 
     text: str
     lacks: str = ""
-
-
-class _Pages(Protocol):
-    count: int
-    note: str
-    title: str
-
-    def text(self, number: int) -> _PageText:
-        """What page `number` says, counted from 0."""
-        ...
-
-    def image(self, number: int) -> object:
-        """What it looks like, for recognition; None if nothing here can tell."""
-        ...
 
 
 def read_pdf(content: bytes, task: Task) -> Iterator[Told]:
@@ -130,7 +116,7 @@ def _are(numbers: Sequence[int], verb: str = "are") -> str:
     return f"Pages {', '.join(parts)} {verb}".strip()
 
 
-def _opened(content: bytes) -> _Pages:
+def _opened(content: bytes) -> _Pdfium | _Pypdf:
     if find_spec("pypdfium2"):
         return _Pdfium(content)
     if find_spec("pypdf"):

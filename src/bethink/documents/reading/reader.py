@@ -130,7 +130,7 @@ def _document(kind: Kind, content: bytes, task: Task, *, attachments: Attachment
 
 
 def _letter(kind: Kind, content: bytes, task: Task, *, attachments: Attachments | None) -> Document:
-    from bethink.documents.reading.mail import Attachments, read_eml, read_msg
+    from bethink.documents.reading.mail import Attachments, read_letter
 
     end = time.monotonic() + task.seconds
 
@@ -142,7 +142,7 @@ def _letter(kind: Kind, content: bytes, task: Task, *, attachments: Attachments 
         return _document(kind, content, own, attachments=attachments)
 
     attachments = attachments or Attachments(attached)
-    return read_eml(content, attachments) if kind == "eml" else read_msg(content, attachments)
+    return read_letter(kind, content, attachments)
 
 
 def _pdf(content: bytes, task: Task) -> Document:

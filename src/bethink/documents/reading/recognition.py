@@ -39,7 +39,8 @@ def recogniser() -> Callable[[Any], str] | None:
     if place is None:
         return None
     tesserocr: Any = import_module("tesserocr")
-    found = sorted({file.stem for file in place.glob("*.traineddata")} - _NOT_LANGUAGES, key=_english_first)
+    names = {file.stem for file in place.glob("*.traineddata")} - _NOT_LANGUAGES
+    found = sorted(names, key=lambda name: (name != "eng", name))
     engine = tesserocr.PyTessBaseAPI(path=str(place), lang="+".join(found[:_MOST_LANGUAGES]))
 
     def recognise(image: Any) -> str:  # noqa: ANN401 - Pillow's
@@ -47,10 +48,6 @@ def recogniser() -> Callable[[Any], str] | None:
         return str(engine.GetUTF8Text())
 
     return recognise
-
-
-def _english_first(language: str) -> tuple[bool, str]:
-    return language != "eng", language
 
 
 def read_image(content: bytes, seconds: float) -> Document:
