@@ -6,7 +6,7 @@ folders are looked at every few seconds instead, and that is said.
 
 from __future__ import annotations
 
-import importlib
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +16,7 @@ import anyio.to_thread
 
 from bethink.documents.records import FOLDERS
 from bethink.errors import BethinkError, UnknownId
+from bethink.folder_changes import changes_below
 from bethink.store import owners_of
 from bethink.telemetry import log, recorded
 
@@ -30,8 +31,6 @@ _LEASE: Final = "documents-folders"
 _LEASE_S: Final = 15.0
 _TURN_S: Final = 2.0
 """How often the lease is renewed, and it is looked whether other folders are watched."""
-_STEP_MS: Final = 100
-_DEBOUNCE_MS: Final = 500
 _AGAIN_S: Final = 1.0
 """Behind a file that is being written, and a look that failed."""
 _COMPARE_S: Final = 5.0
@@ -82,8 +81,6 @@ class FolderWatch:
         """Watch these folders until others are to be watched, or another process watches."""
         if not watched:
             return
-        # Heavy, and it looks at the disk.
-        await anyio.to_thread.run_sync(importlib.import_module, "watchfiles")
         ended = anyio.Event()
         self._due = {}
         async with anyio.create_task_group() as tasks:
@@ -143,38 +140,21 @@ class FolderWatch:
 
     async def _listen(self, watched: Mapping[Watched, WatchedFolder], ended: anyio.Event) -> None:
         """Have those folders looked at of which the system tells a change."""
-        self.fault, is_strict = None, True
-        while not ended.is_set():
-            try:
-                await self._follow(watched, ended, is_strict=is_strict)
-            except (OSError, RuntimeError, ExceptionGroup) as error:
-                match _refusal(error):
-                    case PermissionError() if is_strict:
-                        is_strict = False
-                    case None:
-                        # A change that cannot be told, such as a name that is not UTF-8: look at all.
-                        self._tell(watched, _AGAIN_S)
-                        await anyio.sleep(_AGAIN_S)
-                    case refusal:
-                        await self._compare(str(refusal), ended)
-                        return
+        self.fault = None
+        try:
+            while not ended.is_set():
+                await self._follow(watched, ended)
+        except (OSError, RuntimeError) as error:
+            # `_hold` looks often from now on.
+            reason = str(error).partition(" about [")[0]
+            self.fault = (
+                f"Changes of watched folders are detected only every {_COMPARE_S:g} seconds: {reason}"
+            )
+            _log.warning("%s", self.fault)
+            await ended.wait()
 
-    async def _compare(self, why: str, ended: anyio.Event) -> None:
-        """Inotify's watches are used up, or the file system has none (inotify(7)): `_hold` looks often."""
-        reason = why.partition(" about [")[0]
-        self.fault = f"Changes of watched folders are detected only every {_COMPARE_S:g} seconds: {reason}"
-        _log.warning("%s", self.fault)
-        await ended.wait()
-
-    async def _follow(
-        self, watched: Mapping[Watched, WatchedFolder], ended: anyio.Event, *, is_strict: bool
-    ) -> None:
-        """Tell of each change. What is not `is_strict` leaves out folders that may not be read.
-
-        It also leaves out, without a word, those for which the system has no room.
-        """
-        from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] - names trio's types
-
+    async def _follow(self, watched: Mapping[Watched, WatchedFolder], ended: anyio.Event) -> None:
+        """Tell of each change; until the first one while a folder is missing."""
         there = await anyio.to_thread.run_sync(
             lambda: {one: folder for one, folder in watched.items() if Path(folder.path).is_dir()}
         )
@@ -185,31 +165,18 @@ class FolderWatch:
             self._tell({one: folder for one, folder in watched.items() if one not in there})
         if not there:
             return
-        changes = awatch(
-            *{folder.path for folder in there.values()},
-            watch_filter=None,
-            debounce=_DEBOUNCE_MS,
-            step=_STEP_MS,
-            stop_event=ended,
-            recursive=True,
-            ignore_permission_denied=not is_strict,
-        )
-        async for some in changes:
-            paths = [Path(path) for _, path in some]
-            told = {
-                one: folder
-                for one, folder in there.items()
-                if any(path.is_relative_to(folder.path) for path in paths)
-            }
-            self._tell(told)
-            if len(there) < len(watched):
-                return
+        async with aclosing(changes_below({folder.path for folder in there.values()}, ended)) as changes:
+            async for some in changes:
+                self._tell(
+                    {
+                        one: folder
+                        for one, folder in there.items()
+                        if some is None or any(path.is_relative_to(folder.path) for path in some)
+                    }
+                )
+                if some is not None and len(there) < len(watched):
+                    return
 
 
 def _places(watched: Mapping[Watched, WatchedFolder]) -> dict[Watched, tuple[str, object]]:
     return {one: (folder.path, folder.extensions) for one, folder in watched.items()}
-
-
-def _refusal(error: Exception) -> OSError | RuntimeError | None:
-    """Why the system does not tell of changes; None for an error while it did, which is about one change."""
-    return error if isinstance(error, OSError | RuntimeError) else None

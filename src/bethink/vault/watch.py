@@ -7,8 +7,8 @@ every few seconds instead, and that is said.
 
 from __future__ import annotations
 
-import importlib
 from collections import defaultdict
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import BethinkError
+from bethink.folder_changes import changes_below
 from bethink.principal import LOCAL_OWNER
 from bethink.store import owners_of
 from bethink.telemetry import log, recorded
@@ -35,14 +36,9 @@ _LEASE: Final = "vault-watching"
 _LEASE_S: Final = 15.0
 _LOOK_S: Final = 2.0
 """How often it is looked whether a vault was made or removed, and the lease renewed."""
-_STEP_MS: Final = 100
-_DEBOUNCE_MS: Final = 500
-"""Changes that follow one another are taken in together, for so long at most."""
 _COMPARE_S: Final = 5.0
 _SURE_S: Final = 300.0
 """How often all files are compared all the same: a swamped system does not tell everything (inotify(7))."""
-_ANEW_S: Final = 0.2
-"""What follows a change that could not be told is waited for so long, then all is compared."""
 _MANY: Final = 1_000
 """Of so many changes at once some may not have been told."""
 _log = log("vault")
@@ -88,8 +84,6 @@ class FolderWatcher:
             roots = await self._there() if await self.bus.claim(_LEASE, _LEASE_S) else {}
             if not roots:
                 return
-            # Heavy, and it looks at the disk.
-            await anyio.to_thread.run_sync(importlib.import_module, "watchfiles")
             self._roots = roots
             ended = anyio.Event()
             async with anyio.create_task_group() as tasks:
@@ -114,60 +108,28 @@ class FolderWatcher:
 
     async def _follow(self, roots: Mapping[Path, str], ended: anyio.Event, tasks: TaskGroup) -> None:
         """Take in what the system tells of."""
-        is_strict = True
         try:
-            while not ended.is_set():
-                # It begins when the watcher is made: no change falls in between.
-                tasks.start_soon(self._sync_all, roots)
-                try:
-                    await self._listen(roots, ended, is_strict=is_strict)
-                except PermissionError:
-                    if not is_strict:
-                        raise
-                    is_strict = False
+            async with aclosing(changes_below(roots, ended)) as changes:
+                async for some in changes:
+                    if some is None:
+                        tasks.start_soon(self._sync_all, roots)
+                    else:
+                        self.fault = None
+                        await self._take_in(roots, some)
         except (OSError, RuntimeError) as error:
-            # inotify's watches are used up, or the file system has none (inotify(7)).
             self.fault = f"Changes of files are detected only every {_COMPARE_S:g} seconds: {error}"
             _log.warning("%s", self.fault)
             while not ended.is_set():
                 await anyio.sleep(_COMPARE_S)
                 await self._sync_all(roots)
 
-    async def _listen(self, roots: Mapping[Path, str], ended: anyio.Event, *, is_strict: bool) -> None:
-        """Take in what is told, until there is something that cannot be told: a name that is not UTF-8.
-
-        What is not `is_strict` leaves out folders that may not be read, and those that the system has no room
-        for: that it does without a word.
-        """
-        from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] - names trio's types
-
-        changes = awatch(
-            *roots,
-            watch_filter=None,
-            debounce=_DEBOUNCE_MS,
-            step=_STEP_MS,
-            stop_event=ended,
-            recursive=True,
-            ignore_permission_denied=not is_strict,
-        )
-        try:
-            async for some in changes:
-                self.fault = None
-                await self._take_in(roots, [path for _, path in some])
-        except ExceptionGroup as group:
-            if group.split(RuntimeError)[1] is not None:
-                raise
-            _log.info("a change of files could not be told, and all are compared: %s", group.exceptions[0])
-            await anyio.sleep(_ANEW_S)
-
     async def _sync_all(self, roots: Mapping[Path, str]) -> None:
         for owner in roots.values():
             await self._sync(owner, None)
 
-    async def _take_in(self, roots: Mapping[Path, str], changed: Iterable[str]) -> None:
+    async def _take_in(self, roots: Mapping[Path, str], changed: Iterable[Path]) -> None:
         paths_by_root: defaultdict[Path, set[str]] = defaultdict(set)
-        for name in changed:
-            file = Path(name)
+        for file in changed:
             root = next((root for root in roots if file.is_relative_to(root)), None)
             if root is None:
                 continue
