@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.meter import WARM_UP, Meter
 from bethink.clock import Ids, SystemClock
-from bethink.conversations import Conversations, PastMessage
+from bethink.conversations.service import Conversations, PastMessage
 from bethink.engines.memory import MemoryBus
 from bethink.engines.redis.connection import MISSING
 from bethink.engines.sqlite.store import open_database

@@ -18,7 +18,7 @@ from pathlib import Path
 import anyio
 
 from bethink.app import open_app
-from bethink.importing import ImportOptions
+from bethink.importing.records import ImportOptions
 from bethink.settings import Settings
 
 _WORDS = 5_000

@@ -9,7 +9,7 @@ import msgspec
 
 from benchmarks.trust_stage import DAY_S, Case, Stage
 from bethink.agent.records import JOURNAL, RUNS
-from bethink.conversations import CONVERSATIONS, MESSAGES
+from bethink.conversations.records import CONVERSATIONS, MESSAGES
 from bethink.llm.scripted import ScriptedCall
 from bethink.memory import FACTS
 from bethink.store import Collection, Scan

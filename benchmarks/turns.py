@@ -22,7 +22,7 @@ from bethink.settings import load_settings
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from bethink.conversations import MemoryEntry
+    from bethink.conversations.entries import MemoryEntry
     from bethink.principal import Principal
     from bethink.recall.conversation_memory import ConversationMemory
 

@@ -11,7 +11,7 @@ from bethink.agent.records import NumberedEvent
 from bethink.app import App, open_app
 from bethink.blobs import Blobs
 from bethink.clock import FakeClock
-from bethink.conversations import StoredMessage
+from bethink.conversations.records import StoredMessage
 from bethink.embeddings import Embeddings
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore

@@ -35,10 +35,11 @@ from bethink.agent.toolbox import Toolbox
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
 from bethink.configuration import Configuration
-from bethink.conversations import CONVERSATIONS, Conversations
+from bethink.conversations.records import CONVERSATIONS
+from bethink.conversations.service import Conversations
 from bethink.documents.service import Documents, passage_limits
 from bethink.embeddings.factory import next_model_of
-from bethink.export import Portability
+from bethink.export.service import Portability
 from bethink.feature import Features, OpenFeature, RetentionRule, Surroundings
 from bethink.features import AGENT, FEATURES, FORGETTING, IMPORTING, RECALL, VAULT
 from bethink.files import Files
@@ -47,7 +48,7 @@ from bethink.forgetting.occurrences import OccurrenceFinder
 from bethink.forgetting.selection import SURE, Selector
 from bethink.forgetting.service import Forgetting
 from bethink.graph.service import Graph
-from bethink.importing import Imports, UploadFolder
+from bethink.importing.service import Imports, UploadFolder
 from bethink.internet.connect import gate_for
 from bethink.maintenance.background import Background, Vectors
 from bethink.maintenance.housekeeping import Housekeeping
@@ -58,7 +59,7 @@ from bethink.memory.aliases import OtherNames
 from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
 from bethink.model_files import ModelFiles
-from bethink.people import People
+from bethink.people.service import People
 from bethink.ports import Ports, open_ports, remade, shared_resources_of
 from bethink.preferences import PreferenceBook
 from bethink.projects import Projects

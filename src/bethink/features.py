@@ -29,7 +29,7 @@ from bethink.agent.records import JOURNAL, LEARNING_DAYS, RUNS, THREADS, TOOL_US
 from bethink.backups.service import FEATURE as BACKUPS
 from bethink.backups.service import opened as backups_of
 from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
-from bethink.conversations import Conversations
+from bethink.conversations.service import Conversations
 from bethink.documents.service import FEATURE as DOCUMENTS
 from bethink.documents.service import Documents
 from bethink.feature import Feature, OpenFeature

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bethink.conversations import MESSAGES, line
+from bethink.conversations.records import MESSAGES, line
 from bethink.memory import KIND as FACT
 from bethink.messages import AssistantMessage, ToolMessage
 from bethink.shares import SharedFile, SharedMessage
@@ -17,7 +17,7 @@ from bethink.store import Scan, pages_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.conversations import Conversation, StoredMessage
+    from bethink.conversations.records import Conversation, StoredMessage
     from bethink.memory import Memory
     from bethink.messages import Attachment
     from bethink.principal import Principal

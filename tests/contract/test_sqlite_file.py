@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from bethink.agent.records import JOURNAL, RUNS
-from bethink.conversations import CONVERSATIONS, MESSAGES
+from bethink.conversations.records import CONVERSATIONS, MESSAGES
 from bethink.embeddings import EmbeddingModel
 from bethink.engines.sqlite import index as sqlite_index
 from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS

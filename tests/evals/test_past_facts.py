@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bethink.clock import to_datetime, to_us
-from bethink.conversations import PastMessage
+from bethink.conversations.service import PastMessage
 from bethink.embeddings.e5 import E5
 from bethink.embeddings.local import LocalEmbeddings
 from bethink.memory import NewFact

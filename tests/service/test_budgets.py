@@ -21,7 +21,7 @@ import pytest
 
 from benchmarks.process import can_measure
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
-from bethink.conversations import CONVERSATIONS, MESSAGES, Conversation, StoredMessage, turn_of
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, Conversation, StoredMessage, turn_of
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.store import open_database

@@ -9,8 +9,8 @@ import anyio.lowlevel
 import pytest
 
 from bethink.app import open_app
-from bethink.conversations import CONVERSATIONS, MESSAGES, ConversationStart
-from bethink.conversations.service import TEMPORARY_US
+from bethink.conversations.records import CONVERSATIONS, MESSAGES
+from bethink.conversations.service import TEMPORARY_US, ConversationStart
 from bethink.llm.scripted import ScriptedLlm
 from bethink.settings import Settings
 from bethink.store import Scan

@@ -15,7 +15,8 @@ import pytest
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.agent.removal import OwnerRemoval
 from bethink.agent.request import BranchPoint
-from bethink.conversations import MESSAGES, ConversationEdit
+from bethink.conversations.records import MESSAGES
+from bethink.conversations.service import ConversationEdit
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.redis_mirror.outbox import SHARED

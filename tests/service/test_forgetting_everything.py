@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bethink.agent.stored_runs import ApprovalChoice
-from bethink.conversations import CONVERSATIONS
+from bethink.conversations.records import CONVERSATIONS
 from bethink.errors import BadInput, StorageError
 from bethink.events import ApprovalNeeded, RunDone
 from bethink.files import FILES
@@ -19,7 +19,7 @@ from bethink.forgetting.announcements import INTENTS
 from bethink.forgetting.selection import ForgetRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
-from bethink.people import PEOPLE
+from bethink.people.records import PEOPLE
 from bethink.store import Change, Collection, Scan, Store, records_of
 from bethink.tool import NewFile
 from tests.command_line import CommandLine

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bethink.conversations import ConversationEdit, ConversationFilter
+from bethink.conversations.service import ConversationEdit, ConversationFilter
 from bethink.errors import StorageError
 from bethink.llm.scripted import ScriptedLlm
 from tests.door import called
@@ -170,7 +170,7 @@ async def test_a_lost_data_directory_comes_back_from_redis(redis: RedisServer, t
 
 
 async def test_temporary_conversations_stay_out(redis: RedisServer, tmp_path: Path) -> None:
-    from bethink.conversations import ConversationStart
+    from bethink.conversations.service import ConversationStart
 
     async with shared_house(tmp_path, redis.url) as house:
         held = await house.app.conversations.create(house.me, ConversationStart(temporary=True))

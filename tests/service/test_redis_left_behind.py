@@ -11,7 +11,7 @@ import anyio.to_thread
 import pytest
 
 from bethink.agent.stored_runs import ApprovalChoice
-from bethink.conversations import ConversationEdit
+from bethink.conversations.service import ConversationEdit
 from bethink.events import ApprovalNeeded, Warned
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from bethink.artifacts import ArtifactDraft, ArtifactPatch, Artifacts
+from bethink.artifacts.service import ArtifactDraft, ArtifactPatch, Artifacts
 from bethink.clock import FakeClock
 from bethink.errors import UnknownId
 from bethink.events import Event, ToolFinished

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.conversations import (
+from bethink.conversations.records import (
     MAX_BRANCHES,
     Conversation,
     StoredMessage,

@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 
 from bethink.app import open_app
 from bethink.clock import to_us
-from bethink.conversations import ConversationStart, PastMessage
+from bethink.conversations.service import ConversationStart, PastMessage
 from bethink.memory import NewFact
 from bethink.settings import load_settings
 from tests.command_line import CommandLine, masked

@@ -11,7 +11,9 @@ import msgspec
 import pytest
 
 from bethink.clock import rfc3339
-from bethink.conversations import MESSAGES, ConversationFilter, ConversationStart, MemoryEntry
+from bethink.conversations.entries import MemoryEntry
+from bethink.conversations.records import MESSAGES
+from bethink.conversations.service import ConversationFilter, ConversationStart
 from bethink.documents.service import Documents
 from bethink.errors import BadInput, MemoryUnavailable, NotAllowed, UnknownId
 from bethink.llm.scripted import ScriptedLlm

@@ -11,13 +11,13 @@ import pytest
 
 import bethink
 from bethink.agent.removal import OwnerRemoval
-from bethink.conversations import ConversationStart
+from bethink.conversations.service import ConversationStart
 from bethink.events import TextDelta
 from bethink.features import FEATURES
 from bethink.llm import Delta, LlmRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
-from bethink.people import PEOPLE
+from bethink.people.records import PEOPLE
 from bethink.principal import Principal
 from bethink.tool import NewFile
 from tests.house import House, open_house

@@ -10,7 +10,7 @@ import pytest
 
 from bethink.agent.completion import answer_to
 from bethink.agent.request import BranchPoint, RunOptions
-from bethink.conversations import ConversationStart
+from bethink.conversations.service import ConversationStart
 from bethink.errors import LlmError, Refused
 from bethink.events import Event, RunDone, TextDelta, Usage
 from bethink.llm import Delta, Finish, LlmRequest, LlmWrapper

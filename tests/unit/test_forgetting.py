@@ -10,7 +10,8 @@ import pytest
 
 from bethink.agent.records import JOURNAL, RUNS
 from bethink.clock import to_datetime
-from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, ConversationEdit
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, SIGHTINGS
+from bethink.conversations.service import ConversationEdit
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.forgetting.announcements import INTENTS, ForgetIntent
 from bethink.forgetting.selection import OUTSIDE, ForgetRequest

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bethink.conversations import ConversationStart, PastMessage
+from bethink.conversations.service import ConversationStart, PastMessage
 from bethink.engines.memory import MemoryStore
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact, Source

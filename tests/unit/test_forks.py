@@ -11,7 +11,7 @@ import pytest
 
 from bethink.agent.recorder import Recorder
 from bethink.agent.request import BranchPoint
-from bethink.conversations import ConversationEdit
+from bethink.conversations.service import ConversationEdit
 from bethink.errors import Busy, UnknownId
 from bethink.llm.scripted import ScriptedLlm
 from bethink.messages import ToolMessage, UserMessage

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bethink.conversations import MESSAGES, Conversation, StoredMessage
-from bethink.importing import ImportOptions
+from bethink.conversations.records import MESSAGES, Conversation, StoredMessage
+from bethink.importing.records import ImportOptions
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.store import Scan
 from tests.exports import BEGAN, asked_and_answered, chatgpt_talk, node, zipped
@@ -128,7 +128,7 @@ async def test_what_was_said_here_since_stays_when_the_conversation_grows(tmp_pa
     async with open_house(data_dir=tmp_path / "data") as house:
         await house.app.importing.run(house.me, written(tmp_path, chatgpt_talk("T", nodes, id="t")), TALKS)
         (talk,) = await held(house)
-        from bethink.conversations import PastMessage
+        from bethink.conversations.service import PastMessage
 
         await house.app.conversations.take_over(house.me, talk.id, [PastMessage("Said here", 1)])
         more = [

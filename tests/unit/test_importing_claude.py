@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.importing import ImportOptions
+from bethink.importing.records import ImportOptions
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from tests.exports import claude_message, claude_talk, zipped
 from tests.house import open_house

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.errors import BadInput, TooLarge
-from bethink.importing import ImportOptions
 from bethink.importing import archive as archives
 from bethink.importing import archive as zips
 from bethink.importing import json_stream as streaming
 from bethink.importing.archive import Archive, opened, safe_name
 from bethink.importing.items import Skipped
 from bethink.importing.json_stream import RepairedJson, elements
+from bethink.importing.records import ImportOptions
 from tests.exports import asked_and_answered, packed, zipped
 from tests.house import open_house
 

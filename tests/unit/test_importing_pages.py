@@ -14,8 +14,7 @@ import pytest
 from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import NoSuchPage
 from bethink.forgetting.selection import ForgetRequest
-from bethink.importing import ImportOptions
-from bethink.importing.records import Import
+from bethink.importing.records import Import, ImportOptions
 from bethink.memory import NewFact
 from bethink.store import Collection, Page, R, Scan, Versioned
 from tests.exports import (
@@ -276,7 +275,7 @@ async def test_an_import_is_taken_back_whole_but_for_what_was_changed_since(tmp_
         done = await house.app.importing.run(house.me, path, ImportOptions(into="both", topics="none"))
         talks = [item.record for item in (await house.app.conversations.list(house.me)).items]
         first, *_ = sorted(await pages(house))
-        from bethink.conversations import PastMessage
+        from bethink.conversations.service import PastMessage
 
         await house.app.conversations.take_over(house.me, talks[0].id, [PastMessage("More", 1)])
         await house.app.vault.write(house.me, first, "# Mine now", by="person")

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from bethink.conversations import ConversationFilter
+from bethink.conversations.service import ConversationFilter
 from bethink.mcp_server.families import offers
 from tests.house import open_house
 from tests.library import plain_reading

@@ -28,7 +28,7 @@ from bethink.events import ToolProgress, Warned
 from bethink.mcp_server.families import families_of, offers
 from bethink.mcp_server.server import Door
 from bethink.memory import NewFact
-from bethink.people import PersonQuery
+from bethink.people.service import PersonQuery
 from bethink.tool import NewFile, ToolContext, ToolOutput, tool
 from tests.house import House, open_house
 from tests.mcp_clients import MODES, Mode, Person, text_of, token_in, told

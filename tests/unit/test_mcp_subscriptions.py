@@ -18,7 +18,7 @@ from mcp.types import (
     UnsubscribeRequestParams,
 )
 
-from bethink.conversations import ConversationEdit, ConversationStart
+from bethink.conversations.service import ConversationEdit, ConversationStart
 from bethink.mcp_server.server import Door
 from bethink.memory import NewFact
 from tests.door import served

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bethink.agent.toolbox import CallResult, Prepared
-from bethink.conversations import PastMessage
+from bethink.conversations.service import PastMessage
 from bethink.events import Event, MemoryChanged
 from bethink.llm import ToolSchema
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm

@@ -17,7 +17,8 @@ from bethink.forgetting.selection import ForgetRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import ToolCall, ToolMessage
-from bethink.people import PersonQuery, shown
+from bethink.people.records import shown
+from bethink.people.service import PersonQuery
 from bethink.principal import Principal
 from tests.door import open_door
 from tests.house import open_house, ports_of

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from bethink.errors import BadInput, NewerSchema
-from bethink.export import FORMATS, RestoreReport
+from bethink.export.service import FORMATS, RestoreReport
 from bethink.memory import Fact, NewFact, Source
 from tests.facts import active, the
 from tests.house import House, open_house

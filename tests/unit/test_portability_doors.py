@@ -16,8 +16,8 @@ from inline_snapshot import snapshot
 from pydantic import BaseModel, ConfigDict
 
 from bethink.errors import BadInput
-from bethink.export import FORMATS
 from bethink.export.records import ExportHeader, FactBatch, KeptFact
+from bethink.export.service import FORMATS
 from bethink.memory import Fact, NewFact
 from tests.command_line import CommandLine
 from tests.door import open_door

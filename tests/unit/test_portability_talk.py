@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, ConversationEdit, PastMessage
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, SIGHTINGS
+from bethink.conversations.service import ConversationEdit, PastMessage
 from bethink.errors import BadInput
-from bethink.export import RestoreReport
+from bethink.export.service import RestoreReport
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.store import Collection, Scan

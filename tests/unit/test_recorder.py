@@ -12,7 +12,7 @@ import pytest
 
 from bethink.agent.recorder import FLUSH_S, SLOWEST_FLUSH_S, Recorder, pause_after
 from bethink.agent.records import RUNS, Journal, Run
-from bethink.conversations import Conversation
+from bethink.conversations.records import Conversation
 from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.events import RunDone, TextDelta
 from bethink.forgetting.announcements import ForgetBarrier

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bethink.conversations import ConversationEdit
+from bethink.conversations.service import ConversationEdit
 from bethink.errors import BadInput
 from bethink.preferences import PreferenceBook
 from tests.door import Door, open_door

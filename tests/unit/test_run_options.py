@@ -10,7 +10,7 @@ import pytest
 
 from bethink.agent.request import RunOptions, RunResources
 from bethink.agent.stored_runs import ApprovalChoice
-from bethink.conversations import ConversationStart
+from bethink.conversations.service import ConversationStart
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.events import ApprovalNeeded, MemoryRecalled, RunDone, RunStarted, ToolFinished, ToolRequested
 from bethink.llm import ToolSchema

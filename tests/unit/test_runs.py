@@ -10,7 +10,7 @@ import pytest
 from bethink.agent.records import JOURNAL, RUNS, TOOL_USES, JournalEntry, NumberedEvent, Run, ToolUse
 from bethink.agent.stored_runs import ApprovalChoice
 from bethink.agent.toolbox import REFUSALS
-from bethink.conversations import ConversationEdit, Conversations
+from bethink.conversations.service import ConversationEdit, Conversations
 from bethink.engines.memory import MemoryBus
 from bethink.errors import Busy, UnknownId
 from bethink.events import (

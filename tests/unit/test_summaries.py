@@ -9,7 +9,8 @@ import pytest
 
 from bethink.agent.request import BranchPoint
 from bethink.agent.stored_runs import ApprovalChoice
-from bethink.conversations import MESSAGES, SUMMARIES, ConversationEdit
+from bethink.conversations.records import MESSAGES, SUMMARIES
+from bethink.conversations.service import ConversationEdit
 from bethink.errors import LlmError
 from bethink.events import ContextFilled, Event, RunStarted, Usage, Warned
 from bethink.llm import Delta, LlmRequest

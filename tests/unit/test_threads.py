@@ -9,7 +9,7 @@ import pytest
 
 from bethink.agent.history_match import ClientMessage, HistoryMatch, said_by
 from bethink.agent.records import THREADS, Thread
-from bethink.conversations import ConversationStart
+from bethink.conversations.service import ConversationStart
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
 from bethink.redaction import FORGOTTEN

@@ -7,14 +7,8 @@ import pytest
 
 from bethink.agent.context import selected
 from bethink.clock import to_datetime
-from bethink.conversations import (
-    MESSAGES,
-    Conversation,
-    ConversationEdit,
-    PastMessage,
-    StoredMessage,
-    turn_of,
-)
+from bethink.conversations.records import MESSAGES, Conversation, StoredMessage, turn_of
+from bethink.conversations.service import ConversationEdit, PastMessage
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.events import MemoryRecalled, Warned
 from bethink.llm.scripted import Rule, ScriptedCall, ScriptedLlm

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from bethink.conversations import ConversationEdit
+from bethink.conversations.service import ConversationEdit
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.tool import ToolContext, tool
 from bethink.vault.filters.rules import Rule

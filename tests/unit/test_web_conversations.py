@@ -11,7 +11,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from bethink.agent.records import JOURNAL, RUNS
-from bethink.conversations import MESSAGES
+from bethink.conversations.records import MESSAGES
 from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.store import Change

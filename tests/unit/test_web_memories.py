@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from bethink.conversations import ConversationStart, PastMessage
+from bethink.conversations.service import ConversationStart, PastMessage
 from bethink.memory import NewFact
 from tests.door import Door, open_door
 

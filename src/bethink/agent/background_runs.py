@@ -14,7 +14,7 @@ import msgspec
 
 from bethink.agent.request import RunOptions
 from bethink.agent.subagent import SubagentTranscript
-from bethink.conversations import CONVERSATIONS, MESSAGES, StoredMessage, appended, turn_of
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, StoredMessage, appended, turn_of
 from bethink.conversations.service import ConversationStart
 from bethink.errors import Busy
 from bethink.feature import RunEnd
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bethink.agent.runs import Runs
-    from bethink.conversations import Conversation
+    from bethink.conversations.records import Conversation
     from bethink.principal import Principal
     from bethink.store import Change, Versioned
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bethink.agent.policy import evidence_of
-from bethink.conversations import UnbackedRef
+from bethink.conversations.records import UnbackedRef
 from bethink.errors import StorageError
 from bethink.events import ClaimUnbacked
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from bethink.agent.request import RunOptions
     from bethink.agent.toolbox import Toolbox
-    from bethink.conversations import Conversations, StoredMessage
+    from bethink.conversations.records import StoredMessage
+    from bethink.conversations.service import Conversations
     from bethink.llm import ToolSchema
     from bethink.messages import ToolCall
     from bethink.principal import Principal

@@ -27,7 +27,7 @@ from bethink.agent.client_tools import ANY
 from bethink.agent.context import NO_IMAGES, collect_images, summary_block, with_summary
 from bethink.agent.request import Labels
 from bethink.agent.tool_selection import NO_TOOLS
-from bethink.conversations import MESSAGES, SUMMARIES, StoredMessage
+from bethink.conversations.records import MESSAGES, SUMMARIES, StoredMessage
 from bethink.errors import Conflict, ContextTooLong, InvalidResponse, LlmError
 from bethink.events import (
     Event,

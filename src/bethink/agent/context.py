@@ -20,7 +20,7 @@ from bethink.agent.request import DEFAULT_OPTIONS
 from bethink.agent.tool_selection import ToolRoom
 from bethink.assertions import parted
 from bethink.clock import to_datetime, to_us
-from bethink.conversations import KIND as TURN
+from bethink.conversations.records import KIND as TURN
 from bethink.errors import ContextTooLong, UnknownId
 from bethink.events import ContextFilled, Recalled, Warned
 from bethink.llm import NO_OPTIONS, LlmRequest, Options, Picture

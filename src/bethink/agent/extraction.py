@@ -39,7 +39,8 @@ from bethink.assertions import (
     tells_change,
     tells_end,
 )
-from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, turn_of
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, ChangedRef, turn_of
+from bethink.conversations.service import charged
 from bethink.errors import BadInput, BethinkError, Conflict, InvalidResponse, Refused, UnknownId
 from bethink.llm import LlmRequest
 from bethink.memory import NewFact, Source
@@ -53,7 +54,8 @@ if TYPE_CHECKING:
 
     from bethink.agent.request import FinishedTurn
     from bethink.assertions import Passage
-    from bethink.conversations import Conversations, StoredMessage
+    from bethink.conversations.records import StoredMessage
+    from bethink.conversations.service import Conversations
     from bethink.events import Usage
     from bethink.llm import Llm
     from bethink.memory import Fact, FactChange, Memory

@@ -23,10 +23,9 @@ import msgspec
 from bethink.agent.client_tools import branch_point_of, open_calls
 from bethink.agent.records import THREADS, Thread
 from bethink.agent.request import BranchPoint
-from bethink.conversations import (
+from bethink.conversations.records import (
     CONVERSATIONS,
     MESSAGES,
-    ConversationStart,
     StoredMessage,
     appended,
     continued,
@@ -54,7 +53,8 @@ if TYPE_CHECKING:
 
     from bethink.agent.records import Run
     from bethink.agent.stored_runs import StoredRuns
-    from bethink.conversations import Conversation, Conversations
+    from bethink.conversations.records import Conversation
+    from bethink.conversations.service import Conversations, ConversationStart
     from bethink.events import Event
     from bethink.forgetting.announcements import AnnouncementState
     from bethink.principal import Principal

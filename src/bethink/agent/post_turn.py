@@ -25,7 +25,8 @@ from bethink.agent.completion import answer_to
 from bethink.agent.records import UNREAD
 from bethink.agent.request import FinishedTurn
 from bethink.assertions import OWNER, asked_subject, share_said
-from bethink.conversations import CONVERSATIONS, MESSAGES, charged, checked_title
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, checked_title
+from bethink.conversations.service import charged
 from bethink.errors import BethinkError, InvalidResponse
 from bethink.llm import LlmRequest
 from bethink.messages import UserMessage
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from bethink.conversations import Conversations
+    from bethink.conversations.service import Conversations
     from bethink.events import Usage
     from bethink.llm import Llm
     from bethink.memory import Memory

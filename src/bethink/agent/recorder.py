@@ -37,7 +37,7 @@ from bethink.agent.request import (
     LoadedBranchPoint,
     RunOptions,
 )
-from bethink.conversations import (
+from bethink.conversations.records import (
     CONVERSATIONS,
     MESSAGES,
     ChangedRef,
@@ -45,10 +45,10 @@ from bethink.conversations import (
     RecalledRef,
     StoredMessage,
     appended,
-    charged,
     sighting,
     turn_of,
 )
+from bethink.conversations.service import charged
 from bethink.errors import BethinkError, Busy, Conflict
 from bethink.events import (
     ApprovalNeeded,
@@ -78,7 +78,7 @@ from bethink.telemetry import log, recorded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.conversations import Conversations
+    from bethink.conversations.service import Conversations
     from bethink.events import Recalled
     from bethink.forgetting.announcements import ForgetBarrier
     from bethink.principal import Principal

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from bethink.agent.request import DEFAULT_OPTIONS, RunOptions
-from bethink.conversations import MESSAGES
+from bethink.conversations.records import MESSAGES
 from bethink.events import (
     PLACE_DIGITS,
     ApprovalDecided,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from bethink.clock import Clock
-    from bethink.conversations import Conversations
+    from bethink.conversations.service import Conversations
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Store

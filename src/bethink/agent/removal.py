@@ -15,7 +15,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.agent.history_match import HistoryMatch, without_digests
-from bethink.conversations import CONVERSATIONS, MESSAGES, NEW_TITLE, SUMMARIES
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, NEW_TITLE, SUMMARIES
 from bethink.errors import Busy, StorageError, UnknownId
 from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
 from bethink.forgetting.occurrences import indexed, redacted
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bethink.agent.runs import Runs
-    from bethink.conversations import Conversation, StoredMessage
+    from bethink.conversations.records import Conversation, StoredMessage
     from bethink.embeddings import Embeddings
     from bethink.feature import Features
     from bethink.forgettable import Holding

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, assert_never
 
 import msgspec
 
-from bethink.conversations import continued, edited
+from bethink.conversations.records import continued, edited
 from bethink.errors import BadInput
 from bethink.llm import NO_OPTIONS, Options, ToolSchema
 from bethink.messages import UserMessage
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     Watched = Callable[[Principal, Callable[[], None]], AbstractContextManager[None]]
     from collections.abc import Mapping
 
-    from bethink.conversations import Conversation, Conversations, StoredMessage
+    from bethink.conversations.records import Conversation, StoredMessage
+    from bethink.conversations.service import Conversations
     from bethink.events import StopReason, Usage
     from bethink.llm import Llm
     from bethink.settings import Assistant, Settings

@@ -32,7 +32,8 @@ from bethink.agent.request import (
 from bethink.agent.signals import RunSignals
 from bethink.agent.start import RunOpening, RunStarter
 from bethink.agent.stored_runs import Approvals, StoredRuns
-from bethink.conversations import ConversationEdit, checked_content
+from bethink.conversations.records import checked_content
+from bethink.conversations.service import ConversationEdit
 from bethink.errors import BethinkError, Busy, StorageError, TooManyRequests, UnknownId
 from bethink.events import (
     Place,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from bethink.agent.start import LoopFactory, SlashCommands, StartedRun
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
-    from bethink.conversations import Conversations
+    from bethink.conversations.service import Conversations
     from bethink.events import Event, StopReason, Warned
     from bethink.files import Files
     from bethink.forgetting.announcements import Announcements

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from bethink.agent.policy import Policy
     from bethink.agent.request import Bounds, LoadedBranchPoint, RunOptions, RunResources
     from bethink.agent.stored_runs import StoredRuns
-    from bethink.conversations import Conversation
+    from bethink.conversations.records import Conversation
     from bethink.files import Files
     from bethink.forgetting.selection import Preview
     from bethink.forgetting.service import Forgetting

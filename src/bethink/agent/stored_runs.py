@@ -20,8 +20,8 @@ from bethink.agent.recorder import Recorder
 from bethink.agent.records import JOURNAL, RUNS, THREADS, Journal, NumberedEvent, Run, behind
 from bethink.agent.request import NO_RESOURCES, DecidedCall, Earlier, MessagePlace
 from bethink.agent.toolbox import REFUSALS, refused
-from bethink.artifacts import artifacts_removal
-from bethink.conversations import MESSAGES, SUMMARIES, line, removal
+from bethink.artifacts.records import artifacts_removal
+from bethink.conversations.records import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import BadInput, BethinkError, Busy, Conflict, UnknownId
 from bethink.events import Place, QuestionAnswered, QuestionAsked, RunDone, RunFailed, StopReason, Usage
 from bethink.files import removal as files_removal
@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from bethink.agent.signals import RunSignals
     from bethink.agent.toolbox import Toolbox
     from bethink.bus import Bus
-    from bethink.conversations import Conversation, Conversations, StoredMessage
+    from bethink.conversations.records import Conversation, StoredMessage
+    from bethink.conversations.service import Conversations
     from bethink.forgetting.announcements import Announcements
     from bethink.redaction import Redaction
     from bethink.settings import Settings

@@ -7,18 +7,5 @@ is a version, whoever made it. What runs of one does so in a frame that reaches 
 from __future__ import annotations
 
 from bethink.artifacts.feature import FEATURE, opened
-from bethink.artifacts.records import Artifact, ArtifactVersion, Author, Format, artifacts_removal
-from bethink.artifacts.service import ArtifactDraft, ArtifactPatch, Artifacts
 
-__all__ = [
-    "FEATURE",
-    "Artifact",
-    "ArtifactDraft",
-    "ArtifactPatch",
-    "ArtifactVersion",
-    "Artifacts",
-    "Author",
-    "Format",
-    "artifacts_removal",
-    "opened",
-]
+__all__ = ["FEATURE", "opened"]

@@ -32,7 +32,8 @@ import msgspec
 from bethink.agent.context import Context, Prompts
 from bethink.app import App, open_app
 from bethink.clock import SystemClock, to_us
-from bethink.conversations import KIND, ConversationStart, PastMessage
+from bethink.conversations.records import KIND
+from bethink.conversations.service import ConversationStart, PastMessage
 from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput

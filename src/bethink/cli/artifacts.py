@@ -10,7 +10,7 @@ from bethink.cli.terminal import one_line
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from bethink.artifacts import Artifacts
+    from bethink.artifacts.service import Artifacts
     from bethink.cli.session import Session
 
 _EPILOG = """\
@@ -21,7 +21,7 @@ COMMANDS = Commands(_EPILOG)
 
 
 def _artifacts(session: Session) -> Artifacts:
-    from bethink.artifacts import Artifacts
+    from bethink.artifacts.service import Artifacts
 
     return session.app.features.of(Artifacts)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from bethink.cli.session import Session
-    from bethink.conversations import Conversation
+    from bethink.conversations.records import Conversation
 
 _EPILOG = """\
 examples:
@@ -58,7 +58,7 @@ def conversation_of(session: Session, id: str) -> Conversation:
 )
 def _list(session: Session, options: Namespace) -> None:
     """List conversations, the last changed first."""
-    from bethink.conversations import ConversationFilter
+    from bethink.conversations.service import ConversationFilter
 
     conversations = session.app.conversations
     wanted = ConversationFilter(place="archive" if options.archived else "list", project=options.project)
@@ -146,7 +146,7 @@ def _show(session: Session, options: Namespace) -> None:
 @COMMANDS.add("rename", arg("conversation ID", _ID), arg("title WORD+", "its new title"), json=None)
 def _rename(session: Session, options: Namespace) -> None:
     """Give a conversation another title."""
-    from bethink.conversations import ConversationEdit
+    from bethink.conversations.service import ConversationEdit
 
     held = conversation_of(session, options.conversation)
     edit = ConversationEdit(title=" ".join(options.title))

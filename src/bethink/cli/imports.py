@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
-    from bethink.importing import Import, ImportReport
+    from bethink.importing.records import Import, ImportReport
 
 _EPILOG = """\
 examples:
@@ -74,7 +74,7 @@ def _run(session: Session, options: Namespace) -> Exit | None:
 
 
 def _import(session: Session, options: Namespace) -> Exit | None:
-    from bethink.importing import ImportOptions
+    from bethink.importing.records import ImportOptions
 
     importing, screen = session.app.importing, session.screen
     done = session.mine(

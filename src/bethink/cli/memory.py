@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
-    from bethink.export import RestoreReport
+    from bethink.export.service import RestoreReport
     from bethink.forgetting.selection import Preview
     from bethink.memory import Fact
     from bethink.recall.service import Hit
@@ -425,7 +425,7 @@ def _is_agreed(screen: Screen, preview: Preview, *, everything: bool) -> bool:
 )
 def _export(session: Session, options: Namespace) -> None:
     """Write all memories to a file, or to standard output."""
-    from bethink.export import FORMATS
+    from bethink.export.service import FORMATS
 
     ending = Path(options.output or "").suffix
     named = next((name for name, one in FORMATS.items() if one.suffix == ending), "jsonl")

@@ -17,7 +17,7 @@ from bethink.cli.conversations import conversation_of
 from bethink.cli.exits import Exit
 from bethink.cli.render import STOPPED, Outcome, memory_updated
 from bethink.cli.terminal import exact, one_line, use_completion, use_history
-from bethink.conversations import checked_content
+from bethink.conversations.records import checked_content
 from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import Place, QuestionAsked
 from bethink.messages import UserMessage
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bethink.agent.records import NumberedEvent, WaitingCall
     from bethink.cli.render import Renderer
     from bethink.cli.session import Session
-    from bethink.conversations import ChangedRef, Conversation, StoredMessage
+    from bethink.conversations.records import ChangedRef, Conversation, StoredMessage
     from bethink.questions import Action, QuestionField
 
 _HISTORY_CONVERSATIONS = 10

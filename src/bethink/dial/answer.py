@@ -22,7 +22,8 @@ import msgspec
 from bethink.agent.records import RUNS, Run
 from bethink.agent.request import RunResources
 from bethink.agent.stored_runs import ApprovalChoice
-from bethink.conversations import CONVERSATIONS, MESSAGES, Conversation, ConversationStart, StoredMessage
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, Conversation, StoredMessage
+from bethink.conversations.service import ConversationStart
 from bethink.dial.core import file_name, url_in
 from bethink.dial.render import AnswerRenderer, Style, asks
 from bethink.errors import BadInput, BethinkError

@@ -3,9 +3,3 @@
 The command line and the web door call `Portability`. A file that a Bethink
 exported comes back as it was; what others wrote passes the gate of new facts.
 """
-
-from __future__ import annotations
-
-from bethink.export.service import AUTO, FORMATS, Portability, RestoreReport, format_named
-
-__all__ = ["AUTO", "FORMATS", "Portability", "RestoreReport", "format_named"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bethink.clock import checked_id, rfc3339, time_of, with_times
-from bethink.conversations import (
+from bethink.conversations.records import (
     CONVERSATIONS,
     MAX_BRANCHES,
     MESSAGES,

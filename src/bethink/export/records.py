@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bethink.conversations import Conversation, StoredMessage
+    from bethink.conversations.records import Conversation, StoredMessage
     from bethink.feature import DocumentForm
 
 

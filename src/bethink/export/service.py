@@ -15,7 +15,7 @@ import msgspec
 
 from bethink import __version__
 from bethink.clock import rfc3339
-from bethink.conversations import CONVERSATIONS
+from bethink.conversations.records import CONVERSATIONS
 from bethink.errors import BadInput
 from bethink.export import collection, jsonl, markdown, table
 from bethink.export.conversations import ConversationRestore, documents

@@ -28,7 +28,7 @@ from bethink.store import Collection, Expect, Put, Record, Versioned, retry_conf
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bethink.conversations import StoredMessage
+    from bethink.conversations.records import StoredMessage
     from bethink.forgetting.occurrences import OccurrenceFinder
     from bethink.redaction import Redaction
     from bethink.store import Change, Store

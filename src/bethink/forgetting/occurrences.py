@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 import msgspec
 
-from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, SUMMARIES, title_from, turn_of
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, SIGHTINGS, SUMMARIES, title_from, turn_of
 from bethink.feature import RecordCuts
 from bethink.forgettable import FORGOTTEN, Span, without
 from bethink.memory import FACTS
@@ -28,7 +28,7 @@ from bethink.store import Delete, DeleteAll, Put, Scan, items_of, pages_of, reco
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 
-    from bethink.conversations import Conversation, Sighting, StoredMessage
+    from bethink.conversations.records import Conversation, Sighting, StoredMessage
     from bethink.feature import Features
     from bethink.index import IndexItem
     from bethink.memory import Fact

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from bethink.clock import to_datetime, to_us
-from bethink.conversations import CONVERSATIONS as CONVERSATION_RECORDS
-from bethink.conversations import KIND as TURN
-from bethink.conversations import MESSAGES
+from bethink.conversations.records import CONVERSATIONS as CONVERSATION_RECORDS
+from bethink.conversations.records import KIND as TURN
+from bethink.conversations.records import MESSAGES
 from bethink.errors import BadInput
 from bethink.forgetting.occurrences import MessageCut
 from bethink.forgetting.pages import PageCut

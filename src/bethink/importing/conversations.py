@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 import msgspec
 
-from bethink.conversations import (
+from bethink.conversations.records import (
     CONVERSATIONS,
     MAX_BRANCHES,
     MESSAGES,

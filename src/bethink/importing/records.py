@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from bethink.clock import hashed_id
-from bethink.conversations import Branch
+from bethink.conversations.records import Branch
 from bethink.importing.items import ExportedConversation, ExportedPage, Skipped, TextPart
 from bethink.store import Collection, Record
 

@@ -19,7 +19,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.conversations import CONVERSATIONS, MESSAGES
+from bethink.conversations.records import CONVERSATIONS, MESSAGES
 from bethink.errors import BethinkError, Busy, Conflict, NoSuchPage, StorageError, UnknownId
 from bethink.files import fit
 from bethink.forgettable import FORGOTTEN
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from bethink.blobs import Blobs
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
-    from bethink.conversations import Conversation
+    from bethink.conversations.records import Conversation
     from bethink.embeddings import Embeddings
     from bethink.importing.records import ImportedItem, ImportedUpdate
     from bethink.principal import Principal

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import AwareDatetime, BaseModel, Field
 
 from bethink.clock import to_datetime, to_us
-from bethink.conversations import KIND as TURN
+from bethink.conversations.records import KIND as TURN
 from bethink.documents.service import Documents
 from bethink.errors import BadInput
 from bethink.features import FEATURES
@@ -28,7 +28,7 @@ from bethink.tools.knowledge import knowledge_tools
 
 if TYPE_CHECKING:
     from bethink.app import App
-    from bethink.conversations import StoredMessage
+    from bethink.conversations.records import StoredMessage
     from bethink.memory import Fact, FactChange
     from bethink.recall.service import Hit
     from bethink.tool import Tool

@@ -7,7 +7,6 @@ Tools, the web door and the service of its own (`bethink people serve`) call
 
 from __future__ import annotations
 
-from bethink.people.records import PEOPLE, Person, shown
-from bethink.people.service import FEATURE, People, PeopleFound, PersonQuery
+from bethink.people.service import FEATURE
 
-__all__ = ["FEATURE", "PEOPLE", "People", "PeopleFound", "Person", "PersonQuery", "shown"]
+__all__ = ["FEATURE"]

@@ -14,18 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from bethink.clock import time_of, to_datetime, to_us
-from bethink.conversations import (
-    CONVERSATIONS,
-    KIND,
-    MESSAGES,
-    RESERVED,
-    ConversationEdit,
-    MemoryEntry,
-    NewTurn,
-    checked_id,
-    line,
-    turns_of,
-)
+from bethink.conversations.entries import RESERVED, MemoryEntry, NewTurn, checked_id, turns_of
+from bethink.conversations.records import CONVERSATIONS, KIND, MESSAGES, line
+from bethink.conversations.service import ConversationEdit
 from bethink.documents.model import NewText
 from bethink.errors import BadInput, MemoryUnavailable, UnknownId
 from bethink.messages import tokens_in
@@ -36,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
     from pathlib import Path
 
-    from bethink.conversations import Conversation, Conversations, StoredMessage
+    from bethink.conversations.records import Conversation, StoredMessage
+    from bethink.conversations.service import Conversations
     from bethink.documents.knowledge_bases import ArchiveReport, KnowledgeBases
     from bethink.feature import FilterFor
     from bethink.principal import Principal

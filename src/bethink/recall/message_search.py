@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
-from bethink.conversations import (
+from bethink.conversations.records import (
     CONVERSATIONS,
     KIND,
     LOOKUP_KIND,
     TRASHED,
     WITHDRAWN_KIND,
     Conversation,
-    Conversations,
     StoredMessage,
     is_on_line,
 )
@@ -31,6 +30,7 @@ from bethink.search.analysis import Analyzer
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from bethink.conversations.service import Conversations
     from bethink.index import Candidate, Index
     from bethink.principal import Principal
     from bethink.visibility.reader_filter import ReaderFilter

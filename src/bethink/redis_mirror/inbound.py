@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.conversations import (
+from bethink.conversations.records import (
     CONVERSATIONS,
     MESSAGES,
     NEW_TITLE,
@@ -41,7 +41,7 @@ from bethink.telemetry import log
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bethink.conversations import Conversations
+    from bethink.conversations.service import Conversations
     from bethink.messages import Message
     from bethink.redis_mirror.client import ConversationRedis
     from bethink.redis_mirror.shape import ForeignConversation

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.conversations import CONVERSATIONS, MESSAGES, StoredMessage
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, StoredMessage
 from bethink.engines.redis.connection import RefusedByRedis
 from bethink.redis_mirror.client import Fingerprint, ListingEntry
 from bethink.redis_mirror.outbox import (
@@ -34,7 +34,8 @@ from bethink.telemetry import log
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.conversations import Conversation, Conversations
+    from bethink.conversations.records import Conversation
+    from bethink.conversations.service import Conversations
     from bethink.principal import OnBehalfOf
     from bethink.redis_mirror.client import ConversationRedis
     from bethink.redis_mirror.inbound import InboundReader

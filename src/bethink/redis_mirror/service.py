@@ -17,7 +17,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.clock import Ids, SystemClock
-from bethink.conversations import CONVERSATIONS, MESSAGES
+from bethink.conversations.records import CONVERSATIONS, MESSAGES
 from bethink.engines.redis.connection import RefusedByRedis
 from bethink.errors import BethinkError, Conflict, StorageError, UnknownId
 from bethink.events import Warned
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 
     from bethink.bus import Bus
-    from bethink.conversations import Conversations
+    from bethink.conversations.service import Conversations
     from bethink.engines.redis.connection import RedisState
     from bethink.principal import OnBehalfOf
     from bethink.settings import Settings

@@ -21,7 +21,7 @@ from bethink.redis_mirror.client import ConversationValue
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bethink.conversations import Conversation, StoredMessage
+    from bethink.conversations.records import Conversation, StoredMessage
 
 _SECOND_US = 1_000_000
 _MAX_TITLE_CHARS = 200

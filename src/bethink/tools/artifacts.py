@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 from pydantic import BaseModel, Field
 
-from bethink.artifacts import ArtifactDraft, ArtifactPatch, Artifacts, Format
-from bethink.artifacts.records import MAX_CONTENT_CHARS, MAX_TITLE_CHARS
+from bethink.artifacts.records import MAX_CONTENT_CHARS, MAX_TITLE_CHARS, Format
+from bethink.artifacts.service import ArtifactDraft, ArtifactPatch, Artifacts
 from bethink.errors import BadInput
 from bethink.tool import ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
-    from bethink.artifacts import Artifact
+    from bethink.artifacts.records import Artifact
     from bethink.feature import Surroundings
     from bethink.tool import Tool
 

@@ -18,7 +18,7 @@ from bethink.tool import Foretold, ToolContext, ToolOutput, tool
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bethink.conversations import MemoryEntry
+    from bethink.conversations.entries import MemoryEntry
     from bethink.principal import Principal
     from bethink.recall.conversation_memory import ConversationMemory
     from bethink.tool import Tool

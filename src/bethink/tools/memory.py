@@ -13,10 +13,10 @@ from pydantic import AliasChoices, Field
 
 from bethink.assertions import parted
 from bethink.clock import to_us
-from bethink.conversations import ASSISTANT, OWNER
-from bethink.conversations import KIND as TURN
+from bethink.conversations.records import KIND as TURN
 from bethink.errors import BadInput
 from bethink.events import MemoryChanged
+from bethink.feature import ASSISTANT, OWNER
 from bethink.memory import KIND as FACT
 from bethink.memory import Memory, NewFact, Source
 from bethink.memory.compare import origin_of

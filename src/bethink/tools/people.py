@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
 
 from bethink.errors import UnknownId
-from bethink.people import People, PersonQuery, shown
+from bethink.people.records import shown
+from bethink.people.service import People, PersonQuery
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.feature import Surroundings
-    from bethink.people import Person
+    from bethink.people.records import Person
     from bethink.principal import Principal
     from bethink.tool import Tool
 

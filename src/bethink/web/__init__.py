@@ -20,7 +20,7 @@ from starlette.routing import Router
 from bethink import __version__
 from bethink.events import Event
 from bethink.features import FEATURES
-from bethink.importing import ImportJobs
+from bethink.importing.jobs import ImportJobs
 from bethink.web import (
     audio,
     consent,

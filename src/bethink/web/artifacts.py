@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from bethink.artifacts import ArtifactDraft, ArtifactPatch, Artifacts, Author, Format
-from bethink.artifacts.records import MAX_CONTENT_CHARS, MAX_LANGUAGE_CHARS, MAX_TITLE_CHARS
+from bethink.artifacts.records import MAX_CONTENT_CHARS, MAX_LANGUAGE_CHARS, MAX_TITLE_CHARS, Author, Format
+from bethink.artifacts.service import ArtifactDraft, ArtifactPatch, Artifacts
 from bethink.clock import to_datetime
 from bethink.web.deps import (
     SEES_ALL,
@@ -24,7 +24,7 @@ from bethink.web.deps import (
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.artifacts import Artifact, ArtifactVersion
+    from bethink.artifacts.records import Artifact, ArtifactVersion
     from bethink.visibility.reader_filter import ReaderFilter
 
 router = APIRouter(prefix="/artifacts", tags=["artifacts"])

@@ -13,15 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from bethink.agent.request import BranchPoint, RunOptions
 from bethink.agent.toolbox import Prepared
 from bethink.clock import to_datetime
-from bethink.conversations import (
-    ARCHIVED,
-    NEW_TITLE,
-    TRASHED,
-    ConversationEdit,
-    ConversationFilter,
-    ConversationStart,
-)
 from bethink.conversations.export import MEDIA_TYPES, ExportFormat, exported, file_name
+from bethink.conversations.records import ARCHIVED, NEW_TITLE, TRASHED
+from bethink.conversations.service import ConversationEdit, ConversationFilter, ConversationStart
 from bethink.errors import UnknownId
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from bethink.recall.message_search import MAX_QUERY_CHARS
@@ -34,8 +28,8 @@ from bethink.web.v1.frames import OpenAiFrames, asks_for_profile
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Sequence
 
-    from bethink import conversations as kept
     from bethink.app import App
+    from bethink.conversations import records as kept
     from bethink.errors import BethinkError
     from bethink.principal import Principal
     from bethink.recall.message_search import MessageHit

@@ -10,14 +10,15 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 
-from bethink.importing import ImportJobs, ImportOptions, Into, SourceName, TopicMethod
+from bethink.importing.jobs import ImportJobs
+from bethink.importing.records import ImportOptions, Into, SourceName, TopicMethod
 from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 from bethink.web.uploads import file_body, receive
 
 if TYPE_CHECKING:
-    from bethink import importing
     from bethink.app import App
+    from bethink.importing import records as importing
     from bethink.principal import Principal
 
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, TooLarge, UnknownId
-from bethink.export import FORMATS
+from bethink.export.service import FORMATS
 from bethink.memory import LARGEST_SHARE, THRESHOLD, NewFact
 from bethink.memory.facts import StepKind, Trust
 from bethink.memory.selection import FactSelection

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, assert_never
 from pydantic import BaseModel, Field
 
 from bethink.agent.request import BOUND_REACHED
-from bethink.conversations import siblings
+from bethink.conversations.records import siblings
 from bethink.events import (
     ApprovalDecided,
     ApprovalNeeded,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from bethink.agent.records import NumberedEvent
-    from bethink.conversations import Conversation, StoredMessage
+    from bethink.conversations.records import Conversation, StoredMessage
     from bethink.events import Event, Mark, Recalled
 
 

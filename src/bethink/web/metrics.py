@@ -17,7 +17,7 @@ from fastapi import APIRouter, Request, Response
 
 from bethink import __version__
 from bethink.backups.service import BackupService
-from bethink.conversations import MESSAGES
+from bethink.conversations.records import MESSAGES
 from bethink.documents.records import PASSAGES
 from bethink.documents.service import Documents
 from bethink.errors import StorageError

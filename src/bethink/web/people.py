@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from bethink.people import PeopleFound, PersonQuery, shown
+from bethink.people.records import shown
+from bethink.people.service import PeopleFound, PersonQuery
 from bethink.principal import LOCAL_OWNER
 from bethink.web.deps import Body, Caller, Cursor, Limit, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.people import Person as Record
+    from bethink.people.records import Person as Record
 
 router = APIRouter(prefix="/people", tags=["people"])
 

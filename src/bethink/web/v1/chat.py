@@ -19,7 +19,8 @@ from pydantic import Field
 from bethink.agent.client_tools import with_tool_choice
 from bethink.agent.history_match import HistoryMatch, said_by
 from bethink.agent.request import NO_RESOURCES, BranchPoint, RunOptions, with_assistant
-from bethink.conversations import ConversationStart, checked_id, looks_own
+from bethink.conversations.entries import checked_id, looks_own
+from bethink.conversations.service import ConversationStart
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.llm import Options
 from bethink.tool import NewFile
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.app import App
-    from bethink.conversations import Conversation
+    from bethink.conversations.records import Conversation
     from bethink.llm import ToolSchema
     from bethink.principal import Principal
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from bethink.agent.request import BranchPoint
     from bethink.app import App
-    from bethink.conversations import StoredMessage
+    from bethink.conversations.records import StoredMessage
     from bethink.messages import Attachment
     from bethink.principal import Principal
 
