@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -62,7 +62,8 @@ return 1
 class Fingerprint:
     """What a value was when it was written: enough to see that nobody changed it, without any of its text.
 
-    Its head is everything before the first message, its tail everything behind the last one.
+    Its head is everything before the first message, its tail everything behind the last one. The script takes
+    its fields in this order.
     """
 
     length: int
@@ -78,11 +79,6 @@ class Fingerprint:
             and _sha1(text[: self.head]) == self.head_sha1
             and _sha1(text[-self.tail :]) == self.tail_sha1
         )
-
-    @property
-    def arguments(self) -> tuple[int | str, ...]:
-        """As the script takes them."""
-        return self.length, self.head, self.head_sha1, self.tail, self.tail_sha1
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +155,7 @@ class ConversationRedis:
         try:
             with translated():
                 async with self._redis.pipeline() as pipe:
-                    pipe.eval(_APPEND, 1, key, *was.arguments, value.head, value.body + value.tail)
+                    pipe.eval(_APPEND, 1, key, *astuple(was), value.head, value.body + value.tail)
                     self._entered(pipe, owner, entry)
                     grown, *_ = await pipe.execute()
         except ScriptsRefused:
@@ -181,7 +177,7 @@ class ConversationRedis:
         with translated():
             async with self._redis.pipeline(transaction=False) as pipe:
                 for id, was in values:
-                    pipe.eval(_APPEND, 1, self.key(owner, id), *was.arguments)
+                    pipe.eval(_APPEND, 1, self.key(owner, id), *astuple(was))
                 return [bool(each) for each in await pipe.execute()]
 
     async def remove(self, owner: str, id: str) -> None:

@@ -7,6 +7,7 @@ Everything else is the inner store's.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -90,52 +91,32 @@ OUTGOING = Collection("outgoing", OutboxNote, ("root",), scans=(("root",),), sea
 
 
 @dataclass(slots=True)
-class _BatchNotes:
+class _RootNotes:
+    """What a batch changed of one root."""
+
+    added: list[str] = field(default_factory=list[str])
+    changed: list[str] = field(default_factory=list[str])
+    whole: bool = False
+
+
+def _noted(changes: Sequence[Change], followed: Mapping[str, str]) -> dict[str, _RootNotes]:
     """What a batch changed, by root."""
-
-    added: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    changed: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    whole: set[str] = field(default_factory=set[str])
-    roots: dict[str, None] = field(default_factory=dict[str, None])
-
-    def add(self, change: Change, followed: Mapping[str, str]) -> None:
-        if not isinstance(change, Put | Delete | DeleteAll):
-            return
-        key = followed.get(change.collection.name)
-        if key is None:
-            return
+    notes: defaultdict[str, _RootNotes] = defaultdict(_RootNotes)
+    for change in changes:
+        if not isinstance(change, Put | Delete | DeleteAll) or change.collection.name not in followed:
+            continue
+        key = followed[change.collection.name]
         match change:
             case Put(record=record):
-                root: str = getattr(record, key)
-                self.roots[root] = None
+                note = notes[getattr(record, key)]
                 if key != "id":
-                    kept = self.added if change.if_version == 0 else self.changed
-                    kept.setdefault(root, []).append(record.id)
+                    (note.added if change.if_version == 0 else note.changed).append(record.id)
             case Delete(id=id):
-                self._all_of(id if key == "id" else EVERYTHING)
+                notes[id if key == "id" else EVERYTHING].whole = True
             case DeleteAll(where=where):
                 whose = where.get(key)
-                self._all_of(whose if isinstance(whose, str) else EVERYTHING)
-
-    def _all_of(self, root: str) -> None:
-        self.roots[root] = None
-        self.whole.add(root)
-
-    def puts(self, new_id: Callable[[], str]) -> list[Put[OutboxNote]]:
-        return [
-            Put(
-                OUTGOING,
-                OutboxNote(
-                    id=new_id(),
-                    root=root,
-                    added=tuple(self.added.get(root, ())),
-                    changed=tuple(self.changed.get(root, ())),
-                    whole=root in self.whole,
-                ),
-                if_version=0,
-            )
-            for root in self.roots
-        ]
+                notes[whose if isinstance(whose, str) else EVERYTHING].whole = True
+    return notes
 
 
 class OutboxStore:
@@ -166,11 +147,19 @@ class OutboxStore:
 
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
         """Apply all changes, or none; durable when it returns."""
-        notes = _BatchNotes()
-        for change in changes:
-            notes.add(change, self._followed)
-        await self._inner.commit(owner, [*changes, *notes.puts(self._new_id)])
-        if notes.roots and self.on_noted is not None:
+        noted = _noted(changes, self._followed)
+        notes = [
+            OutboxNote(
+                id=self._new_id(),
+                root=root,
+                added=tuple(one.added),
+                changed=tuple(one.changed),
+                whole=one.whole,
+            )
+            for root, one in noted.items()
+        ]
+        await self._inner.commit(owner, [*changes, *(Put(OUTGOING, note, if_version=0) for note in notes)])
+        if notes and self.on_noted is not None:
             self.on_noted()
 
     async def scrub(self, owner: str | None = None) -> tuple[str, ...]:

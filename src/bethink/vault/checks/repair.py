@@ -273,14 +273,12 @@ class _Plan:
     async def steps(self) -> list[Step]:
         choice = self.choice
         match choice.way:
-            case "lead" | "unlink":
+            case "lead" | "unlink" | "mend" | "aside":
                 return [await self._page(choice.path)]
             case "create":
                 return [self._created()]
             case "merge":
                 return await self._merged()
-            case "mend" | "aside":
-                return [await self._page(choice.path)]
             case "rename":
                 return await self._renamed()
             case "split" | "convert":

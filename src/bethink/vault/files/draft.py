@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -198,13 +198,9 @@ class Draft:
                 change=self._next(),
                 state="unread",
                 version=old.version if old else "",
-                size=stat.size,
-                mtime=stat.mtime,
-                inode=stat.inode,
-                ctime=stat.ctime,
+                **_of_file(stat),
                 # Whether it can be read is decided by its size and its content alone.
                 sure=True,
-                changed=stat.mtime // 1000,
                 trouble=trouble,
                 parts=old.parts if old else 0,
                 untrusted=old.untrusted if old else self.distrusts_files,
@@ -213,19 +209,8 @@ class Draft:
 
     def touch(self, old: PageRecord, now: PageFile) -> None:
         """The file was written, and says what it said."""
-        stat = now.stat
-        self._keep(
-            msgspec.structs.replace(
-                old,
-                change=self._next(),
-                mtime=stat.mtime,
-                inode=stat.inode,
-                ctime=stat.ctime,
-                sure=now.sure,
-                changed=stat.mtime // 1000,
-                aliases=now.aliases,
-            )
-        )
+        fields = {**_of_file(now.stat), "sure": now.sure, "aliases": now.aliases}
+        self._keep(msgspec.structs.replace(old, change=self._next(), **fields))
 
     def reindex(self, old: PageRecord, now: PageFile) -> None:
         """What is searched of the page is made again; nothing else changes."""
@@ -238,7 +223,7 @@ class Draft:
 
     def rewrite(self, old: PageRecord, now: PageFile) -> None:
         """The page says less now, and no version tells what it said."""
-        self._keep(self._record(old, now, untrusted=old.untrusted))
+        self.reindex(old, now)
         self._put_content(now)
         self._pending.append(Change(now.path, None, now.version, None))
 
@@ -390,16 +375,17 @@ class Draft:
             path=now.path,
             change=self._next(),
             version=now.version,
-            size=now.stat.size,
-            mtime=now.stat.mtime,
-            inode=now.stat.inode,
-            ctime=now.stat.ctime,
+            **_of_file(now.stat),
             sure=now.sure,
-            changed=now.stat.mtime // 1000,
             parts=made,
             untrusted=untrusted,
             aliases=now.aliases,
         )
+
+
+def _of_file(stat: Stat) -> dict[str, Any]:
+    """What a page's record has of its file."""
+    return {**stat._asdict(), "changed": stat.mtime // 1000}
 
 
 def _item_id(part: str, kind: str) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import anyio.to_thread
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from bethink.vault.files.folder import Folder
     from bethink.vault.files.records import By, PageRecord, PageVersion, Trouble
     from bethink.vault.files.versions import Versions
+
+T = TypeVar("T")
 
 _TOO_LARGE: Final[dict[Trouble, str]] = {
     "too_large": "a page may have {0.max_file_bytes:,} bytes: write several pages",
@@ -218,13 +221,8 @@ class PageWriter:
 
     def _remove_files(self, going: Mapping[int, PageRecord]) -> dict[int, BethinkError | None]:
         """Remove the files; why one was not."""
-        gone: dict[int, BethinkError | None] = {}
-        for place, page in going.items():
-            try:
-                self.folder.delete(page.path, before=page.version, flush=False)
-                gone[place] = None
-            except BethinkError as error:
-                gone[place] = error
+        delete = partial(self.folder.delete, flush=False)
+        gone = {at: _tried(partial(delete, page.path, before=page.version)) for at, page in going.items()}
         self.folder.flush({folder_of(page.path) for page in going.values()})
         return gone
 
@@ -242,28 +240,22 @@ class PageWriter:
             if now.path in paths or not is_as_known:
                 continue
             paths.add(now.path)
-            try:
-                plan = self._plan(place, wanted[place], now, planned=planned)
-            except BethinkError as error:
-                became[place] = error
-                continue
-            if plan is None:
-                became[place] = Change(now.path, now.version, now.version, None)
-            else:
-                plans.append(plan)
+            match _tried(partial(self._plan, place, wanted[place], now, planned=planned)):
+                case _Plan() as plan:
+                    plans.append(plan)
+                case outcome:
+                    became[place] = outcome or Change(now.path, now.version, now.version, None)
         return plans
 
     def _versions_at(self, paths: Sequence[str]) -> list[_Now | BethinkError]:
         """Of which versions the files are now, or what is wrong with them."""
-        found: list[_Now | BethinkError] = []
-        for name in paths:
-            try:
-                path = checked(name)
-                content = self.folder.read(path, self.draft.sizes.max_file_bytes)
-                found.append(_Now(path, None if content is None else version_of(content.body)))
-            except BethinkError as error:
-                found.append(error)
-        return found
+
+        def now(name: str) -> _Now:
+            path = checked(name)
+            content = self.folder.read(path, self.draft.sizes.max_file_bytes)
+            return _Now(path, None if content is None else version_of(content.body))
+
+        return [_tried(partial(now, name)) for name in paths]
 
     def _plan(self, place: int, one: PageToWrite, now: _Now, *, planned: Counter[str]) -> _Plan | None:
         """How a page is written; None if nothing is to be done.
@@ -298,13 +290,12 @@ class PageWriter:
 
     def _write_files(self, plans: Sequence[_Plan]) -> list[PageFile | BethinkError]:
         """Write the files; what each holds then, or why it does not."""
-        found: list[PageFile | BethinkError] = []
-        for plan in plans:
-            try:
-                stat = self.folder.write(plan.path, plan.body, before=plan.before, flush=False)
-                found.append(page_file(plan.path, FileContent(plan.body, stat)))
-            except BethinkError as error:
-                found.append(error)
+
+        def written(plan: _Plan) -> PageFile:
+            stat = self.folder.write(plan.path, plan.body, before=plan.before, flush=False)
+            return page_file(plan.path, FileContent(plan.body, stat))
+
+        found = [_tried(partial(written, plan)) for plan in plans]
         self.folder.flush({folder_of(plan.path) for plan in plans})
         return found
 
@@ -421,6 +412,14 @@ def encoded(text: str) -> bytes:
         raise BadInput(
             "The text holds half of a character (a lone surrogate): remove or replace it."
         ) from error
+
+
+def _tried(call: Callable[[], T]) -> T | BethinkError:
+    """What a call gives, or why it gives nothing."""
+    try:
+        return call()
+    except BethinkError as error:
+        return error
 
 
 async def _outcome(change: Awaitable[Change]) -> BulkResult:

@@ -221,14 +221,10 @@ def _read_all(folder: Folder, chunk: Sequence[str], draft: Draft) -> list[PageFi
     for path in chunk:
         try:
             content = folder.read(path, draft.sizes.max_file_bytes)
-        except TooLarge:
-            stat = folder.stat(path)
-            if stat is not None:
-                found.append(_Unread(path, stat, "too_large"))
-            continue
-        except StorageError:
+        except (TooLarge, StorageError) as error:
             if (stat := folder.stat(path)) is not None:
-                found.append(_Unread(path, stat, "unreadable"))
+                trouble = "too_large" if isinstance(error, TooLarge) else "unreadable"
+                found.append(_Unread(path, stat, trouble))
             continue
         except BadInput:
             # A link by now: the next look at all files tells of it.

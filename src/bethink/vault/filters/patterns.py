@@ -346,14 +346,9 @@ _AMOUNT: Final = re.compile(
     r"(?P<behind> ?(?:%|[^\w\s.,-]{1,3}|[^\W\d_]{1,12}(?:/[^\W\d_]{1,12})?))?"
 )
 _MAGNITUDES: Final = (
-    "under ten",
-    "tens",
-    "hundreds",
-    "thousands",
-    "tens of thousands",
-    "hundreds of thousands",
+    *("under ten", "tens", "hundreds", "thousands", "tens of thousands", "hundreds of thousands"),
+    *("millions", "tens of millions", "hundreds of millions", "billions"),
 )
-_MILLIONS: Final = ("millions", "tens of millions", "hundreds of millions", "billions")
 _GROUPED: Final = re.compile(r"(?P<head>\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+|\d+)(?:[.,]\d*)?")
 
 
@@ -361,20 +356,19 @@ def magnitude(number: str) -> str:
     """The order of magnitude of a number, in words."""
     match = _GROUPED.match(number.strip().lstrip("-"))
     digits = re.sub(r"\D", "", match["head"]).lstrip("0") if match else ""
-    names = (*_MAGNITUDES, *_MILLIONS)
-    return names[min(max(len(digits), 1), len(names)) - 1]
+    return _MAGNITUDES[min(max(len(digits), 1), len(_MAGNITUDES)) - 1]
 
 
-_DECADES: Final = {
-    2: "twenties",
-    3: "thirties",
-    4: "forties",
-    5: "fifties",
-    6: "sixties",
-    7: "seventies",
-    8: "eighties",
-    9: "nineties",
-}
+_DECADES: Final = (
+    "twenties",
+    "thirties",
+    "forties",
+    "fifties",
+    "sixties",
+    "seventies",
+    "eighties",
+    "nineties",
+)
 
 
 def general_age(text: str) -> str:
@@ -386,7 +380,7 @@ def general_age(text: str) -> str:
     ten, twenty, hundred = 10, 20, 100
     if age < twenty:
         return "a child" if age < ten else "in their teens"
-    return f"in their {_DECADES[age // ten]}" if age < hundred else "over a hundred"
+    return f"in their {_DECADES[age // ten - 2]}" if age < hundred else "over a hundred"
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:

@@ -21,6 +21,8 @@ from bethink.vault.markdown.frontmatter import front_matter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bethink.vault.markdown.lines import Span
+
 
 LEAST_BYTES: Final = 3
 """A shorter text has no gram: every page may hold it."""
@@ -48,8 +50,6 @@ _WORD: Final = re.compile(r'"([^"]+)"|(\S+)')
 _AROUND: Final = "?!.,;:()'’“”„"
 """What stands around a word in a sentence, and is no part of it."""
 _KINDS: Final = frozenset({"md", ".md", "markdown", "page"})
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

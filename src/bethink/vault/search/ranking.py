@@ -26,9 +26,10 @@ from bethink.vault.markdown.frontmatter import name_of, title_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bethink.vault.markdown.lines import Span
     from bethink.vault.regex import Regex
     from bethink.vault.search.catalogue import CatalogueRow
-    from bethink.vault.search.query import Search, SearchFilters, Span
+    from bethink.vault.search.query import Search, SearchFilters
 
 
 MAX_HITS: Final = 200
