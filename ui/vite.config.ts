@@ -57,6 +57,18 @@ export default defineConfig({
               test: /^(?!.*(main\.tsx|index\.html))/,
               priority: 1,
             },
+            // What rooms share comes in two files, not in one for each icon and each part of a menu.
+            {
+              name: "popups",
+              test: /node_modules[\\/](@base-ui|@floating-ui)/,
+              priority: 0,
+            },
+            {
+              name: "shared",
+              test: /node_modules[\\/]lucide|[\\/]src[\\/](api|kit|services|planner|i18n)[\\/]/,
+              minShareCount: 2,
+              priority: 0,
+            },
           ],
         },
       },
