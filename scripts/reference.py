@@ -26,14 +26,15 @@ from bethink.internet.connect import connect_internet
 from bethink.messages import Attachment
 from bethink.recall.passages import Passages
 from bethink.settings import ALIASES, ENV_PREFIX, Settings
+from bethink.tool import tools_in
 from bethink.tools import artifacts, calendar, schedules, tasks
 from bethink.tools.code import code_tools
 from bethink.tools.documents import document_tools
-from bethink.tools.forgetting import forgetting_tools
+from bethink.tools.forgetting import ForgettingTools
 from bethink.tools.images import image_tools
-from bethink.tools.memory import memory_tools
+from bethink.tools.memory import MemoryTools
 from bethink.tools.memory_agent import agent_tool
-from bethink.tools.people import people_tools
+from bethink.tools.people import PeopleTools
 from bethink.tools.vault import backlinks_tool, code_tool, search_tool, vault_tools
 from bethink.tools.web import web_tools
 
@@ -187,7 +188,8 @@ def tools_page() -> str:
 def tools() -> Sequence[Tool]:
     """The tools that an app has of itself; none of them is called here."""
     unused: Any = None
-    own = [*memory_tools(unused, unused, 0), *forgetting_tools(unused), *people_tools(unused)]
+    rooms = (MemoryTools(unused, unused, 0), ForgettingTools(unused), PeopleTools(unused))
+    own = [tool for room in rooms for tool in tools_in(room)]
     passages = Passages(Extraction(), unused, unused, limits=PassageLimits())
     files = document_tools(passages, unused)
     pictures = image_tools(OpenAiImages(Exchange(""), ""), 0)

@@ -11,6 +11,7 @@ import os
 import re
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -124,6 +125,12 @@ def _uuid7(milliseconds: int, bits: int) -> str:
     value = (milliseconds << 80) | bits & ~(0xF << 76) & ~(0x3 << _RANDOM_BITS)
     digits = f"{value | (7 << 76) | (2 << _RANDOM_BITS):032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+@lru_cache(maxsize=1024)
+def zone_of(name: str) -> tzinfo:
+    """The zone of an IANA name, kept: to load one reads a file."""
+    return ZoneInfo(name)
 
 
 def check_time_zone(name: str) -> None:

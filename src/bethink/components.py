@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.errors import BadInput, Conflict
-from bethink.feature import ComponentOutcome, ComponentState
+from bethink.feature import ComponentOutcome, ComponentState, ComponentText
 from bethink.store import Scan, pages_of
 
 if TYPE_CHECKING:
@@ -73,6 +73,18 @@ def why_refused(error: Exception) -> str:
 def master_of(parts: Sequence[Component]) -> Component:
     """The component that stands for all: the others are changed instances of it."""
     return next((part for part in parts if part.line("RECURRENCE-ID") is None), parts[0])
+
+
+def component_text(item: Versioned[Any], parts: Sequence[Component]) -> ComponentText:
+    """What a stored record says, as these components."""
+    zones = {line.parameter("TZID") for part in parts for line in part.lines if line.parameters}
+    return ComponentText(
+        uid=item.record.uid,
+        etag=etag_of(item),
+        lines=[line for part in parts for line in part.unfolded()],
+        zones=frozenset(name for name in zones if name),
+        changed_at=item.record.updated_at,
+    )
 
 
 def cut(text: str, most: int) -> str:

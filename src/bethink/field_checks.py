@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, cast
 
 import msgspec
@@ -35,6 +35,11 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     id: str
 
 
+def given_fields(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type
+    """Those of these fields that are given: None stands for what is left out."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def tidied(text: str) -> str:
     """The text without control characters and outer white space."""
     return unicodedata.normalize("NFC", _CONTROL.sub("", text)).strip()
@@ -50,6 +55,22 @@ def checked_field(checks: Checks, name: str, value: object) -> Any:  # noqa: ANN
             raise InvalidField("is required")
         return empty
     return check(value)
+
+
+def checked_fields(
+    checks: Checks, given: Mapping[str, object], *, but: Collection[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """The values of the fields as they are kept, `but` for some; and why others are not taken."""
+    values: dict[str, Any] = {}
+    reasons: list[str] = []
+    for name, value in given.items():
+        if name in but:
+            continue
+        try:
+            values[name] = checked_field(checks, name, value)
+        except InvalidField as error:
+            reasons.append(f"{name}: {error}")
+    return values, reasons
 
 
 def text_of(most: int, advice: str = "") -> Callable[[object], str]:

@@ -1,7 +1,7 @@
 """What a tool is: one decorated async function, its schema taken from its signature.
 
 `tools/` defines them, `agent/toolbox` calls them, `agent/policy` judges them.
-The first parameter is the `ToolContext`; every other one becomes a property of
+The first parameter (of a method: behind `self`) is the `ToolContext`; every other one becomes a property of
 the JSON Schema that the model sees, described by `Annotated[…, Field(…)]`.
 Every app has tools of its own, made of the same few functions: what a signature
 says is worked out once, since that takes longer than all the rest of opening an app.
@@ -289,7 +289,8 @@ class Foretold:
     text: str
 
 
-Foretell = Callable[["Principal", dict[str, Any]], Awaitable[Foretold]]
+Foretell = Callable[..., Awaitable[Foretold]]
+"""Of a principal and arguments; behind its object, as a handler, if the tool is a method of one."""
 Handler = Callable[..., Awaitable[str | ToolOutput | Foretold]]
 Check = Callable[[str], dict[str, Any]]
 """JSON text to the arguments of a call; raises `BadInput` with a reason for each that does not fit."""
@@ -381,6 +382,17 @@ class Tool:
         return replace(self, name=name)
 
 
+def tools_in(holder: object) -> list[Tool]:
+    """The tools that are methods of an object, in the order of its class."""
+    return [
+        replace(
+            one, handler=partial(one.handler, holder), foretell=one.foretell and partial(one.foretell, holder)
+        )
+        for one in vars(type(holder)).values()
+        if isinstance(one, Tool)
+    ]
+
+
 class _More(TypedDict, total=False):
     foretell: Foretell
     gives: Gives
@@ -420,9 +432,8 @@ def tool(
     def make(handler: Handler) -> Tool:
         description = inspect.cleandoc(handler.__doc__ or "")
         if not 0 < len(description) <= MAX_DESCRIPTION:
-            raise ValueError(
-                f"{handler.__name__}: a description of 1 to {MAX_DESCRIPTION} characters is needed"
-            )
+            wanted = f"a description of 1 to {MAX_DESCRIPTION} characters is needed"
+            raise ValueError(f"{handler.__name__}: {wanted}")
         arguments, schema = arguments_of(handler)
         named = {name for _, name, _, _ in string.Formatter().parse(label) if name is not None}
         if unknown := sorted(named - set(arguments.model_fields)):
@@ -463,21 +474,9 @@ def foreign_tool(handler: Handler, **said: Unpack[Foreign]) -> Tool:
     `handler` gets the context and the arguments by name, checked against the
     schema. `label` is plain text. By itself an egress call gives everything it is called with.
     """
-    description = said["description"].strip() or said["name"]
-    return Tool(
-        name=said["name"],
-        description=description[:MAX_DESCRIPTION],
-        parameters=said["parameters"],
-        effect=said["effect"],
-        trust=said["trust"],
-        timeout_s=said["timeout_s"],
-        label=said["label"].replace("{", "{{").replace("}", "}}"),
-        source=said["source"],
-        origin=said.get("origin", ""),
-        check=checker(said["parameters"]),
-        handler=handler,
-        gives=leaves,
-    )
+    told: dict[str, Any] = {**said, "label": said["label"].replace("{", "{{").replace("}", "}}")}
+    told["description"] = (said["description"].strip() or said["name"])[:MAX_DESCRIPTION]
+    return Tool(**told, check=checker(said["parameters"]), handler=handler, gives=leaves)
 
 
 def _validated(arguments: type[BaseModel], written: str) -> dict[str, Any]:
@@ -506,11 +505,12 @@ _MISSING = inspect.Parameter.empty
 
 
 def arguments_of(handler: Callable[..., object]) -> Arguments:
-    """The model of what a tool's function takes behind its context, and its JSON Schema.
+    """The model of what a tool's function, or method, takes behind its context, and its JSON Schema.
 
     The schema is the caller's own to change.
     """
-    _, *parameters = inspect.signature(handler).parameters.values()
+    first, *parameters = inspect.signature(handler).parameters.values()
+    parameters = parameters[first.name == "self" :]
     if written := _written(handler, parameters):
         model, schema = _known(written)
         return model, msgspec.json.decode(schema)

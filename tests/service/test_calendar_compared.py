@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks import planner_corpus
 from benchmarks.planner import asked_peer
-from bethink.calendar.series import instances, zone_of
-from bethink.clock import to_datetime, to_us
+from bethink.calendar.series import instances
+from bethink.clock import to_datetime, to_us, zone_of
 from tests.server_process import ROOT
 
 PEER = ROOT / ".servers" / "caldav" / "bin" / "python"

@@ -24,8 +24,8 @@ from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.families import families_of, offers
 from bethink.mcp_server.server import Door as McpDoor
 from bethink.memory import NewFact
-from bethink.tool import ToolContext
-from bethink.tools.calendar import calendar_tools
+from bethink.tool import ToolContext, tools_in
+from bethink.tools.calendar import CalendarTools
 from tests.command_line import CommandLine
 from tests.door import Door, called
 from tests.house import House, open_house, ports_of
@@ -153,7 +153,7 @@ async def test_one_of_a_series_is_moved_and_the_rest_deleted_once_the_owner_agre
 @pytest.mark.requirement("U11", "C21")
 async def test_the_tools_have_the_documented_schemas() -> None:
     async with house_of() as house:
-        tools = {tool.name: tool for tool in calendar_tools(calendar_of(house))}
+        tools = {tool.name: tool for tool in tools_in(CalendarTools(calendar_of(house)))}
     create = tools["create_calendar_event"].parameters
     assert create["required"] == ["title", "date"]
     documented = {"title", "date", "start_time", "duration_minutes", "event_type", "location", "attendees"}
@@ -179,7 +179,7 @@ async def test_the_tools_have_the_documented_schemas() -> None:
 )
 async def test_a_day_and_a_time_of_day_are_one_start(day: str, clock: str | None, said: str) -> None:
     async with house_of() as house:
-        tools = {tool.name: tool for tool in calendar_tools(calendar_of(house))}
+        tools = {tool.name: tool for tool in tools_in(CalendarTools(calendar_of(house)))}
         given = tools["create_calendar_event"].parse(
             json.dumps({"title": "Run", "date": day, "start_time": clock})
         )
@@ -191,7 +191,7 @@ async def test_a_day_and_a_time_of_day_are_one_start(day: str, clock: str | None
 
 async def test_what_is_written_while_words_from_outside_stand_there_stays_untrusted() -> None:
     async with house_of() as house:
-        tools = {tool.name: tool for tool in calendar_tools(calendar_of(house))}
+        tools = {tool.name: tool for tool in tools_in(CalendarTools(calendar_of(house)))}
 
         class Outside(ToolContext):
             @property

@@ -17,9 +17,9 @@ from bethink.llm import ToolSchema
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
-from bethink.tool import ToolContext, tool
-from bethink.tools.forgetting import forgetting_tools
-from bethink.tools.memory import memory_tools
+from bethink.tool import ToolContext, tool, tools_in
+from bethink.tools.forgetting import ForgettingTools
+from bethink.tools.memory import MemoryTools
 from tests.house import House, open_house
 
 pytestmark = pytest.mark.anyio
@@ -127,7 +127,7 @@ async def test_a_temporary_conversation_has_no_memory_whatever_is_wished() -> No
 
 def test_every_tool_of_memory_is_known_as_one() -> None:
     nothing: Any = None
-    made = (*memory_tools(nothing, nothing, 0), *forgetting_tools(nothing))
+    made = (*tools_in(MemoryTools(nothing, nothing, 0)), *tools_in(ForgettingTools(nothing)))
     assert {one.name for one in made} == MEMORY_TOOLS
     assert all(one.needs_memory and one.family == "memory" for one in made)
 

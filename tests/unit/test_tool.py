@@ -231,7 +231,9 @@ def test_no_tool_is_named_outside_of_the_tools() -> None:
     package = Path(bethink.__file__).parent
     texts = {path.relative_to(package).as_posix(): path.read_text() for path in package.rglob("*.py")}
     tools = "\n".join(text for file, text in texts.items() if file.startswith("tools/"))
-    defined = set(re.findall(r"^    async def ([a-z]\w+)\(\s*context: ToolContext", tools, re.MULTILINE))
+    defined = set(
+        re.findall(r"^    async def ([a-z]\w+)\(\s*(?:self,\s*)?context: ToolContext", tools, re.MULTILINE)
+    )
     assert {"store_memory", "read_file", "create_user", "fetch_url", "execute_code"} <= defined
     # A single word, such as `backlinks`, is a word like any other.
     literal = re.compile("|".join(rf"[\"']{name}[\"']" for name in defined if "_" in name))

@@ -11,13 +11,15 @@ from zoneinfo import ZoneInfoNotFoundError
 import msgspec
 
 from bethink.calendar.records import Attendee, Event, Override, Status, is_words, local, written
-from bethink.calendar.series import SINGLE, zone_of
+from bethink.calendar.series import SINGLE
+from bethink.clock import zone_of
 from bethink.errors import BadInput
 from bethink.field_checks import (
     NEEDED,
     Checks,
     InvalidField,
     checked_field,
+    checked_fields,
     id_of,
     line_of,
     links_to,
@@ -57,15 +59,7 @@ def checked(given: Mapping[str, Any], now: datetime, before: Event | None = None
         Ambiguous, NotUnderstood: a time in words has several meanings, or there is no such one.
     """
     given = _in_times(given, now, before)
-    reasons: list[str] = []
-    values: dict[str, Any] = {}
-    for name, value in given.items():
-        if name in _TIMES or name == "recurrence":
-            continue
-        try:
-            values[name] = checked_field(_CHECKS, name, value)
-        except InvalidField as error:
-            reasons.append(f"{name}: {error}")
+    values, reasons = checked_fields(_CHECKS, given, but={*_TIMES, "recurrence"})
     try:
         values |= _times(given, now, before)
     except InvalidField as error:
@@ -224,7 +218,7 @@ def _times(given: Mapping[str, Any], now: datetime, before: Event | None) -> dic
     start = _local("start", given.get("start"), place)
     all_day = given.get("all_day")
     if start is None:
-        start = before and (_date(before.start) if before.all_day else local(before.start))
+        start = before and (date.fromisoformat(before.start) if before.all_day else local(before.start))
     if all_day is None:
         all_day = not isinstance(start, datetime)
     begin = _whole(start, "start", all_day=all_day)
@@ -298,10 +292,6 @@ def _local(field: str, value: object, zone: tzinfo | None) -> datetime | date | 
     if moment.year not in _YEARS:
         raise InvalidField(f"{field}: must lie between {_YEARS.start} and {_YEARS.stop - 1}")
     return moment
-
-
-def _date(text: str) -> date:
-    return date.fromisoformat(text)
 
 
 def _read(field: str, text: str) -> datetime | date:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace as replaced
 from datetime import datetime, timedelta, tzinfo
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import ZoneInfo
 
 import msgspec
 
 from bethink.calendar.records import Event, Instance, Override, Span, local, written
-from bethink.clock import to_datetime
+from bethink.clock import to_datetime, zone_of
 from bethink.errors import BadInput
 from bethink.recurrence import Rule, Weekday, moment_of, next_start, rule_of, series_starts, starts, text_of
 
@@ -25,12 +23,6 @@ _DAY: Final = timedelta(days=1)
 _TOO_MANY: Final = 5_000
 """Dates that one series may have more or fewer, and instances that may be changed."""
 _US: Final = timedelta(microseconds=1)
-
-
-@lru_cache(maxsize=1024)
-def zone_of(name: str) -> tzinfo:
-    """The zone of an IANA name, kept: to load one reads a file."""
-    return ZoneInfo(name)
 
 
 def instances(event: Event, *, low: int, high: int, zone: tzinfo, version: int = 0) -> Iterator[Instance]:
@@ -181,6 +173,16 @@ def _instance(event: Event, at: str, change: Override | None, *, zone: tzinfo, v
     )
 
 
+def alone(event: Event, change: Override) -> Event:
+    """A changed instance of a series as an event of its own."""
+    said = {name: value for name in SINGLE if (value := getattr(change, name)) is not None}
+    start = change.start or change.at
+    end = change.end or written(local(start) + event.length, all_day=event.all_day)
+    return msgspec.structs.replace(
+        event, **said, start=start, end=end, recurrence="", rdates=(), exdates=(), overrides=(), extra=""
+    )
+
+
 SINGLE: Final = (
     "title",
     "description",
@@ -257,7 +259,7 @@ def change_all(event: Event, at: str, fields: Mapping[str, Any]) -> Event:
     after = msgspec.structs.replace(event, **values)
     if after.recurrence == event.recurrence and "start" not in values:
         return after
-    return _without_strays(_synchronised(after))
+    return _without_strays(synchronised(after))
 
 
 def _moved_rule(rule: Rule, was: datetime, delta: timedelta) -> Rule:
@@ -320,8 +322,8 @@ def split(event: Event, at: str, id: str) -> tuple[Event, Event]:
     return before, after
 
 
-def _synchronised(event: Event) -> Event:
-    """The same, beginning with the first time that its rule gives."""
+def synchronised(event: Event) -> Event:
+    """The same, beginning with the first time that its rule gives: "every Friday" begins on one."""
     if not event.recurrence:
         return event
     start = local(event.start)
@@ -333,11 +335,6 @@ def _synchronised(event: Event) -> Event:
         start=written(first, all_day=event.all_day),
         end=written(first + event.length, all_day=event.all_day),
     )
-
-
-def synchronised(event: Event) -> Event:
-    """A new series, beginning with the first time that its rule gives: "every Friday" begins on one."""
-    return _synchronised(event)
 
 
 def _without_strays(event: Event) -> Event:

@@ -27,6 +27,7 @@ from bethink.calendar.records import (
     written,
 )
 from bethink.calendar.series import (
+    alone,
     change_all,
     change_one,
     drop_one,
@@ -37,9 +38,8 @@ from bethink.calendar.series import (
     split,
     synchronised,
     upcoming,
-    zone_of,
 )
-from bethink.clock import to_datetime
+from bethink.clock import to_datetime, zone_of
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import DUE_CHANGED
 from bethink.recurrence import words
@@ -457,7 +457,8 @@ class Calendar:
         only = at if meant == "this" and now.is_series else None
         found = await self._newly_taken(principal, held.record, now, only=only)
         if found and not allow_conflict:
-            raise await self._refuse(principal, now if only is None else _alone(now, at), found)
+            only_one = next((one for one in now.overrides if one.at == only), None)
+            raise await self._refuse(principal, alone(now, only_one) if only_one else now, found)
         undo = EventUndo(
             id=self.new_id(),
             at=self.clock.now_us(),
@@ -620,16 +621,6 @@ def _in_zone_of(event: Event, fields: Mapping[str, Any], own: tzinfo | None) -> 
         moment = local(fields[name]).replace(tzinfo=given).astimezone(wanted)
         left[name] = written(moment.replace(tzinfo=None), all_day=False)
     return left
-
-
-def _alone(event: Event, at: str) -> Event:
-    """One instance of a series as an event of its own."""
-    change = next(one for one in event.overrides if one.at == at)
-    start = change.start or at
-    end = change.end or written(local(start) + event.length, all_day=event.all_day)
-    return msgspec.structs.replace(
-        event, start=start, end=end, recurrence="", rdates=(), exdates=(), overrides=()
-    )
 
 
 def _holds(instance: Instance, text: str) -> bool:

@@ -12,10 +12,10 @@ import msgspec
 
 from bethink.calendar.fields import checked_event
 from bethink.calendar.records import EVENTS, KIND, UNDO, Event, Instance, index_item, written
-from bethink.calendar.series import first_instance, instance_at, instances, upcoming, zone_of
+from bethink.calendar.series import first_instance, instance_at, instances, upcoming
 from bethink.calendar.service import Calendar, know_zones, put, said_time
 from bethink.calendar.vevent import EventComponents
-from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times
+from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times, zone_of
 from bethink.feature import DueReminder, Feature, OpenFeature, Recallable, RecallKind
 from bethink.forgettable import FORGOTTEN
 from bethink.record_texts import RecordLines, RecordTexts

@@ -26,12 +26,13 @@ from bethink.calendar.fields import (
     checked_event,
 )
 from bethink.calendar.records import EVENTS, Attendee, Event, Override, local, written
-from bethink.calendar.series import SINGLE, instances
+from bethink.calendar.series import SINGLE, alone, instances
 from bethink.calendar.service import EventTarget, know_zones, put
 from bethink.clock import to_us
 from bethink.components import (
     PAGE,
     check_etag,
+    component_text,
     cut,
     etag_of,
     held_in,
@@ -444,39 +445,18 @@ def _override(part: Component, series: Event, zone: str) -> Override:
     if (fields["start"], fields["end"]) != (usual["start"], usual["end"]):
         said |= {"start": fields["start"], "end": fields["end"]}
     one = Override(at=at, **said)
-    ours = _instance_lines(one, series)
+    ours = lines_of(alone(series, one), series, one.at)
     return msgspec.structs.replace(one, extra=remainder(part, ours, _OWNED))
-
-
-def _instance(one: Override, series: Event) -> Event:
-    """An instance as an event."""
-    said = {name: value for name in SINGLE if (value := getattr(one, name)) is not None}
-    start = one.start or one.at
-    end = one.end or written(local(start) + series.length, all_day=series.all_day)
-    return msgspec.structs.replace(
-        series, **said, start=start, end=end, recurrence="", rdates=(), exdates=(), overrides=(), extra=""
-    )
-
-
-def _instance_lines(one: Override, series: Event) -> Component:
-    return lines_of(_instance(one, series), series, one.at)
 
 
 def _text(item: Versioned[Event], zone: str) -> ComponentText:
     event = item.record
     parts = [_whole(event, event.extra, lines_of(event), reading=EventReading(zone))]
     for one in event.overrides:
-        instance = _instance(one, event)
+        instance = alone(event, one)
         ours = lines_of(instance, event, one.at)
         parts.append(_whole(instance, one.extra, ours, reading=EventReading(zone, event)))
-    zones = {line.parameter("TZID") for part in parts for line in part.lines if line.parameters}
-    return ComponentText(
-        uid=event.uid,
-        etag=etag_of(item),
-        lines=[line for part in parts for line in part.unfolded()],
-        zones=frozenset(name for name in zones if name),
-        changed_at=event.updated_at,
-    )
+    return component_text(item, parts)
 
 
 def _whole(event: Event, kept: str, ours: Component, *, reading: EventReading) -> Component:

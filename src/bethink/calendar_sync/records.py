@@ -92,6 +92,11 @@ class SyncConflict(Record, frozen=True, kw_only=True):
     there: str | None
     there_etag: str
 
+    def link(self, here: str) -> RemoteLink:
+        """The link that both sides have once it is settled; `here` is the etag of this one."""
+        names = ("id", "account", "calendar", "href", "uid", "form")
+        return RemoteLink(**{name: getattr(self, name) for name in names}, here=here, there=self.there_etag)
+
 
 class Feed(Record, frozen=True, kw_only=True):
     """A calendar to subscribe to; `digest` is that of its token, which is kept nowhere."""

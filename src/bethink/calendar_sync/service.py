@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import anyio
 import anyio.to_thread
@@ -40,23 +40,13 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.calendar_sync.client import CalDavClient, RemoteCalendar
     from bethink.clock import Clock
-    from bethink.feature import ComponentForm
+    from bethink.feature import ComponentForm, ComponentText
     from bethink.internet.addresses import AddressGate
     from bethink.principal import OnBehalfOf, Principal
     from bethink.secrets_at_rest import SecretBox
-    from bethink.store import Store
+    from bethink.store import Store, Versioned
 
 Keep = Literal["here", "there", "both"]
-
-
-class Connect(Protocol):
-    """Gives a client of the server at an address."""
-
-    def __call__(
-        self, gate: AddressGate, url: str, *, user: str, password: str
-    ) -> AbstractAsyncContextManager[CalDavClient]:
-        """The client; see `client.connected`."""
-        ...
 
 
 MAX_ACCOUNTS: Final = 20
@@ -70,7 +60,6 @@ _MOST_WAIT_MINUTES: Final = 6 * 60
 _MOST_DOUBLED: Final = 8
 _PAGE: Final = 200
 _TOPIC: Final = "calendar.sync"
-_NO_ACCOUNT: Final = "There is no calendar account with this id."
 _NO_CONFLICT: Final = "There is no conflict with this id: it may be settled already."
 _RUNNING: Final = "This account is being synchronised right now: try again when that is done."
 _log = log("calendar")
@@ -109,7 +98,7 @@ class CalendarSync:
     new_id: Callable[[], str]
     acting: OnBehalfOf
     forms: Callable[[], Mapping[str, ComponentForm]]
-    connect: Connect = connected
+    connect: Callable[..., AbstractAsyncContextManager[CalDavClient]] = connected
     _wake: anyio.Event = field(default_factory=anyio.Event)
     _at_work: set[str] = field(default_factory=set[str])
 
@@ -125,10 +114,13 @@ class CalendarSync:
         Raises:
             UnknownId: this owner has none.
         """
-        (held,) = await self.store.get(ACCOUNTS, principal.owner, [id])
+        return (await self._account(principal.owner, id)).record
+
+    async def _account(self, owner: str, id: str) -> Versioned[CalendarAccount]:
+        (held,) = await self.store.get(ACCOUNTS, owner, [id])
         if held is None:
-            raise UnknownId(_NO_ACCOUNT)
-        return held.record
+            raise UnknownId("There is no calendar account with this id.")
+        return held
 
     async def add(self, principal: Principal, draft: AccountDraft) -> CalendarAccount:
         """Add an account, whose server is asked for its calendars first.
@@ -143,7 +135,8 @@ class CalendarSync:
         if not user or not draft.password or max(map(len, (url, user, draft.password))) > _MAX_TEXT * 10:
             raise BadInput("A calendar account needs the address of its server, a user name and a password.")
         url = url if "://" in url else f"https://{url}"
-        found = await self._discovered(url, user, draft.password)
+        async with self.connect(self.gate, url, user=user, password=draft.password) as client:
+            found = await client.calendars()
         account = CalendarAccount(
             id=self.new_id(),
             name=(draft.name.strip() or f"{user} at {checked_url(url).host}")[:_MAX_TEXT],
@@ -181,9 +174,7 @@ class CalendarSync:
     async def _changed(
         self, owner: str, id: str, fields: Mapping[str, Any], *, off: set[str] | None = None
     ) -> CalendarAccount:
-        (held,) = await self.store.get(ACCOUNTS, owner, [id])
-        if held is None:
-            raise UnknownId(_NO_ACCOUNT)
+        held = await self._account(owner, id)
         account = msgspec.structs.replace(held.record, **{"next_at": 0, "failures": 0, **fields})
         # A pass gives the calendars as it found them; what its owner switched off meanwhile stays off.
         off = {one.href for one in held.record.calendars if not one.on} if off is None else off
@@ -235,10 +226,6 @@ class CalendarSync:
     def _links(self, owner: str, account: str) -> Any:  # noqa: ANN401 - an asynchronous generator of links
         return records_of(self.store, owner, Scan(LINKS, {"account": account}, limit=_PAGE))
 
-    async def _discovered(self, url: str, user: str, password: str) -> list[RemoteCalendar]:
-        async with self.connect(self.gate, url, user=user, password=password) as client:
-            return await client.calendars()
-
     def _calendars(self, found: Sequence[RemoteCalendar]) -> tuple[SyncedCalendar, ...]:
         known = self.forms()
         return tuple(
@@ -281,7 +268,7 @@ class CalendarSync:
             raise Busy(_RUNNING)
         self._at_work.add(id)
         try:
-            async with leased(self.bus, _lease(id), _RUNNING):
+            async with leased(self.bus, f"calendar-sync:{id}", _RUNNING):
                 yield
         finally:
             self._at_work.discard(id)
@@ -313,7 +300,7 @@ class CalendarSync:
                         accepts_deletions=accepts_deletions,
                         report=done,
                     )
-                    for calendar in filter(_is_synced, account.calendars):
+                    for calendar in (one for one in account.calendars if one.on and one.forms):
                         calendars[calendar.href] = await one_pass.calendar(calendar)
         except TimeoutError:
             fault = WebError("The server is too slow: what is left comes with the next pass.")
@@ -390,7 +377,7 @@ class CalendarSync:
             ShownConflict(
                 conflict=one,
                 account=names.get(one.account, ""),
-                here=await self._here(principal, one),
+                here=calendar_text([text]) if (text := await self._here(principal, one)) else None,
             )
             async for one in records_of(self.store, principal.owner, scan)
         ]
@@ -409,8 +396,8 @@ class CalendarSync:
         if held is None:
             raise UnknownId(_NO_CONFLICT)
         conflict = held.record
-        there = conflict.there_etag
-        here = await self._etag(principal, conflict)
+        found = await self._here(principal, conflict)
+        here = found.etag if found else ""
         if keep == "both" and not here:
             keep = "there"
         if keep == "there":
@@ -418,16 +405,7 @@ class CalendarSync:
         elif keep == "both" and conflict.there is not None:
             await self._copy(principal, conflict)
         # An etag that no side has says that this side is newer: the next pass writes it there.
-        agreed = RemoteLink(
-            id=id,
-            account=conflict.account,
-            calendar=conflict.calendar,
-            href=conflict.href,
-            uid=conflict.uid,
-            form=conflict.form,
-            here=here if keep == "there" else "settled",
-            there=there,
-        )
+        agreed = conflict.link(here if keep == "there" else "settled")
         is_gone = conflict.there is None or (keep == "there" and not here)
         changed = Delete(LINKS, id) if is_gone else Put(LINKS, agreed, link.version if link else 0)
         await self.store.commit(owner, [changed, Delete(CONFLICTS, id, held.version)])
@@ -435,14 +413,10 @@ class CalendarSync:
             await self._changed(owner, conflict.account, {})
         await self._tell()
 
-    async def _here(self, principal: Principal, conflict: SyncConflict) -> str | None:
+    async def _here(self, principal: Principal, conflict: SyncConflict) -> ComponentText | None:
         form = self.forms().get(conflict.form)
         (text,) = await form.texts(principal, [conflict.uid]) if form else (None,)
-        return calendar_text([text]) if text else None
-
-    async def _etag(self, principal: Principal, conflict: SyncConflict) -> str:
-        (text,) = await self.forms()[conflict.form].texts(principal, [conflict.uid])
-        return text.etag if text else ""
+        return text
 
     async def _take(self, principal: Principal, conflict: SyncConflict, here: str) -> str:
         """Replace what is here by what is there; the etag of it, "" if it is gone."""
@@ -474,11 +448,3 @@ class CalendarSync:
         if outcome.kind == "conflict":
             raise Conflict
         return outcome.etag
-
-
-def _is_synced(calendar: SyncedCalendar) -> bool:
-    return calendar.on and bool(calendar.forms)
-
-
-def _lease(account: str) -> str:
-    return f"calendar-sync:{account}"

@@ -11,7 +11,7 @@ import msgspec
 from bethink.calendar_sync.caldav_objects import ServedCalendars
 from bethink.calendar_sync.feeds import Feeds
 from bethink.calendar_sync.objects import calendar_text, read_objects
-from bethink.calendar_sync.records import ACCOUNTS, CONFLICTS, FEEDS, LINKS, SERVED, SERVED_HEADS, RemoteLink
+from bethink.calendar_sync.records import ACCOUNTS, CONFLICTS, FEEDS, LINKS, SERVED, SERVED_HEADS
 from bethink.calendar_sync.service import CalendarSync
 from bethink.errors import UnknownId
 from bethink.feature import BackgroundTask, Feature, OpenFeature
@@ -70,10 +70,7 @@ class _Upkeep:
             if any(text and gone.says(text, close=False) for text in texts):
                 changes.append(Delete(CONFLICTS, one.id))
                 if one.there is not None:
-                    names = {"account", "calendar", "href", "uid", "form", "id"}
-                    kept = {name: getattr(one, name) for name in names}
-                    link = RemoteLink(**kept, here="settled", there=one.there_etag)
-                    changes.append(Put(LINKS, link))
+                    changes.append(Put(LINKS, one.link("settled")))
         # Sentences of servers may quote what they refuse.
         changes += [
             Put(LINKS, msgspec.structs.replace(item.record, why="It is not taken."))

@@ -227,25 +227,10 @@ def _line(view: TaskView, now: Any) -> str:  # noqa: ANN401 - a datetime
 
 
 def _document(view: TaskView, now: Any) -> dict[str, Any]:  # noqa: ANN401 - a datetime
-    from bethink.tasks.due import due_words, is_overdue
+    from bethink.tasks.due import shown
 
     task, at = view.task, view.task.due_at(str(now.tzinfo))
-    return {
-        "id": task.id,
-        "title": task.title,
-        "description": task.description,
-        "status": task.status,
-        "priority": task.priority,
-        "due_date": task.due_date,
-        "due_at": None if at is None else rfc3339(at),
-        "due_words": due_words(task, now),
-        "overdue": is_overdue(task, now),
-        "tags": list(task.tags),
-        "estimated_hours": task.estimated_hours,
-        "project": task.project,
-        "parent": task.parent,
-        "depends_on": list(task.depends_on),
-        "recurrence": task.recurrence,
+    return shown(task, now, None if at is None else rfc3339(at)) | {
         "reminders": list(task.reminders),
         "children": view.children,
         "children_done": view.children_done,

@@ -195,27 +195,18 @@ def connect_internet(settings: Settings) -> Internet:
     Raises:
         BadInput: an entry of `web_allow_private` is neither an address, a network nor a name.
     """
-    gate = gate_for(settings)
+    gate, url = gate_for(settings), settings.web_search_url
+    safe, region, timeout_s = settings.web_safe_search, settings.web_search_region, settings.web_timeout_s
     return Internet(
         search=(
-            SearxngSearch(
-                settings.web_search_url,
-                safe=settings.web_safe_search,
-                region=settings.web_search_region,
-                timeout_s=settings.web_timeout_s,
-            )
-            if settings.web_search_url
-            else DdgsSearch(
-                settings.web_search_engines,
-                safe=settings.web_safe_search,
-                region=settings.web_search_region,
-                timeout_s=settings.web_timeout_s,
-            )
+            SearxngSearch(url, safe, region, timeout_s)
+            if url
+            else DdgsSearch(settings.web_search_engines, safe, region, timeout_s)
         ),
         pages=Pages(
             gate,
             RobotsCache(gate) if settings.web_robots else None,
-            timeout_s=settings.web_timeout_s,
+            timeout_s=timeout_s,
             max_bytes=settings.web_max_bytes,
         ),
         missing=MISSING if any(find_spec(name) is None for name in _NEEDED) else "",

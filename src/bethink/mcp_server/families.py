@@ -22,9 +22,9 @@ from bethink.errors import BadInput
 from bethink.features import FEATURES
 from bethink.memory import KIND as FACT
 from bethink.memory import NewFact, Source
-from bethink.tool import ToolContext, ToolOutput, tool
-from bethink.tools.conversations import conversation_memory_tools
-from bethink.tools.knowledge import knowledge_tools
+from bethink.tool import ToolContext, ToolOutput, tool, tools_in
+from bethink.tools.conversations import ConversationTools
+from bethink.tools.knowledge import KnowledgeTools
 
 if TYPE_CHECKING:
     from bethink.app import App
@@ -359,11 +359,11 @@ def _memory_tools(app: App, _: str) -> list[Tool]:
 
 
 def _conversation_tools(app: App, _: str) -> list[Tool]:
-    return conversation_memory_tools(app.conversation_memory)
+    return tools_in(ConversationTools(app.conversation_memory))
 
 
 def _knowledge_tools(app: App, base: str) -> list[Tool]:
-    return knowledge_tools(app.features.of(Documents), app.message_search, base or None)
+    return tools_in(KnowledgeTools(app.features.of(Documents), app.message_search, base or None))
 
 
 _MADE: dict[str, Sequence[Make]] = {

@@ -406,7 +406,13 @@ class ScheduleClock:
         is_kept = False
         if notice.conversation and is_said:
             try:
-                await self._say(principal, notice, [*changes, *told])
+                await self.work.unattended.say(
+                    principal,
+                    notice.conversation,
+                    said(notice),
+                    changes=[*changes, *told],
+                    untrusted=notice.untrusted,
+                )
                 is_kept = True
             except Busy:
                 told = recipients.told(notice, channels, busy=True)
@@ -416,11 +422,6 @@ class ScheduleClock:
         if not is_kept:
             await self.store.commit(principal.owner, [*changes, *told])
         await self.outbox.announce(principal.owner)
-
-    async def _say(self, principal: Principal, notice: Notice, changes: Sequence[Change]) -> None:
-        place, text = notice.conversation, said(notice)
-        unattended = self.work.unattended
-        await unattended.say(principal, place, text, changes=changes, untrusted=notice.untrusted)
 
     # --- runs and looks
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -108,23 +108,9 @@ class Schedules:
         now = self.clock.now_us()
         await _check_zone(draft.zone)
         timing = understood(draft.when, now, draft.zone or principal.time_zone)
-        schedule = checked(
-            Schedule(
-                id=self.new_id(),
-                title=draft.title,
-                action=draft.action,
-                text=draft.text,
-                url=draft.url,
-                created_at=now,
-                updated_at=now,
-                channels=tuple(draft.channels),
-                budget_tokens=draft.budget_tokens,
-                missed=draft.missed,
-                conversation=draft.conversation,
-                paused=draft.paused,
-                untrusted=draft.untrusted,
-            )
-        )
+        said: dict[str, Any] = asdict(draft) | {"channels": tuple(draft.channels)}
+        del said["when"]
+        schedule = checked(Schedule(id=self.new_id(), created_at=now, updated_at=now, **said))
         schedule = _due(_timed(schedule, timing, draft.zone), now, principal.time_zone)
         await self._commit(principal, [Put(SCHEDULES, schedule, if_version=0, index=item_of(schedule))])
         return Versioned(schedule, 1)
@@ -167,22 +153,22 @@ class Schedules:
             BadInput: a field is not fit, or when is not understood.
             Conflict: it has another version than `if_version` by now.
         """
-        if if_version is not None:
-            held = await self.get(principal, id)
-            if held.version != if_version:
-                raise Conflict
-            return await self._changed(principal, held, given, untrusted=untrusted)
-        return await self._update(principal, id, given, untrusted=untrusted)
-
-    @retry_conflicts
-    async def _update(
-        self, principal: Principal, id: str, given: Mapping[str, Any], *, untrusted: bool
-    ) -> Versioned[Schedule]:
-        return await self._changed(principal, await self.get(principal, id), given, untrusted=untrusted)
+        # Whoever names a version is told of a conflict at once.
+        change = retry_conflicts(self._changed) if if_version is None else self._changed
+        return await change(principal, id, given, if_version=if_version, untrusted=untrusted)
 
     async def _changed(
-        self, principal: Principal, held: Versioned[Schedule], given: Mapping[str, Any], *, untrusted: bool
+        self,
+        principal: Principal,
+        id: str,
+        given: Mapping[str, Any],
+        *,
+        if_version: int | None,
+        untrusted: bool,
     ) -> Versioned[Schedule]:
+        held = await self.get(principal, id)
+        if if_version not in {None, held.version}:
+            raise Conflict
         now, was = self.clock.now_us(), held.record
         changes = {name: value for name, value in given.items() if name not in ("when", "zone")}
         if "channels" in changes:

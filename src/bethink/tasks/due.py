@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import ZoneInfo
 
 import msgspec
 
-from bethink.clock import shown_in, to_datetime, to_us
+from bethink.clock import shown_in, to_datetime, to_us, zone_of
 from bethink.errors import BadInput, NotUnderstood
 from bethink.recurrence import kept_rule, next_start, rule_of, starts, text_of
 from bethink.recurrence import words as words_of_rule
@@ -20,7 +18,6 @@ from bethink.when.moments import understood
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import tzinfo
 
     from bethink.tasks.records import Task
     from bethink.when.meanings import Understood
@@ -92,12 +89,6 @@ def _in_zone(zone: object, now: datetime) -> datetime:
         return now.astimezone(zone_of(zone))
     except (ValueError, OSError, KeyError):
         raise BadInput(f"zone: {zone[:40]!r} is none: give a name such as Europe/Paris.") from None
-
-
-@lru_cache(maxsize=1024)
-def zone_of(name: str) -> tzinfo:
-    """The zone of an IANA name, kept: to load one reads a file."""
-    return ZoneInfo(name)
 
 
 def due_fields(meant: Understood, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,6 +204,27 @@ def due_words(task: Task, now: datetime) -> str | None:
     if task.zone and task.zone != str(now.tzinfo):
         words += f" ({datetime.fromisoformat(task.due):%H:%M} in {task.zone})"
     return words
+
+
+def shown(task: Task, now: datetime, due_at: str | None) -> dict[str, Any]:
+    """What programs are told of a task, beside `due_at` as they read times."""
+    return {
+        "id": task.id,
+        "title": task.title,
+        "description": task.description,
+        "status": task.status,
+        "priority": task.priority,
+        "due_date": task.due_date,
+        "due_at": due_at,
+        "due_words": due_words(task, now),
+        "overdue": is_overdue(task, now),
+        "tags": list(task.tags),
+        "estimated_hours": task.estimated_hours,
+        "project": task.project,
+        "parent": task.parent,
+        "depends_on": list(task.depends_on),
+        "recurrence": task.recurrence,
+    }
 
 
 def recurrence_words(task: Task) -> str | None:

@@ -12,7 +12,7 @@ from bethink.field_checks import (
     NEEDED,
     Checks,
     InvalidField,
-    checked_field,
+    checked_fields,
     id_of,
     line_of,
     links_to,
@@ -51,15 +51,7 @@ def checked(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     Raises:
         BadInput: a field is unknown or its value unfit; the sentence names all of them.
     """
-    reasons: list[str] = []
-    values: dict[str, Any] = {}
-    for name, value in given.items():
-        if name in _DUE:
-            continue
-        try:
-            values[name] = checked_field(_CHECKS, name, value)
-        except InvalidField as error:
-            reasons.append(f"{name}: {error}")
+    values, reasons = checked_fields(_CHECKS, given, but=_DUE)
     try:
         values |= _due(given, now)
     except InvalidField as error:

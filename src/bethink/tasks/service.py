@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import anyio.to_thread
 import msgspec
 
-from bethink.clock import to_datetime, to_us
+from bethink.clock import to_datetime, to_us, zone_of
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import DUE_CHANGED
 from bethink.store import Delete, Expect, Put, Scan, items_of, retry_conflicts
-from bethink.tasks.due import days_of, due_day, in_exact_terms, is_overdue, next_due, with_rule, zone_of
+from bethink.tasks.due import days_of, due_day, in_exact_terms, is_overdue, next_due, with_rule
 from bethink.tasks.fields import checked
 from bethink.tasks.records import (
     CLOSED,

@@ -19,8 +19,8 @@ from bethink.clock import to_us
 from bethink.components import (
     PAGE,
     check_etag,
+    component_text,
     cut,
-    etag_of,
     held_in,
     master_of,
     outcome_of,
@@ -457,15 +457,7 @@ def _text(item: Versioned[Task], uid_of: Mapping[str, str], reading: TaskReading
         ours = with_remainder(ours, task.extra, meaning=reading.fields, owned=_OWNED)
     instances = [part for part in ours.parts if part.name == "VTODO"]
     ours.parts = [part for part in ours.parts if part.name != "VTODO"]
-    zones = {line.parameter("TZID") for one in (ours, *instances) for line in one.lines}
-    lines = [line for one in (ours, *instances) for line in one.unfolded()]
-    return ComponentText(
-        uid=task.uid,
-        etag=etag_of(item),
-        lines=lines,
-        zones=frozenset(zone for zone in zones if zone),
-        changed_at=task.updated_at,
-    )
+    return component_text(item, [ours, *instances])
 
 
 def _alarms(task: Task, reading: TaskReading) -> list[Component]:

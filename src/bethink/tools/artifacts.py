@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
@@ -10,7 +11,7 @@ from pydantic import BaseModel, Field
 from bethink.artifacts.records import MAX_CONTENT_CHARS, MAX_TITLE_CHARS, Format
 from bethink.artifacts.service import ArtifactDraft, ArtifactPatch, Artifacts
 from bethink.errors import BadInput
-from bethink.tool import ToolContext, ToolOutput, tool
+from bethink.tool import ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
     from bethink.artifacts.records import Artifact
@@ -43,10 +44,18 @@ class ArtifactOut(BaseModel):
 
 def tools_of(at: Surroundings) -> list[Tool]:
     """`create_artifact` and `update_artifact`."""
-    artifacts = at.features.of(Artifacts)
+    return tools_in(ArtifactTools(at.features.of(Artifacts)))
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactTools:
+    """The tools over an owner's artifacts."""
+
+    artifacts: Artifacts
 
     @_artifact_tool(label="Make “{title}”", output=ArtifactOut, cues=_MADE)
     async def create_artifact(
+        self,
         context: ToolContext,
         title: Annotated[str, Field(max_length=MAX_TITLE_CHARS, description="Short title")],
         kind: Annotated[
@@ -66,10 +75,11 @@ def tools_of(at: Surroundings) -> list[Tool]:
             conversation=context.conversation,
             untrusted=context.is_untrusted,
         )
-        return _output("Made", await artifacts.create(context.principal, draft, by="assistant"))
+        return _output("Made", await self.artifacts.create(context.principal, draft, by="assistant"))
 
     @_artifact_tool(label="Change artifact {id}", output=ArtifactOut, cues=_CHANGED)
     async def update_artifact(
+        self,
         context: ToolContext,
         id: Annotated[str, Field(max_length=100, description="Id of the artifact")],
         old: Annotated[str, Field(description="Exact text to replace; stands there once")] = "",
@@ -80,13 +90,11 @@ def tools_of(at: Surroundings) -> list[Tool]:
         me = context.principal
         patch = ArtifactPatch(content=content) if content else ArtifactPatch(replaces=(old, new))
         try:
-            return _output("Changed", await artifacts.update(me, id, patch, by="assistant"))
+            return _output("Changed", await self.artifacts.update(me, id, patch, by="assistant"))
         except BadInput as error:
-            artifact, now = await artifacts.get(me, id), await artifacts.version(me, id)
+            artifact, now = await self.artifacts.get(me, id), await self.artifacts.version(me, id)
             text = f"{error.message} It says now:\n{now.content[:_SHOWN_CHARS]}"
             return ToolOutput(text, error=error.code, untrusted=artifact.untrusted)
-
-    return [create_artifact, update_artifact]
 
 
 def _output(head: str, artifact: Artifact) -> ToolOutput:

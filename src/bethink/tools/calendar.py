@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,11 +10,12 @@ import anyio.to_thread
 from pydantic import BaseModel, Field
 
 from bethink.calendar import Calendar, EventConflict, EventTarget, Hours
-from bethink.calendar.series import zone_of
-from bethink.clock import to_datetime, to_us
+from bethink.calendar.service import Scope
+from bethink.clock import to_datetime, to_us, zone_of
 from bethink.errors import UnknownId
+from bethink.field_checks import given_fields
 from bethink.recurrence import words
-from bethink.tool import Foretold, ToolContext, ToolOutput, tool
+from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +38,6 @@ _FREE = ("free time", "free slot", "when free", "available", "slot", "frei wann"
 _MOST = 50
 """Instances of one answer: more are no list that a model reads."""
 
-Scope = Literal["this", "following", "all"]
 _Day = Annotated[str, Field(max_length=100, description="Day, in words or YYYY-MM-DD")]
 _DayOrNone = Annotated[str | None, Field(max_length=100, description="Day, in words or YYYY-MM-DD")]
 _Clock = Annotated[str | None, Field(max_length=60, description="HH:MM; none: the whole day")]
@@ -111,26 +112,21 @@ class FreeTimesAnswer(BaseModel):
 
 
 def tools_of(at: Surroundings) -> list[Tool]:
-    """The tools over an owner's calendar."""
-    return calendar_tools(at.features.of(Calendar))
-
-
-def calendar_tools(calendar: Calendar) -> list[Tool]:
     """`get_calendar_events`, `create_calendar_event`, `update_…`, `delete_…` and `find_free_time`."""
-    return [
-        _get_tool(calendar),
-        _create_tool(calendar),
-        _update_tool(calendar),
-        _delete_tool(calendar),
-        _free_tool(calendar),
-    ]
+    return tools_in(CalendarTools(at.features.of(Calendar)))
 
 
-def _get_tool(calendar: Calendar) -> Tool:
+@dataclass(frozen=True, slots=True)
+class CalendarTools:
+    """The tools over an owner's calendar."""
+
+    calendar: Calendar
+
     @_calendar_tool(
         effect="read", label="Look into the calendar", output=EventsAnswer, cues=(*_EVENT, *_WHEN)
     )
     async def get_calendar_events(
+        self,
         context: ToolContext,
         start_date: _DayOrNone = None,
         end_date: _DayOrNone = None,
@@ -138,34 +134,31 @@ def _get_tool(calendar: Calendar) -> Tool:
         query: _Query = None,
     ) -> ToolOutput:
         """List calendar events; by itself of the next seven days."""
-        start, end = await _range(calendar, context.principal, start_date, end_date)
-        found = await calendar.range(
+        start, end = await self._range(context.principal, start_date, end_date)
+        found = await self.calendar.range(
             context.principal, start=start, end=end, event_type=event_type, query=query, limit=_MOST
         )
         said = f"{_when(start, context.principal)} to {_when(end, context.principal)}"
         if not found.items:
             text = f"No events from {said}."
         else:
-            lines = "\n".join(_line(calendar, context.principal, one) for one in found.items)
+            lines = "\n".join(self._line(context.principal, one) for one in found.items)
             more = "\nThere are more: ask for fewer days." if found.more else ""
             text = f"{_counted(len(found.items))} from {said}:\n{lines}{more}"
         return ToolOutput(
             text,
             structured={
-                "events": [_answer(calendar, context.principal, one) for one in found.items],
+                "events": [self._answer(context.principal, one) for one in found.items],
                 "more": found.more,
             },
             untrusted=any(one.event.untrusted for one in found.items),
         )
 
-    return get_calendar_events
-
-
-def _create_tool(calendar: Calendar) -> Tool:
     @_calendar_tool(
         effect="write", label="Put {title} into the calendar, {date}", output=ChangeAnswer, cues=_NEW
     )
     async def create_calendar_event(
+        self,
         context: ToolContext,
         title: _Title,
         date: _Day,
@@ -181,13 +174,13 @@ def _create_tool(calendar: Calendar) -> Tool:
         allow_conflict: _Overlap = False,
     ) -> ToolOutput:
         """Put an event into the calendar. Pass times as the user said them; what is taken is refused."""
-        given = _given_fields(
+        given = given_fields(
             title=title, duration_minutes=duration_minutes, event_type=event_type, location=location,
             attendees=attendees, reminders=reminders, recurrence=recurrence, description=description,
         )  # fmt: skip
-        given = {**await _start(calendar, context.principal, date, start_time), **given}
+        given = {**await self._start(context.principal, date, start_time), **given}
         try:
-            change = await calendar.create(
+            change = await self.calendar.create(
                 context.principal,
                 given,
                 allow_conflict=allow_conflict,
@@ -195,15 +188,12 @@ def _create_tool(calendar: Calendar) -> Tool:
                 untrusted=context.is_untrusted,
             )
         except EventConflict as error:
-            return _refused(calendar, context.principal, error)
-        return _changed(calendar, context.principal, change, "Kept")
+            return self._refused(context.principal, error)
+        return self._changed(context.principal, change, "Kept")
 
-    return create_calendar_event
-
-
-def _update_tool(calendar: Calendar) -> Tool:
     @_calendar_tool(effect="write", label="Change event {event_id}", output=ChangeAnswer, cues=_MOVED)
     async def update_calendar_event(
+        self,
         context: ToolContext,
         event_id: _EventId,
         title: _NewTitle = None,
@@ -222,16 +212,16 @@ def _update_tool(calendar: Calendar) -> Tool:
         allow_conflict: _Overlap = False,
     ) -> ToolOutput:
         """Change the given fields of a calendar event; others stay. Find its id first."""
-        given = _given_fields(
+        given = given_fields(
             title=title, duration_minutes=duration_minutes, event_type=event_type, location=location,
             attendees=attendees, reminders=reminders, recurrence=recurrence, description=description,
             status=status,
         )  # fmt: skip
         principal = context.principal
-        before = await calendar.get(principal, event_id) if date or start_time else None
-        given = {**await _start(calendar, principal, date, start_time, before), **given}
+        before = await self.calendar.get(principal, event_id) if date or start_time else None
+        given = {**await self._start(principal, date, start_time, before), **given}
         try:
-            change = await calendar.update(
+            change = await self.calendar.update(
                 principal,
                 EventTarget(event_id, scope),
                 given,
@@ -239,44 +229,37 @@ def _update_tool(calendar: Calendar) -> Tool:
                 untrusted=context.is_untrusted,
             )
         except EventConflict as error:
-            return _refused(calendar, principal, error)
-        return _changed(calendar, principal, change, "Changed")
+            return self._refused(principal, error)
+        return self._changed(principal, change, "Changed")
 
-    return update_calendar_event
-
-
-def _delete_tool(calendar: Calendar) -> Tool:
-    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+    async def _foretell(self, principal: Principal, arguments: dict[str, Any]) -> Foretold:
         try:
-            one = await calendar.get(principal, arguments["event_id"])
+            one = await self.calendar.get(principal, arguments["event_id"])
         except UnknownId:
             return Foretold(arguments, "")
         scope = EventTarget(arguments["event_id"], arguments["scope"]).scope_of(one.event)
         what = {"this": "this one only", "following": "this one and all that follow", "all": "all of it"}
         series = f" ({words(one.event.recurrence) if one.event.recurrence else 'a series'}: {what[scope]})"
-        said = calendar.said(principal, one)
+        said = self.calendar.said(principal, one)
         return Foretold(arguments, f"- {one.title}: {said}{series if one.event.is_series else ''}")
 
     @_calendar_tool(
         effect="destructive",
         label="Delete event {event_id}",
-        foretell=foretell,
+        foretell=_foretell,
         output=ChangeAnswer,
         cues=("delete event", "delete meeting", "cancel", "absag", "lösch termin"),
     )
     async def delete_calendar_event(
-        context: ToolContext, event_id: _EventId, scope: _ScopeOf = None
+        self, context: ToolContext, event_id: _EventId, scope: _ScopeOf = None
     ) -> ToolOutput:
         """Delete a calendar event, or what is named of a series. Find its id first."""
-        change = await calendar.delete(context.principal, EventTarget(event_id, scope))
-        return _changed(calendar, context.principal, change, "Deleted")
+        change = await self.calendar.delete(context.principal, EventTarget(event_id, scope))
+        return self._changed(context.principal, change, "Deleted")
 
-    return delete_calendar_event
-
-
-def _free_tool(calendar: Calendar) -> Tool:
     @_calendar_tool(effect="read", label="Look for free time", output=FreeTimesAnswer, cues=_FREE)
     async def find_free_time(
+        self,
         context: ToolContext,
         duration_minutes: Annotated[int, Field(gt=0, le=44_640, description="At least so long")] = 60,
         start_date: _DayOrNone = None,
@@ -288,113 +271,100 @@ def _free_tool(calendar: Calendar) -> Tool:
         from datetime import time
 
         principal = context.principal
-        start, end = await _range(calendar, principal, start_date, end_date)
+        start, end = await self._range(principal, start_date, end_date)
         hours = Hours(time.fromisoformat(day_start), time.fromisoformat(day_end))
-        found = await calendar.free(
+        found = await self.calendar.free(
             principal, start=start, end=end, minutes=duration_minutes, hours=hours, limit=_MOST
         )
         lines = "\n".join(f"- {_when(one.start, principal)} to {_when(one.end, principal)}" for one in found)
         text = f"Free for {duration_minutes} minutes or more:\n{lines}" if found else "No such time is free."
         return ToolOutput(text, structured={"free": [_free(one, principal) for one in found]})
 
-    return find_free_time
+    # --- what is said
 
+    async def _range(self, principal: Principal, start: str | None, end: str | None) -> tuple[int, int]:
+        from bethink.calendar.words import range_of  # what reads words takes a while to load
 
-# --- what is said ------------------------------------------------------------
+        first, last = await anyio.to_thread.run_sync(range_of, start, end, self.calendar.now(principal))
+        return to_us(first), to_us(last)
 
+    async def _start(
+        self,
+        principal: Principal,
+        day: str | None,
+        clock: str | None,
+        before: Instance | None = None,
+    ) -> dict[str, Any]:
+        """The fields that say when an event is."""
+        from bethink.calendar.words import start_of
 
-async def _range(
-    calendar: Calendar, principal: Principal, start: str | None, end: str | None
-) -> tuple[int, int]:
-    from bethink.calendar.words import range_of  # what reads words takes a while to load
+        now = self.calendar.now(principal)
+        if before is not None and before.event.zone:
+            now = now.astimezone(zone_of(before.event.zone))
+        began = (
+            to_datetime(before.starts_at).astimezone(now.tzinfo) if before and not before.all_day else None
+        )
+        if before is not None and before.all_day and clock and not day:
+            day = before.start
+        return await anyio.to_thread.run_sync(partial(start_of, day, clock, now, before=began))
 
-    first, last = await anyio.to_thread.run_sync(range_of, start, end, calendar.now(principal))
-    return to_us(first), to_us(last)
+    def _changed(self, principal: Principal, change: EventChange, verb: str) -> ToolOutput:
+        one = change.instance
+        told = f"{verb}: {one.title}, {self.calendar.said(principal, one)}, id {one.id}."
+        if change.conflicts:
+            named = ", ".join(other.title for other in change.conflicts[:5])
+            told += f" It overlaps {named}."
+        return ToolOutput(
+            told,
+            structured={
+                "event": self._answer(principal, one),
+                "undo": change.undo,
+                "conflicts": [self._answer(principal, other) for other in change.conflicts],
+                "free": [],
+            },
+            untrusted=_is_untrusted([one, *change.conflicts]),
+        )
 
+    def _refused(self, principal: Principal, error: EventConflict) -> ToolOutput:
+        answer: Mapping[str, Any] = {
+            "event": None,
+            "undo": None,
+            "conflicts": [self._answer(principal, other) for other in error.conflicts],
+            "free": [_free(one, principal) for one in error.free],
+        }
+        return ToolOutput(
+            error.message, error=error.code, structured=answer, untrusted=_is_untrusted(error.conflicts)
+        )
 
-async def _start(
-    calendar: Calendar,
-    principal: Principal,
-    day: str | None,
-    clock: str | None,
-    before: Instance | None = None,
-) -> dict[str, Any]:
-    """The fields that say when an event is."""
-    from bethink.calendar.words import start_of
+    def _answer(self, principal: Principal, one: Instance) -> dict[str, Any]:
+        return {
+            "id": one.id,
+            "title": one.title,
+            "start": one.start if one.all_day else _iso(one.starts_at, principal),
+            "end": one.end if one.all_day else _iso(one.ends_at, principal),
+            "all_day": one.all_day,
+            "words": self.calendar.said(principal, one),
+            "event_type": one.event_type,
+            "location": one.location,
+            "attendees": [who.name or who.email for who in one.attendees],
+            "recurrence": one.event.recurrence or None,
+            "status": one.status,
+            "untrusted": one.event.untrusted,
+        }
 
-    now = calendar.now(principal)
-    if before is not None and before.event.zone:
-        now = now.astimezone(zone_of(before.event.zone))
-    began = to_datetime(before.starts_at).astimezone(now.tzinfo) if before and not before.all_day else None
-    if before is not None and before.all_day and clock and not day:
-        day = before.start
-    return await anyio.to_thread.run_sync(partial(start_of, day, clock, now, before=began))
-
-
-def _given_fields(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _changed(calendar: Calendar, principal: Principal, change: EventChange, verb: str) -> ToolOutput:
-    one = change.instance
-    told = f"{verb}: {one.title}, {calendar.said(principal, one)}, id {one.id}."
-    if change.conflicts:
-        named = ", ".join(other.title for other in change.conflicts[:5])
-        told += f" It overlaps {named}."
-    return ToolOutput(
-        told,
-        structured={
-            "event": _answer(calendar, principal, one),
-            "undo": change.undo,
-            "conflicts": [_answer(calendar, principal, other) for other in change.conflicts],
-            "free": [],
-        },
-        untrusted=_is_untrusted([one, *change.conflicts]),
-    )
-
-
-def _refused(calendar: Calendar, principal: Principal, error: EventConflict) -> ToolOutput:
-    answer: Mapping[str, Any] = {
-        "event": None,
-        "undo": None,
-        "conflicts": [_answer(calendar, principal, other) for other in error.conflicts],
-        "free": [_free(one, principal) for one in error.free],
-    }
-    return ToolOutput(
-        error.message, error=error.code, structured=answer, untrusted=_is_untrusted(error.conflicts)
-    )
+    def _line(self, principal: Principal, one: Instance) -> str:
+        more = [f"at {one.location}"] if one.location else []
+        if one.attendees:
+            more.append(f"with {', '.join(who.name or who.email for who in one.attendees[:10])}")
+        if one.status != "confirmed":
+            more.append(one.status)
+        extra = f", {', '.join(more)}" if more else ""
+        kind = "" if one.event_type == "other" else f" ({one.event_type})"
+        return f"- {self.calendar.said(principal, one)}: {one.title}{kind}{extra}, id {one.id}"
 
 
 def _is_untrusted(instances: Sequence[Instance]) -> bool:
     return any(one.event.untrusted for one in instances)
-
-
-def _answer(calendar: Calendar, principal: Principal, one: Instance) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "title": one.title,
-        "start": one.start if one.all_day else _iso(one.starts_at, principal),
-        "end": one.end if one.all_day else _iso(one.ends_at, principal),
-        "all_day": one.all_day,
-        "words": calendar.said(principal, one),
-        "event_type": one.event_type,
-        "location": one.location,
-        "attendees": [who.name or who.email for who in one.attendees],
-        "recurrence": one.event.recurrence or None,
-        "status": one.status,
-        "untrusted": one.event.untrusted,
-    }
-
-
-def _line(calendar: Calendar, principal: Principal, one: Instance) -> str:
-    more = [f"at {one.location}"] if one.location else []
-    if one.attendees:
-        more.append(f"with {', '.join(who.name or who.email for who in one.attendees[:10])}")
-    if one.status != "confirmed":
-        more.append(one.status)
-    extra = f", {', '.join(more)}" if more else ""
-    kind = "" if one.event_type == "other" else f" ({one.event_type})"
-    return f"- {calendar.said(principal, one)}: {one.title}{kind}{extra}, id {one.id}"
 
 
 def _free(one: FreeTime, principal: Principal) -> dict[str, str]:

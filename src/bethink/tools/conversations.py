@@ -5,6 +5,7 @@ Its tools are not among those of a chat, where turns are stored and recalled wit
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from bethink.conversations.entries import MemoryEntry
     from bethink.principal import Principal
     from bethink.recall.conversation_memory import ConversationMemory
-    from bethink.tool import Tool
 
 _FAMILY: Final = "conversations"
 _EXPORT_S: Final = 300.0
@@ -89,14 +89,15 @@ _Said = Annotated[str, Field(min_length=1, description="What the user said")]
 _Answered = Annotated[str, Field(min_length=1, description="What the assistant answered")]
 
 
-def conversation_memory_tools(memory: ConversationMemory) -> list[Tool]:
-    """`store_conversation`, `retrieve_context`, `search_conversations` and the other three."""
-    return [*_keeping_tools(memory), *_finding_tools(memory), _export(memory)]
+@dataclass(frozen=True, slots=True)
+class ConversationTools:
+    """The tools over past conversations, for programs."""
 
+    memory: ConversationMemory
 
-def _keeping_tools(memory: ConversationMemory) -> list[Tool]:
     @tool(effect="write", label="Store a turn", output=EntryStored, family=_FAMILY)
     async def store_conversation(
+        self,
         context: ToolContext,
         conversation_id: _Id,
         user_message: _Said,
@@ -106,32 +107,28 @@ def _keeping_tools(memory: ConversationMemory) -> list[Tool]:
         ] = None,
     ) -> ToolOutput:
         """Store a turn of a conversation between the user and an assistant, to be found later."""
-        id = await memory.store_conversation(
+        id = await self.memory.store_conversation(
             context.principal, conversation_id, user_message, assistant_message, metadata
         )
         return ToolOutput.of(EntryStored(id=id))
 
     @tool(effect="write", label="Archive a conversation", output=ConversationCleared, family=_FAMILY)
-    async def clear_conversation(context: ToolContext, conversation_id: _Id) -> ToolOutput:
+    async def clear_conversation(self, context: ToolContext, conversation_id: _Id) -> ToolOutput:
         """Archive a conversation: it leaves the list. What was said in it is kept and still found."""
-        await memory.clear_conversation(context.principal, conversation_id)
+        await self.memory.clear_conversation(context.principal, conversation_id)
         return ToolOutput.of(ConversationCleared(conversation_id=conversation_id, status="archived"))
 
     @tool(effect="read", label="Ask whether memory is available", output=Availability, family=_FAMILY)
-    async def is_available(context: ToolContext) -> ToolOutput:
+    async def is_available(self, context: ToolContext) -> ToolOutput:
         """Tell whether turns are stored and found. If not, tell the user."""
         del context
-        reason = memory.unavailable
+        reason = self.memory.unavailable
         return ToolOutput.of(Availability(available=not reason, reason=reason or ""))
 
-    return [store_conversation, clear_conversation, is_available]
-
-
-def _finding_tools(memory: ConversationMemory) -> list[Tool]:
     @tool(effect="read", label="Context: {query}", output=EntriesRetrieved, family=_FAMILY)
-    async def retrieve_context(context: ToolContext, query: _Query, limit: _Limit = None) -> ToolOutput:
+    async def retrieve_context(self, context: ToolContext, query: _Query, limit: _Limit = None) -> ToolOutput:
         """Give the turns of past conversations that answer a question, recent ones preferred."""
-        found = await memory.retrieve_context(context.principal, query, limit)
+        found = await self.memory.retrieve_context(context.principal, query, limit)
         return ToolOutput.of(
             EntriesRetrieved(
                 entries=_entries(found.entries),
@@ -142,6 +139,7 @@ def _finding_tools(memory: ConversationMemory) -> list[Tool]:
 
     @tool(effect="read", label="Search conversations: {query}", output=EntriesFound, family=_FAMILY)
     async def search_conversations(
+        self,
         context: ToolContext,
         query: _Query,
         filters: Annotated[
@@ -151,38 +149,33 @@ def _finding_tools(memory: ConversationMemory) -> list[Tool]:
         limit: _Limit = None,
     ) -> ToolOutput:
         """Find turns of past conversations, best first."""
-        found = await memory.search_conversations(context.principal, query, filters, limit=limit)
+        found = await self.memory.search_conversations(context.principal, query, filters, limit=limit)
         return ToolOutput.of(EntriesFound(entries=_entries(found)))
 
-    return [retrieve_context, search_conversations]
-
-
-def _export(memory: ConversationMemory) -> Tool:
-    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+    async def _foretell(self, principal: Principal, arguments: dict[str, Any]) -> Foretold:
         del principal
         return Foretold(arguments, f"All conversations, into the file {arguments['path']}")
 
     @tool(
         effect="destructive",
         label="Export to {path}",
-        foretell=foretell,
+        foretell=_foretell,
         output=ConversationsExported,
         timeout_s=_EXPORT_S,
         family=_FAMILY,
     )
     async def export_knowledge_base(
+        self,
         context: ToolContext,
         path: Annotated[str, Field(min_length=1, max_length=1_000, description="Of the .tar.gz to write")],
     ) -> ToolOutput:
         """Write all conversations to an archive on this machine. The user is asked first."""
         if context.principal.audience.startswith("mcp-http:"):
             raise NotAllowed("Only a program on this machine may have files written.")
-        counts = (await memory.export_knowledge_base(context.principal, Path(path))).counts
+        counts = (await self.memory.export_knowledge_base(context.principal, Path(path))).counts
         return ToolOutput.of(
             ConversationsExported(path=path, conversations=counts.documents, entries=counts.pages)
         )
-
-    return export_knowledge_base
 
 
 def _entries(found: Iterable[MemoryEntry]) -> list[Entry]:

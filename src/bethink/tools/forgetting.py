@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -10,7 +10,7 @@ from pydantic import Field
 from bethink.events import MemoryChanged, Warned
 from bethink.forgetting.selection import ForgetRequest, is_token
 from bethink.forgetting.service import Forgetting
-from bethink.tool import Foretold, ToolContext, tool
+from bethink.tool import Foretold, ToolContext, tool, tools_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,13 +34,8 @@ def forgotten(receipt: Receipt) -> MemoryChanged:
 
 
 def tools_of(at: Surroundings) -> list[Tool]:
-    """The tools that forget for good."""
-    return forgetting_tools(at.features.of(Forgetting))
-
-
-def forgetting_tools(forgetting: Forgetting) -> list[Tool]:
-    """`delete_all_memories` and `forget_memory`; both ask their owner first."""
-    return [_of_everything(forgetting), _of_one_thing(forgetting)]
+    """`delete_all_memories` and `forget_memory`."""
+    return tools_in(ForgettingTools(at.features.of(Forgetting)))
 
 
 def _tell(context: ToolContext, receipt: Receipt) -> None:
@@ -49,19 +44,25 @@ def _tell(context: ToolContext, receipt: Receipt) -> None:
         context.emit(Warned(part="redis", message=what))
 
 
-def _of_everything(forgetting: Forgetting) -> Tool:
-    async def foretell_all(principal: Principal, arguments: dict[str, Any]) -> Foretold:
-        preview = await forgetting.preview(principal, _everything(arguments))
+@dataclass(frozen=True, slots=True)
+class ForgettingTools:
+    """The tools that forget for good; both ask their owner first."""
+
+    forgetting: Forgetting
+
+    async def _foretell_all(self, principal: Principal, arguments: dict[str, Any]) -> Foretold:
+        preview = await self.forgetting.preview(principal, _everything(arguments))
         return Foretold(arguments, NOTHING_TO_DELETE if preview.is_empty else preview.listing())
 
     @tool(
         effect="destructive",
         label="Delete all memories",
-        foretell=foretell_all,
+        foretell=_foretell_all,
         family="memory",
         needs_memory=True,
     )
     async def delete_all_memories(
+        self,
         context: ToolContext,
         kinds: Annotated[
             list[str], Field(description="What else to forget: pages, files, people", max_length=20)
@@ -77,20 +78,16 @@ def _of_everything(forgetting: Forgetting) -> Tool:
         This cannot be undone. Never call it for "start over" or "new topic".
         """
         wanted = _everything({"kinds": kinds, "conversations": conversations}, context.conversation)
-        # Nobody lets it run without an approval, which shows all of it (`foretell_all`).
-        receipt = await forgetting.forget_all(context.principal, wanted, is_shown=True)
+        # Nobody lets it run without an approval, which shows all of it (`_foretell_all`).
+        receipt = await self.forgetting.forget_all(context.principal, wanted, is_shown=True)
         if not receipt:
             return NOTHING_TO_DELETE
         _tell(context, receipt)
         return DELETED
 
-    return delete_all_memories
-
-
-def _of_one_thing(forgetting: Forgetting) -> Tool:
-    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
-        wanted = await forgetting.meant(principal, arguments["query_or_id"])
-        preview = await forgetting.preview(principal, wanted)
+    async def _foretell(self, principal: Principal, arguments: dict[str, Any]) -> Foretold:
+        wanted = await self.forgetting.meant(principal, arguments["query_or_id"])
+        preview = await self.forgetting.preview(principal, wanted)
         if preview.is_empty:
             return Foretold({**arguments, "token": ""}, "")
         return Foretold({**arguments, "token": preview.token}, preview.listing())
@@ -98,11 +95,12 @@ def _of_one_thing(forgetting: Forgetting) -> Tool:
     @tool(
         effect="destructive",
         label="Forget for good: {query_or_id}",
-        foretell=foretell,
+        foretell=_foretell,
         family="memory",
         needs_memory=True,
     )
     async def forget_memory(
+        self,
         context: ToolContext,
         query_or_id: Annotated[
             str,
@@ -122,16 +120,14 @@ def _of_one_thing(forgetting: Forgetting) -> Tool:
         The user is shown what would go and decides. This cannot be undone; to
         correct a memory, store the correction instead.
         """
-        wanted = await forgetting.meant(context.principal, query_or_id)
+        wanted = await self.forgetting.meant(context.principal, query_or_id)
         wanted = replace(wanted, asked_in=context.conversation)
         # Without a preview there is nothing that anybody agreed to.
-        receipt = await forgetting.confirm(context.principal, wanted, token) if is_token(token) else None
+        receipt = await self.forgetting.confirm(context.principal, wanted, token) if is_token(token) else None
         if not receipt:
             return NOTHING_FOUND.format(what=query_or_id)
         _tell(context, receipt)
         return receipt.summary
-
-    return forget_memory
 
 
 def _everything(arguments: Mapping[str, Any], asked_in: str | None = None) -> ForgetRequest:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from bethink.documents.service import Documents
     from bethink.principal import Principal
     from bethink.recall.message_search import MessageSearch
-    from bethink.tool import Tool
 
 _FAMILY: Final = "knowledge"
 _READ_WITHIN_S: Final = 10.0
@@ -142,36 +141,36 @@ _Limit = Annotated[int, Field(ge=1, le=_MOST, description="How many results at m
 
 
 @dataclass(frozen=True, slots=True)
-class _Shelf:
-    """The documents that a client has: all of its owner's, or those of one base."""
+class KnowledgeTools:
+    """The tools over the documents that a client has: all of its owner's, or those of one base."""
 
     documents: Documents
     words: MessageSearch
     base: str | None
     check: AnswerCheck = field(default_factory=AnswerCheck)
 
-    async def found(
+    async def _found(
         self, principal: Principal, query: str, limit: int, *, graph: bool = False, sure: float = 0.0
     ) -> list[PassageHit]:
         return await self.documents.bases.search(
             principal, self.base, query, limit=limit, graph=graph, min_similarity=sure
         )
 
-    async def collection(self, principal: Principal) -> str | None:
+    async def _collection(self, principal: Principal) -> str | None:
         if self.base is None:
             return None
         return (await self.documents.library.collection(principal, self.base)).id
 
-    async def all(self, principal: Principal) -> list[Document]:
-        collection = await self.collection(principal)
+    async def _all(self, principal: Principal) -> list[Document]:
+        collection = await self._collection(principal)
         return await self.documents.library.in_scope(principal, Scope(collection=collection))
 
-    async def add(
+    async def _add(
         self, principal: Principal, given: Sequence[GivenDocument], tags: tuple[str, ...] = ()
     ) -> list[str]:
         """Keep texts, and wait a moment until they are found; their documents' ids."""
-        library, collection = self.documents.library, await self.collection(principal)
-        texts = [one for one in await self.all(principal) if one.origin.kind == "text"]
+        library, collection = self.documents.library, await self._collection(principal)
+        texts = [one for one in await self._all(principal) if one.origin.kind == "text"]
         known = {one.origin.place: one for one in texts}
         added: list[Document] = []
         for one in given:
@@ -194,13 +193,13 @@ class _Shelf:
             await self.documents.ingest.finish(principal, [one.newest for one in added])
         return [one.id for one in added]
 
-    async def named(self, principal: Principal, ids: Sequence[str]) -> list[Document]:
+    async def _named(self, principal: Principal, ids: Sequence[str]) -> list[Document]:
         """Documents by their ids, or by those under which they were added.
 
         Raises:
             UnknownId: there is no such document here.
         """
-        there = await self.all(principal)
+        there = await self._all(principal)
         by_id = {one.origin.place: one for one in there if one.origin.kind == "text"}
         by_id |= {one.id: one for one in there}
         if missing := [id for id in ids if id not in by_id]:
@@ -209,7 +208,7 @@ class _Shelf:
             )
         return list({by_id[id].id: by_id[id] for id in ids}.values())
 
-    def answer(self, question: str, hits: Sequence[PassageHit]) -> str | None:
+    def _answer(self, question: str, hits: Sequence[PassageHit]) -> str | None:
         """The sentence of these passages that holds most words of a question, with the one behind it."""
         terms = frozenset(self.words.analyzer.question(question))
         best, most = None, 0
@@ -223,42 +222,26 @@ class _Shelf:
                     best, most = " ".join(sentences[number : number + 2]), words
         return best or (hits[0].text.strip() if hits else None)
 
-
-def knowledge_tools(documents: Documents, words: MessageSearch, base: str | None) -> list[Tool]:
-    """The tools over all documents, or over one base."""
-    shelf = _Shelf(documents, words, base)
-    return [
-        *_search_tools(shelf),
-        *_answer_tools(shelf),
-        *_document_tools(shelf),
-        _delete(shelf),
-        _export(shelf),
-    ]
-
-
-def _search_tools(shelf: _Shelf) -> list[Tool]:
     @_search_tool(label="Search: {query}", output=PassagesFound)
     async def semantic_search(
+        self,
         context: ToolContext,
         query: _Query,
         limit: _Limit = 5,
         graph: Annotated[bool, Field(description="Also what hangs together with what was found")] = True,  # noqa: FBT002 - a default of the schema
     ) -> ToolOutput:
         """Find the passages of the user's documents that answer a question, by meaning and by words."""
-        hits = await shelf.found(context.principal, query, limit, graph=graph)
+        hits = await self._found(context.principal, query, limit, graph=graph)
         return ToolOutput.of(_passages(hits))
 
     @_search_tool(label="Search: {query}", output=PassagesFound)
-    async def search(context: ToolContext, query: _Query, limit: _Limit = 5) -> ToolOutput:
+    async def search(self, context: ToolContext, query: _Query, limit: _Limit = 5) -> ToolOutput:
         """Find the passages of the user's documents that answer a question."""
-        return ToolOutput.of(_passages(await shelf.found(context.principal, query, limit)))
+        return ToolOutput.of(_passages(await self._found(context.principal, query, limit)))
 
-    return [semantic_search, search]
-
-
-def _answer_tools(shelf: _Shelf) -> list[Tool]:
     @_search_tool(label="Context: {query}", output=ContextFound)
     async def retrieve_context(
+        self,
         context: ToolContext,
         query: _Query,
         limit: _Limit = 5,
@@ -267,7 +250,7 @@ def _answer_tools(shelf: _Shelf) -> list[Tool]:
         ] = 0.3,
     ) -> ToolOutput:
         """Give context from the user's documents for a question: what answers it, and what is near that."""
-        hits = await shelf.found(context.principal, query, limit, graph=True, sure=min_similarity)
+        hits = await self._found(context.principal, query, limit, graph=True, sure=min_similarity)
         found = [_passage(hit) for hit in hits]
         return ToolOutput.of(
             ContextFound(
@@ -279,32 +262,32 @@ def _answer_tools(shelf: _Shelf) -> list[Tool]:
 
     @_search_tool(label="Answer: {question}", output=QuestionAnswered)
     async def answer_question(
+        self,
         context: ToolContext,
         question: _Query,
         limit: Annotated[int, Field(ge=1, le=_MOST, description="Passages to look through")] = 3,
     ) -> ToolOutput:
         """Answer a question with the sentences of the user's documents that say most about it."""
-        hits = await shelf.found(context.principal, question, limit)
+        hits = await self._found(context.principal, question, limit)
         found = [(f"{hit.document.name}\n{hit.heading}\n{hit.text}", hit.score) for hit in hits]
-        if not shelf.check.verdict(question, found).answers:
+        if not self.check.verdict(question, found).answers:
             hits = []
-        answer = shelf.answer(question, hits)
+        answer = self._answer(question, hits)
         return ToolOutput.of(QuestionAnswered(answer=answer, passages=[_passage(hit) for hit in hits]))
 
-    return [retrieve_context, answer_question]
-
-
-def _document_tools(shelf: _Shelf) -> list[Tool]:
     @tool(effect="write", label="Add documents", output=DocumentsAdded, timeout_s=_PATIENCE_S, family=_FAMILY)
     async def add_documents(
-        context: ToolContext, documents: Annotated[list[GivenDocument], Field(min_length=1, max_length=_MOST)]
+        self,
+        context: ToolContext,
+        documents: Annotated[list[GivenDocument], Field(min_length=1, max_length=_MOST)],
     ) -> ToolOutput:
         """Add texts to the user's documents; one with the `id` of an earlier one takes its place."""
-        ids = await shelf.add(context.principal, documents)
+        ids = await self._add(context.principal, documents)
         return ToolOutput.of(DocumentsAdded(status="success", count=len(ids), ids=ids))
 
     @tool(effect="write", label="Add a document", output=DocumentAdded, timeout_s=_PATIENCE_S, family=_FAMILY)
     async def add_document(
+        self,
         context: ToolContext,
         text: Annotated[str, Field(min_length=1, max_length=2_000_000)],
         metadata: Annotated[
@@ -314,17 +297,18 @@ def _document_tools(shelf: _Shelf) -> list[Tool]:
         """Add a text to the user's documents."""
         called = next((metadata[key] for key in _NAMED_BY if metadata.get(key)), "") or _first_line(text)
         tags = tuple(f"{key}: {value}"[:_MAX_TAG] for key, value in metadata.items() if key not in _NAMED_BY)
-        (id,) = await shelf.add(context.principal, [GivenDocument(id=called[:255], text=text)], tags)
+        (id,) = await self._add(context.principal, [GivenDocument(id=called[:255], text=text)], tags)
         return ToolOutput.of(DocumentAdded(id=id))
 
     @tool(effect="read", trust="untrusted", label="List documents", output=DocumentsListed, family=_FAMILY)
     async def list_documents(
+        self,
         context: ToolContext,
         limit: Annotated[int, Field(ge=1, le=1_000, description="How many at most")] = 100,
     ) -> ToolOutput:
         """List the user's documents, the one that changed last first."""
-        principal, library = context.principal, shelf.documents.library
-        wanted = DocumentQuery(collection=await shelf.collection(principal))
+        principal, library = context.principal, self.documents.library
+        wanted = DocumentQuery(collection=await self._collection(principal))
         states: list[DocumentState] = []
         cursor = None
         while len(states) < limit:
@@ -333,58 +317,52 @@ def _document_tools(shelf: _Shelf) -> list[Tool]:
             cursor = page.cursor
             if cursor is None:
                 break
-        listed = [await _listed(shelf, principal, one) for one in states]
+        listed = [await self._listed(principal, one) for one in states]
         return ToolOutput.of(DocumentsListed(status="success", count=len(listed), documents=listed))
 
-    return [add_documents, add_document, list_documents]
-
-
-def _delete(shelf: _Shelf) -> Tool:
-    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
-        documents = await shelf.named(principal, arguments["ids"])
+    async def _foretell_delete(self, principal: Principal, arguments: dict[str, Any]) -> Foretold:
+        documents = await self._named(principal, arguments["ids"])
         return Foretold(arguments, "\n".join(one.name for one in documents))
 
     @tool(
         effect="destructive",
         label="Delete documents",
-        foretell=foretell,
+        foretell=_foretell_delete,
         output=DocumentsDeleted,
         timeout_s=_PATIENCE_S,
         family=_FAMILY,
     )
     async def delete_documents(
+        self,
         context: ToolContext,
         ids: Annotated[list[str], Field(min_length=1, max_length=_MOST, description="Of list_documents")],
     ) -> ToolOutput:
         """Delete documents for good, with all that was read of them. The user is asked first."""
-        documents = await shelf.named(context.principal, ids)
+        documents = await self._named(context.principal, ids)
         for one in documents:
-            await shelf.documents.library.remove(context.principal, one.id)
+            await self.documents.library.remove(context.principal, one.id)
         return ToolOutput.of(DocumentsDeleted(status="success", count=len(documents)))
 
-    return delete_documents
-
-
-def _export(shelf: _Shelf) -> Tool:
-    def base_of(given: str) -> str:
-        if not (name := shelf.base or given):
+    def _base_of(self, given: str) -> str:
+        if not (name := self.base or given):
             raise BadInput("Name the knowledge base: `base`.")
         return name
 
-    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
-        summary = await shelf.documents.bases.get(principal, base_of(arguments["base"]))
+    async def _foretell_export(self, principal: Principal, arguments: dict[str, Any]) -> Foretold:
+        summary = await self.documents.bases.get(principal, self._base_of(arguments["base"]))
         said = f"{summary.base.name}, {summary.documents:,} documents, into the file {arguments['path']}"
         return Foretold(arguments, said)
 
     @tool(
         effect="destructive",
         label="Export to {path}",
-        foretell=foretell,
+        foretell=_foretell_export,
         output=BaseExported,
         timeout_s=_PATIENCE_S * 10,
         family=_FAMILY,
     )
     async def export_knowledge_base(
+        self,
         context: ToolContext,
         path: Annotated[str, Field(min_length=1, max_length=1_000, description="Of the .tar.gz to write")],
         base: Annotated[str, Field(max_length=255, description="The base's name, if there are several")] = "",
@@ -393,25 +371,22 @@ def _export(shelf: _Shelf) -> Tool:
         if context.principal.audience.startswith("mcp-http:"):
             raise NotAllowed("Only a program on this machine may have files written: fetch /kb/NAME/export.")
         target = Path(path)
-        report = await shelf.documents.bases.export_file(context.principal, base_of(base), target)
+        report = await self.documents.bases.export_file(context.principal, self._base_of(base), target)
         counts = report.counts
         return ToolOutput.of(
             BaseExported(path=path, documents=counts.documents, passages=counts.passages, note=report.note)
         )
 
-    return export_knowledge_base
-
-
-async def _listed(shelf: _Shelf, principal: Principal, one: DocumentState) -> ListedDocument:
-    first = await shelf.documents.library.pages(principal, one.content.id, first=1, last=1)
-    return ListedDocument(
-        id=one.document.id,
-        name=one.document.name,
-        text=first[0].text[:_BEGINNING] if first else "",
-        pages=one.content.pages,
-        stage=one.content.stage,
-        tags=list(one.document.tags),
-    )
+    async def _listed(self, principal: Principal, one: DocumentState) -> ListedDocument:
+        first = await self.documents.library.pages(principal, one.content.id, first=1, last=1)
+        return ListedDocument(
+            id=one.document.id,
+            name=one.document.name,
+            text=first[0].text[:_BEGINNING] if first else "",
+            pages=one.content.pages,
+            stage=one.content.stage,
+            tags=list(one.document.tags),
+        )
 
 
 def _passages(hits: Sequence[PassageHit]) -> PassagesFound:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Final
 from zoneinfo import ZoneInfo
@@ -21,7 +21,7 @@ from bethink.memory import KIND as FACT
 from bethink.memory import Memory, NewFact, Source
 from bethink.memory.compare import origin_of
 from bethink.recall.service import Recall, answering
-from bethink.tool import ToolContext, ToolOutput, tool
+from bethink.tool import ToolContext, ToolOutput, tool, tools_in
 from bethink.vault import KIND as PAGE
 
 if TYPE_CHECKING:
@@ -67,16 +67,9 @@ REJECTED = "Not stored: {content}\nThe user rejected this before. Store it only 
 
 
 def tools_of(at: Surroundings) -> list[Tool]:
-    """The tools over facts and all else that is recalled."""
-    return memory_tools(at.features.of(Memory), at.features.of(Recall), at.settings.recall_min_score)
-
-
-def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Tool]:
-    """`store_memory` and `search_memory` (alias `search_memories`).
-
-    What was said in conversations is found where its score is `least_score` or more.
-    """
-    return [_store_memory_tool(memory), _search_memory_tool(memory, recall, least_score)]
+    """`store_memory` and `search_memory` (alias `search_memories`)."""
+    features = at.features
+    return tools_in(MemoryTools(features.of(Memory), features.of(Recall), at.settings.recall_min_score))
 
 
 _Content = Annotated[
@@ -103,7 +96,17 @@ _ValidFrom = Annotated[str, Field(description="Since when (YYYY-MM-DD).")]
 _About = Annotated[str, Field(description="Whom it is about, if not the user: a name, or 'sister'.")]
 
 
-def _store_memory_tool(memory: Memory) -> Tool:
+@dataclass(frozen=True, slots=True)
+class MemoryTools:
+    """The tools over facts and all else that is recalled.
+
+    What was said in conversations is found where its score is `least_score` or more.
+    """
+
+    memory: Memory
+    recall: Recall
+    least_score: float
+
     @tool(
         effect="write",
         label="Remember: {content}",
@@ -113,6 +116,7 @@ def _store_memory_tool(memory: Memory) -> Tool:
         echoes_arguments=True,
     )
     async def store_memory(
+        self,
         context: ToolContext,
         content: _Content,
         category: _Category = "general",
@@ -145,9 +149,66 @@ def _store_memory_tool(memory: Memory) -> Tool:
             valid_from=since_of(valid_from, context.principal.time_zone),
             about=about or None,
         )
-        return await _stored(context, memory, new)
+        return await _stored(context, self.memory, new)
 
-    return store_memory
+    @tool(
+        effect="read",
+        label="Search memory: {query}",
+        timeout_s=_PATIENCE_S,
+        family="memory",
+        needs_memory=True,
+        echoes_arguments=True,
+        aliases=(_ALIAS,),
+    )
+    async def search_memory(
+        self,
+        context: ToolContext,
+        query: Annotated[
+            str,
+            Field(
+                description="Search query. Use natural language (e.g., 'where does user live?')", min_length=1
+            ),
+        ],
+        top_k: Annotated[
+            int,
+            Field(
+                ge=1,
+                le=20,
+                description="Number of results to return",
+                validation_alias=AliasChoices("top_k", "limit"),
+            ),
+        ] = 5,
+    ) -> str | ToolOutput:
+        """Search long-term memory for information about the user.
+
+        Finds stored facts, what was said in past conversations and what pages of the
+        vault say. Call it
+        before you answer a question about the user, their life, or anything
+        they may have told earlier, unless the recalled memories in the message
+        answer it already.
+        """
+        hits = await self.recall.search(
+            context.principal, query, top_k, kinds={FACT, TURN, PAGE} & {*self.recall.kinds}
+        )
+        hits = [hit for hit in hits if hit.kind == FACT or hit.score >= self.least_score]
+        facts = await self.memory.get(context.principal, [hit.id for hit in hits])
+        if (sight := await self.memory.sight(context.principal)) is not None:
+            facts = [fact and sight.fact(fact) for fact in facts]
+        found = [(hit, fact) for hit, fact in zip(hits, facts, strict=True) if hit.kind != FACT or fact]
+        if not found:
+            return NOTHING_FOUND.format(query=query)
+        noun = "memory" if len(found) == 1 else "memories"
+        is_near = any(hit.near for hit, _ in found)
+        entries = [
+            _entry(position, hit, fact, label=context.label(hit.id))
+            for position, (hit, fact) in enumerate(found, 1)
+        ]
+        return ToolOutput(
+            "\n\n".join((f"Found {len(found)} {noun}:", *entries, *([NEAR_ONLY] if is_near else []))),
+            memories=tuple(hit.id for hit, _ in found),
+            structured={"near": is_near, "scores": {hit.id: hit.score for hit, _ in found}},
+            untrusted=any(hit.untrusted for hit, _ in found),
+        )
 
 
 async def _stored(context: ToolContext, memory: Memory, new: NewFact) -> str | ToolOutput:
@@ -224,68 +285,6 @@ def _with_near(context: ToolContext, reply: str | ToolOutput, changed: FactChang
         memories=(*output.memories, *(fact.id for fact in changed.near)),
         untrusted=any(fact.trust == "untrusted" for fact in changed.near),
     )
-
-
-def _search_memory_tool(memory: Memory, recall: Recall, least_score: float) -> Tool:
-    @tool(
-        effect="read",
-        label="Search memory: {query}",
-        timeout_s=_PATIENCE_S,
-        family="memory",
-        needs_memory=True,
-        echoes_arguments=True,
-        aliases=(_ALIAS,),
-    )
-    async def search_memory(
-        context: ToolContext,
-        query: Annotated[
-            str,
-            Field(
-                description="Search query. Use natural language (e.g., 'where does user live?')", min_length=1
-            ),
-        ],
-        top_k: Annotated[
-            int,
-            Field(
-                ge=1,
-                le=20,
-                description="Number of results to return",
-                validation_alias=AliasChoices("top_k", "limit"),
-            ),
-        ] = 5,
-    ) -> str | ToolOutput:
-        """Search long-term memory for information about the user.
-
-        Finds stored facts, what was said in past conversations and what pages of the
-        vault say. Call it
-        before you answer a question about the user, their life, or anything
-        they may have told earlier, unless the recalled memories in the message
-        answer it already.
-        """
-        hits = await recall.search(
-            context.principal, query, top_k, kinds={FACT, TURN, PAGE} & {*recall.kinds}
-        )
-        hits = [hit for hit in hits if hit.kind == FACT or hit.score >= least_score]
-        facts = await memory.get(context.principal, [hit.id for hit in hits])
-        if (sight := await memory.sight(context.principal)) is not None:
-            facts = [fact and sight.fact(fact) for fact in facts]
-        found = [(hit, fact) for hit, fact in zip(hits, facts, strict=True) if hit.kind != FACT or fact]
-        if not found:
-            return NOTHING_FOUND.format(query=query)
-        noun = "memory" if len(found) == 1 else "memories"
-        is_near = any(hit.near for hit, _ in found)
-        entries = [
-            _entry(position, hit, fact, label=context.label(hit.id))
-            for position, (hit, fact) in enumerate(found, 1)
-        ]
-        return ToolOutput(
-            "\n\n".join((f"Found {len(found)} {noun}:", *entries, *([NEAR_ONLY] if is_near else []))),
-            memories=tuple(hit.id for hit, _ in found),
-            structured={"near": is_near, "scores": {hit.id: hit.score for hit, _ in found}},
-            untrusted=any(hit.untrusted for hit, _ in found),
-        )
-
-    return search_memory
 
 
 def in_words(message: ToolMessage) -> str:

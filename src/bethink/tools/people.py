@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
 
 from bethink.errors import UnknownId
+from bethink.field_checks import given_fields
 from bethink.people.records import shown
 from bethink.people.service import People, PersonQuery
-from bethink.tool import Foretold, ToolContext, ToolOutput, tool
+from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,24 +135,24 @@ class Deleted(BaseModel):
 
 
 def tools_of(at: Surroundings) -> list[Tool]:
-    """The tools over the records of people."""
-    return people_tools(at.features.of(People))
-
-
-def people_tools(people: People) -> list[Tool]:
     """`create_user`, `get_user`, `search_users`, `update_user` and `delete_user`."""
-    return [
-        _create_user_tool(people),
-        _get_user_tool(people),
-        _search_users_tool(people),
-        _update_user_tool(people),
-        _delete_user_tool(people),
-    ]
+    return tools_in(PeopleTools(at.features.of(People)))
 
 
-def _create_user_tool(people: People) -> Tool:
+def _critical(arguments: dict[str, Any]) -> str:
+    named = [name.replace("_", " ") for name in _CRITICAL if arguments.get(name) is not None]
+    return f"This would change somebody's {' and '.join(named)}." if named else ""
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleTools:
+    """The tools over the records of people."""
+
+    people: People
+
     @_people_tool(effect="write", label="Add {name} {surname} to people", output=User, aliases=("add_user",))
     async def create_user(
+        self,
         context: ToolContext,
         name: Name,
         surname: Surname,
@@ -175,25 +176,18 @@ def _create_user_tool(people: People) -> Tool:
             date_of_birth=date_of_birth, gender=gender, company=company, address=address,
             credit_card=credit_card,
         )  # fmt: skip
-        untrusted = context.is_untrusted
-        return _output("User added:", await people.create(context.principal, fields, untrusted=untrusted))
+        person = await self.people.create(context.principal, fields, untrusted=context.is_untrusted)
+        return _output("User added:", person)
 
-    return create_user
-
-
-def _get_user_tool(people: People) -> Tool:
     @_people_tool(effect="read", label="Look up user {id}", output=User, aliases=("get_user_by_id",))
-    async def get_user(context: ToolContext, id: UserId) -> ToolOutput:
+    async def get_user(self, context: ToolContext, id: UserId) -> ToolOutput:
         """Give one user's record by its id."""
-        person = await people.get(context.principal, id)
+        person = await self.people.get(context.principal, id)
         return replace(_output("User:", person), addresses=_addresses([person]))
 
-    return get_user
-
-
-def _search_users_tool(people: People) -> Tool:
     @_people_tool(effect="read", label="Look for people", output=Users, aliases=("search_user",))
     async def search_users(
+        self,
         context: ToolContext,
         name: Annotated[str | None, _line_of("Part of the first name")] = None,
         surname: Annotated[str | None, _line_of("Part of the family name")] = None,
@@ -207,7 +201,7 @@ def _search_users_tool(people: People) -> Tool:
         All given parts must match; without any, all users are listed, page by page.
         """
         sought = PersonQuery(name, surname, email, gender)
-        found = await people.search(context.principal, sought, limit=limit, cursor=cursor)
+        found = await self.people.search(context.principal, sought, limit=limit, cursor=cursor)
         users = {"users": [shown(person) for person in found.people], "cursor": found.cursor}
         if not found.people:
             return ToolOutput(NOBODY, structured=users)
@@ -221,12 +215,9 @@ def _search_users_tool(people: People) -> Tool:
             addresses=_addresses(found.people),
         )
 
-    return search_users
-
-
-def _update_user_tool(people: People) -> Tool:
     @_people_tool(effect="write", label="Change user {id}", critical=_critical, output=User)
     async def update_user(
+        self,
         context: ToolContext,
         id: UserId,
         name: Annotated[str | None, _line_of("First name")] = None,
@@ -247,18 +238,12 @@ def _update_user_tool(people: People) -> Tool:
             date_of_birth=date_of_birth, gender=gender, company=company, address=address,
             credit_card=credit_card,
         )  # fmt: skip
-        untrusted = context.is_untrusted
-        return _output(
-            "User changed:", await people.update(context.principal, id, fields, untrusted=untrusted)
-        )
+        person = await self.people.update(context.principal, id, fields, untrusted=context.is_untrusted)
+        return _output("User changed:", person)
 
-    return update_user
-
-
-def _delete_user_tool(people: People) -> Tool:
-    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+    async def _foretell(self, principal: Principal, arguments: dict[str, Any]) -> Foretold:
         try:
-            person = await people.get(principal, arguments["id"])
+            person = await self.people.get(principal, arguments["id"])
         except UnknownId:
             return Foretold(arguments, "")
         return Foretold(arguments, f"- {person.name} {person.surname}, {person.email}")
@@ -266,30 +251,22 @@ def _delete_user_tool(people: People) -> Tool:
     @_people_tool(
         effect="destructive",
         label="Delete user {id}",
-        foretell=foretell,
+        foretell=_foretell,
         output=Deleted,
         aliases=("delete_users",),
     )
-    async def delete_user(context: ToolContext, id: UserId) -> ToolOutput:
+    async def delete_user(self, context: ToolContext, id: UserId) -> ToolOutput:
         """Delete a user's record for good. Only when the owner explicitly asks for it."""
-        gone = await people.delete(context.principal, id)
+        gone = await self.people.delete(context.principal, id)
         text = f"User deleted: {gone.name} {gone.surname}, id {gone.id}"
         return ToolOutput(text, structured={"deleted": gone.id}, untrusted=gone.untrusted)
-
-    return delete_user
-
-
-def _critical(arguments: dict[str, Any]) -> str:
-    named = [name.replace("_", " ") for name in _CRITICAL if arguments.get(name) is not None]
-    return f"This would change somebody's {' and '.join(named)}." if named else ""
 
 
 def _given_fields(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type
     """What a call gives; a part of an address or a card that is left out is not given."""
     return {
         name: value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
-        for name, value in fields.items()
-        if value is not None
+        for name, value in given_fields(**fields).items()
     }
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from bethink.errors import UnknownId
+from bethink.field_checks import given_fields
 from bethink.schedules import ScheduleDraft, Schedules
 from bethink.schedules.due_times import timing_words
 from bethink.schedules.service import MAX_TEXT_CHARS, MAX_TITLE_CHARS, MAX_URL_CHARS
-from bethink.tool import Foretold, ToolContext, ToolOutput, tool
+from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
     from bethink.feature import Surroundings
@@ -73,20 +75,20 @@ class ScheduleDeleted(BaseModel):
 
 def tools_of(at: Surroundings) -> list[Tool]:
     """`create_schedule`, `list_schedules`, `update_schedule` and `delete_schedule`."""
-    schedules = at.features.of(Schedules)
-    return [
-        _create_tool(schedules),
-        _list_tool(schedules),
-        _update_tool(schedules),
-        _delete_tool(schedules),
-    ]
+    return tools_in(ScheduleTools(at.features.of(Schedules)))
 
 
-def _create_tool(schedules: Schedules) -> Tool:
+@dataclass(frozen=True, slots=True)
+class ScheduleTools:
+    """The tools over an owner's schedules."""
+
+    schedules: Schedules
+
     @_schedule_tool(
         effect="write", label="Schedule “{text}”: {when}", may_ask=True, output=ScheduleOut, cues=_LATER
     )
     async def create_schedule(
+        self,
         context: ToolContext,
         text: Text,
         when: When,
@@ -99,7 +101,7 @@ def _create_tool(schedules: Schedules) -> Tool:
         If the time is ambiguous, ask the user.
         """
         if (asked := _asked(context, action, text or url)) is not None:
-            return Foretold(_given(text=text, when=when, action=action, url=url, title=title), asked)
+            return Foretold(given_fields(text=text, when=when, action=action, url=url, title=title), asked)
         draft = ScheduleDraft(
             text=text,
             when=when,
@@ -109,17 +111,13 @@ def _create_tool(schedules: Schedules) -> Tool:
             conversation=context.conversation,
             untrusted=context.is_untrusted and not context.approved,
         )
-        made = (await schedules.create(context.principal, draft)).record
+        made = (await self.schedules.create(context.principal, draft)).record
         return _output("Scheduled", made, context.principal)
 
-    return create_schedule
-
-
-def _list_tool(schedules: Schedules) -> Tool:
     @_schedule_tool(effect="read", label="List schedules", output=SchedulesOut, cues=_HELD)
-    async def list_schedules(context: ToolContext) -> ToolOutput:
+    async def list_schedules(self, context: ToolContext) -> ToolOutput:
         """List reminders, scheduled runs and watched pages, with when they are due and how they last went."""
-        page = await schedules.list(context.principal, limit=_LISTED)
+        page = await self.schedules.list(context.principal, limit=_LISTED)
         found = [item.record for item in page.items]
         structured = {"schedules": [_shown(one, context.principal) for one in found]}
         if not found:
@@ -129,14 +127,11 @@ def _list_tool(schedules: Schedules) -> Tool:
         untrusted = any(one.untrusted for one in found)
         return ToolOutput(f"{lines}{more}", structured=structured, untrusted=untrusted)
 
-    return list_schedules
-
-
-def _update_tool(schedules: Schedules) -> Tool:
     @_schedule_tool(
         effect="write", label="Change schedule {schedule_id}", may_ask=True, output=ScheduleOut, cues=_CHANGED
     )
     async def update_schedule(
+        self,
         context: ToolContext,
         schedule_id: ScheduleId,
         when: Annotated[str | None, Field(max_length=300, description="As in create_schedule")] = None,
@@ -146,23 +141,19 @@ def _update_tool(schedules: Schedules) -> Tool:
         paused: Annotated[bool | None, Field(description="true pauses it, false resumes it")] = None,
     ) -> ToolOutput | Foretold:
         """Change, pause or resume a schedule; what is left out stays."""
-        given = _given(when=when, text=text, title=title, url=url, paused=paused)
-        was = (await schedules.get(context.principal, schedule_id)).record
+        given = given_fields(when=when, text=text, title=title, url=url, paused=paused)
+        was = (await self.schedules.get(context.principal, schedule_id)).record
         if text is not None or url is not None:
             asked = _asked(context, was.action, text or url or "")
             if asked is not None:
                 return Foretold({"schedule_id": schedule_id, **given}, asked)
         untrusted = context.is_untrusted and not context.approved
-        held = await schedules.update(context.principal, schedule_id, given, untrusted=untrusted)
+        held = await self.schedules.update(context.principal, schedule_id, given, untrusted=untrusted)
         return _output("Changed", held.record, context.principal)
 
-    return update_schedule
-
-
-def _delete_tool(schedules: Schedules) -> Tool:
-    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+    async def _foretell(self, principal: Principal, arguments: dict[str, Any]) -> Foretold:
         try:
-            schedule = (await schedules.get(principal, arguments["schedule_id"])).record
+            schedule = (await self.schedules.get(principal, arguments["schedule_id"])).record
         except UnknownId:
             return Foretold(arguments, "")
         return Foretold(arguments, _line(schedule, principal))
@@ -170,17 +161,15 @@ def _delete_tool(schedules: Schedules) -> Tool:
     @_schedule_tool(
         effect="destructive",
         label="Delete schedule {schedule_id}",
-        foretell=foretell,
+        foretell=_foretell,
         output=ScheduleDeleted,
         cues=("delete schedule", "delete reminder", "stop reminding", "lösch erinnerung"),
     )
-    async def delete_schedule(context: ToolContext, schedule_id: ScheduleId) -> ToolOutput:
+    async def delete_schedule(self, context: ToolContext, schedule_id: ScheduleId) -> ToolOutput:
         """Delete a schedule with its history. To stop it for a while, pause it instead."""
-        gone = await schedules.delete(context.principal, schedule_id)
+        gone = await self.schedules.delete(context.principal, schedule_id)
         text = f"Deleted: {gone.title}"
         return ToolOutput(text, structured={"deleted": gone.id}, untrusted=gone.untrusted)
-
-    return delete_schedule
 
 
 def _asked(context: ToolContext, action: str, what: str) -> str | None:
@@ -188,10 +177,6 @@ def _asked(context: ToolContext, action: str, what: str) -> str | None:
     if action == "remind" or context.approved or not context.is_untrusted:
         return None
     return f"{_DONE_BY[action]}: {what}\nIt needs your agreement: {_LASTING}."
-
-
-def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _output(head: str, schedule: Schedule, principal: Principal) -> ToolOutput:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field
 
 from bethink.errors import UnknownId
+from bethink.field_checks import given_fields
 from bethink.tasks import TaskQuery, Tasks
-from bethink.tasks.due import due_words, is_overdue, recurrence_words
-from bethink.tool import Foretold, ToolContext, ToolOutput, tool
+from bethink.tasks.due import due_words, is_overdue, recurrence_words, shown
+from bethink.tasks.records import Priority, Status
+from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +42,6 @@ _CHANGED = (
 )  # fmt: skip
 """What people say who want a tool."""
 
-Status = Literal["backlog", "todo", "in_progress", "blocked", "done", "archived"]
-Priority = Literal["low", "medium", "high", "urgent"]
 _StatusGiven = Annotated[Status | None, Field(description="How it stands")]
 _PriorityGiven = Annotated[Priority | None, Field(description="How much it matters")]
 _Title = Annotated[str, Field(max_length=160, description="What is to be done")]
@@ -112,21 +113,20 @@ class DeletedTask(BaseModel):
 
 def tools_of(at: Surroundings) -> list[Tool]:
     """`create_task`, `list_tasks`, `update_task`, `search_tasks` and `delete_task`."""
-    tasks = at.features.of(Tasks)
-    return [
-        _create_task_tool(tasks),
-        _list_tasks_tool(tasks),
-        _update_task_tool(tasks),
-        _search_tasks_tool(tasks),
-        _delete_task_tool(tasks),
-    ]
+    return tools_in(TaskTools(at.features.of(Tasks)))
 
 
-def _create_task_tool(tasks: Tasks) -> Tool:
+@dataclass(frozen=True, slots=True)
+class TaskTools:
+    """The tools over an owner's tasks."""
+
+    tasks: Tasks
+
     @_task_tool(
         effect="write", label="New task: {title}", output=ChangedTask, echoes_arguments=True, cues=_NEW
     )
     async def create_task(
+        self,
         context: ToolContext,
         title: _Title,
         description: _Text = None,
@@ -145,23 +145,37 @@ def _create_task_tool(tasks: Tasks) -> Tool:
 
         One that is due at a time of day reminds the user then.
         """
-        fields = _given(
+        fields = given_fields(
             title=title, description=description, priority=priority, due_date=due_date, tags=tags,
             due_at=due_at, status=status, estimated_hours=estimated_hours, project=project, parent=parent,
             recurrence=recurrence, reminders=reminders,
         )  # fmt: skip
-        change = await tasks.create(
+        change = await self.tasks.create(
             context.principal,
             fields,
             conversation=context.conversation or None,
             untrusted=context.is_untrusted,
         )
-        return _changed("Task created", change, tasks.now(context.principal))
+        return _changed("Task created", change, self.tasks.now(context.principal))
 
-    return create_task
+    @_task_tool(effect="read", label="List tasks", output=TaskListData, cues=(*_ABOUT, *_WHEN))
+    async def list_tasks(
+        self,
+        context: ToolContext,
+        status: _StatusGiven = None,
+        priority: _PriorityGiven = None,
+        tag: _Tag = None,
+        project: _Project = None,
+        due: _Due = None,
+    ) -> ToolOutput:
+        """List the user's tasks, those due first. Without a status, the open ones."""
+        query = TaskQuery(
+            status=status, priority=priority, tag=tag, project=project, due=due,
+            done=False if status is None else None,
+        )  # fmt: skip
+        page = await self.tasks.list(context.principal, query, limit=_LISTED)
+        return _listing(page.items, self.tasks.now(context.principal), more=page.cursor is not None)
 
-
-def _update_task_tool(tasks: Tasks) -> Tool:
     @_task_tool(
         effect="write",
         label="Change task {task_id}",
@@ -170,6 +184,7 @@ def _update_task_tool(tasks: Tasks) -> Tool:
         echoes_arguments=True,
     )
     async def update_task(
+        self,
         context: ToolContext,
         task_id: _Id,
         title: Annotated[str | None, Field(max_length=160, description="What is to be done")] = None,
@@ -187,7 +202,7 @@ def _update_task_tool(tasks: Tasks) -> Tool:
         reminders: _Minutes = None,
     ) -> ToolOutput:
         """Change a task: mark it done, plan it. Only what is given changes; "none" empties a field."""
-        fields = _given(
+        fields = given_fields(
             title=title, description=description, priority=priority, due_date=due_date, tags=tags,
             due_at=due_at, status=status, estimated_hours=estimated_hours, project=project, parent=parent,
             depends_on=depends_on, recurrence=recurrence, reminders=reminders,
@@ -196,91 +211,53 @@ def _update_task_tool(tasks: Tasks) -> Tool:
             name: None if isinstance(value, str) and value.strip().lower() == "none" else value
             for name, value in fields.items()
         }
-        change = await tasks.update(context.principal, task_id, emptied, untrusted=context.is_untrusted)
-        output = _changed("Task changed", change, tasks.now(context.principal))
-        waits = await tasks.get(context.principal, task_id)
+        change = await self.tasks.update(context.principal, task_id, emptied, untrusted=context.is_untrusted)
+        output = _changed("Task changed", change, self.tasks.now(context.principal))
+        waits = await self.tasks.get(context.principal, task_id)
         if change.task.status == "done" and waits.blocked_by:
             names = ", ".join(f"“{one.title}”" for one in waits.needs if one.is_open)
-            return ToolOutput(
-                f"{output.text}\nIt was to come after what is still open: {names}.",
-                structured=output.structured,
-                untrusted=output.untrusted,
-            )
+            return replace(output, text=f"{output.text}\nIt was to come after what is still open: {names}.")
         return output
 
-    return update_task
-
-
-def _list_tasks_tool(tasks: Tasks) -> Tool:
-    @_task_tool(effect="read", label="List tasks", output=TaskListData, cues=(*_ABOUT, *_WHEN))
-    async def list_tasks(
-        context: ToolContext,
-        status: _StatusGiven = None,
-        priority: _PriorityGiven = None,
-        tag: _Tag = None,
-        project: _Project = None,
-        due: _Due = None,
-    ) -> ToolOutput:
-        """List the user's tasks, those due first. Without a status, the open ones."""
-        query = TaskQuery(
-            status=status, priority=priority, tag=tag, project=project, due=due,
-            done=False if status is None else None,
-        )  # fmt: skip
-        page = await tasks.list(context.principal, query, limit=_LISTED)
-        return _listing(page.items, tasks.now(context.principal), more=page.cursor is not None)
-
-    return list_tasks
-
-
-def _search_tasks_tool(tasks: Tasks) -> Tool:
     @_task_tool(effect="read", label="Search tasks: {query}", output=TaskListData, cues=_ABOUT)
     async def search_tasks(
+        self,
         context: ToolContext,
         query: Annotated[str, Field(min_length=1, max_length=500, description="What it is about")],
         status: _StatusGiven = None,
         priority: _PriorityGiven = None,
     ) -> ToolOutput:
         """Find tasks by words or meaning, done ones too."""
-        found = await tasks.search(
+        found = await self.tasks.search(
             context.principal, query, TaskQuery(status=status, priority=priority), limit=_LISTED + 1
         )
-        return _listing(found[:_LISTED], tasks.now(context.principal), more=len(found) > _LISTED)
+        return _listing(found[:_LISTED], self.tasks.now(context.principal), more=len(found) > _LISTED)
 
-    return search_tasks
-
-
-def _delete_task_tool(tasks: Tasks) -> Tool:
-    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+    async def _foretell(self, principal: Principal, arguments: dict[str, Any]) -> Foretold:
         try:
-            view = await tasks.get(principal, arguments["task_id"])
+            view = await self.tasks.get(principal, arguments["task_id"])
         except UnknownId:
             return Foretold(arguments, "")
-        parts = await tasks.parts_of(principal.owner, view.task.id)
+        parts = await self.tasks.parts_of(principal.owner, view.task.id)
         more = f" and its {len(parts)} sub-tasks" if parts else ""
         return Foretold(arguments, f"- {view.task.title}{more}")
 
     @_task_tool(
         effect="destructive",
         label="Delete task {task_id}",
-        foretell=foretell,
+        foretell=_foretell,
         output=DeletedTask,
         cues=("delete task", "remove task", "lösch aufgabe"),
     )
-    async def delete_task(context: ToolContext, task_id: _Id) -> ToolOutput:
+    async def delete_task(self, context: ToolContext, task_id: _Id) -> ToolOutput:
         """Delete a task and its sub-tasks. What is done is better marked done."""
-        change = await tasks.delete(context.principal, task_id)
+        change = await self.tasks.delete(context.principal, task_id)
         more = f" and {change.count - 1} sub-tasks" if change.count > 1 else ""
         return ToolOutput(
             f"Task deleted: {change.task.title}{more}. It can be brought back for 30 days.",
             structured={"deleted": task_id, "count": change.count, "undo": change.undo},
             untrusted=change.task.untrusted,
         )
-
-    return delete_task
-
-
-def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _changed(head: str, change: TaskChange, now: datetime) -> ToolOutput:
@@ -292,12 +269,9 @@ def _changed(head: str, change: TaskChange, now: datetime) -> ToolOutput:
     structured = _data(change.task, now) | {
         "undo": change.undo,
         "understood": change.understood or None,
+        "next": change.next and _data(change.next, now),
     }
-    return ToolOutput(
-        "\n".join(lines),
-        structured=structured | {"next": change.next and _data(change.next, now)},
-        untrusted=change.task.untrusted,
-    )
+    return ToolOutput("\n".join(lines), structured=structured, untrusted=change.task.untrusted)
 
 
 def _listing(views: Sequence[TaskView], now: datetime, *, more: bool) -> ToolOutput:
@@ -332,21 +306,4 @@ def _line(task: Task, now: datetime) -> str:
 
 
 def _data(task: Task, now: datetime) -> dict[str, Any]:
-    has_time = task.due is not None and task.due_date is None
-    return {
-        "id": task.id,
-        "title": task.title,
-        "description": task.description,
-        "status": task.status,
-        "priority": task.priority,
-        "due_date": task.due_date,
-        "due_at": task.due if has_time else None,
-        "due_words": due_words(task, now),
-        "overdue": is_overdue(task, now),
-        "tags": list(task.tags),
-        "estimated_hours": task.estimated_hours,
-        "project": task.project,
-        "parent": task.parent,
-        "depends_on": list(task.depends_on),
-        "recurrence": task.recurrence,
-    }
+    return shown(task, now, None if task.due_date else task.due)

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from bethink.errors import BadInput, Conflict, NoSuchPage
 from bethink.principal import LOCAL_OWNER
-from bethink.tool import Foretold, ToolContext, ToolOutput, tool
+from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
 from bethink.tools.memory_agent import MemoryAgent, agent_tool
 from bethink.tools.vault_access import VaultAccess, named
 from bethink.tools.vault_code import VaultCode
@@ -154,13 +154,18 @@ _Text = Annotated[str, Field(description="Markdown.", max_length=_MOST_CHARS)]
 
 def vault_tools(desk: VaultAccess) -> list[Tool]:
     """The tools that read and change pages."""
-    reading = [*_reading_tools(desk), _go_to_link_tool(desk)]
-    return [*reading, *_writing_tools(desk), _update_file_tool(desk), _delete_file_tool(desk)]
+    return tools_in(PageTools(desk))
 
 
-def _reading_tools(desk: VaultAccess) -> list[Tool]:
+@dataclass(frozen=True, slots=True)
+class PageTools:
+    """The tools that read and change pages."""
+
+    desk: VaultAccess
+
     @_vault_tool(effect="read", label="Read {file_path}")
     async def read_file(
+        self,
         context: ToolContext,
         file_path: _Path,
         start_line: Annotated[int, Field(ge=1, description="Begin at this line, to read on.")] = 1,
@@ -169,27 +174,25 @@ def _reading_tools(desk: VaultAccess) -> list[Tool]:
 
         A long page comes in parts; the answer says where it continues.
         """
-        page = await desk.read(context.principal, file_path)
+        page = await self.desk.read(context.principal, file_path)
         return ToolOutput(_page_text(page.text, start_line), memories=(page.path,), untrusted=page.untrusted)
 
     @_vault_tool(effect="read", label="List {path}")
     async def list_directory(
+        self,
         context: ToolContext,
         path: Annotated[str, Field(description='Folder, such as entities; "" is the whole vault.')] = "",
         page: Annotated[int, Field(ge=1, description="Page of a long listing.")] = 1,
     ) -> ToolOutput:
         """List a folder of the vault: its folders and pages, with their sizes."""
-        entries = await desk.listed(context.principal, path.strip("/"))
+        entries = await self.desk.listed(context.principal, path.strip("/"))
         # Names are words, too.
-        untrusted = await desk.is_untrusted(context.principal, (entry.path for entry in entries))
+        untrusted = await self.desk.is_untrusted(context.principal, (entry.path for entry in entries))
         return ToolOutput(_listing(entries, page), untrusted=untrusted)
 
-    return [read_file, list_directory]
-
-
-def _go_to_link_tool(desk: VaultAccess) -> Tool:
     @_vault_tool(effect="read", label="Follow {link}")
     async def go_to_link(
+        self,
         context: ToolContext,
         link: Annotated[
             str, Field(description="As written in a page: [[jane_doe]], [[entities/jane_doe.md|her]].")
@@ -198,43 +201,36 @@ def _go_to_link_tool(desk: VaultAccess) -> Tool:
     ) -> ToolOutput:
         """Read the page that a link leads to, from the section or block on that it names."""
         beside = named(from_path) if from_path else ""
-        path = await desk.views.meant(context.principal, parse_link(link), beside)
+        path = await self.desk.views.meant(context.principal, parse_link(link), beside)
         if path is None:
             # Perhaps a page that was made just now by hand.
-            entries = await desk.listed(context.principal, deep=True)
+            entries = await self.desk.listed(context.principal, deep=True)
             path = Resolver(entry.path for entry in entries).resolve_link(parse_link(link), beside)
         if path is None:
             raise NoSuchPage(f"{link} leads to no page. search_files may find its new name.")
-        page = await desk.read(context.principal, path)
+        page = await self.desk.read(context.principal, path)
         text = _page_text(page.text, line_meant(page.text, parse_link(link)))
         return ToolOutput(f"[{path}]\n{text}", memories=(path,), untrusted=page.untrusted)
 
-    return go_to_link
-
-
-def _writing_tools(desk: VaultAccess) -> list[Tool]:
     @_vault_tool(effect="write", label="Write {file_path}", filters_itself=False)
-    async def write_file(context: ToolContext, file_path: _Path, content: _Text) -> str:
+    async def write_file(self, context: ToolContext, file_path: _Path, content: _Text) -> str:
         """Write this text as a page of the vault, new or not.
 
         Prefer update_file for an existing page: it keeps the rest.
         """
-        return _change_text(await desk.write(context, file_path, content))
+        return _change_text(await self.desk.write(context, file_path, content))
 
     @_vault_tool(effect="write", label="Create {file_path}")
-    async def create_file(context: ToolContext, file_path: _Path, content: _Text = "") -> str:
+    async def create_file(self, context: ToolContext, file_path: _Path, content: _Text = "") -> str:
         """Create a page of the vault. Creates its folders; never overwrites a page."""
         try:
-            return _change_text(await desk.write(context, file_path, content, if_version=""))
+            return _change_text(await self.desk.write(context, file_path, content, if_version=""))
         except Conflict as error:
             raise Conflict(f"{error} To change a page that is there, use update_file.") from error
 
-    return [write_file, create_file]
-
-
-def _update_file_tool(desk: VaultAccess) -> Tool:
     @_vault_tool(effect="write", label="Change {file_path}")
     async def update_file(
+        self,
         context: ToolContext,
         file_path: _Path,
         old_content: Annotated[
@@ -250,19 +246,13 @@ def _update_file_tool(desk: VaultAccess) -> Tool:
         """
         if old_content == new_content:
             raise BadInput("old_content and new_content are the same: nothing would change.")
-        return _change_text(await desk.replace(context, file_path, old_content, new_content))
+        return _change_text(await self.desk.replace(context, file_path, old_content, new_content))
 
-    return update_file
-
-
-def _delete_file_tool(desk: VaultAccess) -> Tool:
     @_vault_tool(effect="write", label="Delete {file_path}")
-    async def delete_file(context: ToolContext, file_path: _Path) -> str:
+    async def delete_file(self, context: ToolContext, file_path: _Path) -> str:
         """Delete a page of the vault. The user can undo it."""
-        change = await desk.delete(context, file_path)
+        change = await self.desk.delete(context, file_path)
         return f"Deleted {change.path}."
-
-    return delete_file
 
 
 def code_tool(runner: VaultCode, timeout_s: float, *, effect: Literal["read", "write"] = "write") -> Tool:

@@ -11,10 +11,9 @@ from pydantic import BaseModel, Field
 
 from bethink.calendar import Calendar, EventConflict, EventTarget, Hours
 from bethink.calendar.free_time import clock_of
-from bethink.calendar.series import zone_of
 from bethink.calendar.service import know_zones
 from bethink.calendar_sync.upkeep import Calendars
-from bethink.clock import to_datetime, to_us
+from bethink.clock import to_datetime, to_us, zone_of
 from bethink.errors import Ambiguous, BadInput
 from bethink.recurrence import words
 from bethink.web.deps import Body, Caller, IdempotencyKey, ResponseModel, Served, id_made_by

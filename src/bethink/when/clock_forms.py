@@ -14,9 +14,9 @@ from bethink.when.parts import (
     DurationPart,
     Form,
     Part,
-    Read,
     UnclearPart,
     ZonePart,
+    always,
     form,
 )
 from bethink.when.vocabulary import MONTH, NUMBER, UNIT, number, unit
@@ -60,12 +60,6 @@ def _clock(match: re.Match[str], _today: date) -> Part:
     return _spoken(hour, minute)
 
 
-def _named_clock(match: re.Match[str], _today: date) -> Part:
-    """Noon; midnight is where a day begins, and where it ends."""
-    is_midnight = re.search("midnight|mitternacht", match.group(), re.IGNORECASE)
-    return ClockPart((0, 24)) if is_midnight else ClockPart((12,))
-
-
 def _clock_span(match: re.Match[str], _today: date) -> Part | None:
     """From 3 to 5 pm, 10-11:30, von 9 bis 17 Uhr."""
     halves, uhr = (match["half"], match["half2"]), match["uhr"]
@@ -103,10 +97,6 @@ def _lasting(match: re.Match[str], _today: date) -> Part | None:
     if match["half"]:
         takes += timedelta(minutes=30)
     return DurationPart(takes) if timedelta() < takes <= timedelta(days=31) else UnclearPart(())
-
-
-def _fixed_duration(minutes: int) -> Read:
-    return lambda _match, _today: DurationPart(timedelta(minutes=minutes))
 
 
 _QUARTERS: Final = {"quarter": 15, "viertel": 15, "half": 30, "halb": 30}
@@ -185,10 +175,9 @@ CLOCK_FORMS: Final[tuple[Form, ...]] = (
     ),
     form(rf"(?P<h>{NUMBER})\s+o['’]?clock(?P<m>)(?P<half>)(?P<uhr>)", _clock),
     form(rf"(?P<h>{NUMBER})\s+(?P<uhr>uhr)(?P<m>)(?P<half>)", _clock),
-    form(
-        r"(?:at\s+)?(?:noon|midday|midnight)|(?:um\s+|am\s+|zu\s+)?mittags?|(?:um\s+|zu\s+)?mitternacht",
-        _named_clock,
-    ),
+    form(r"(?:at\s+)?(?:noon|midday)|(?:um\s+|am\s+|zu\s+)?mittags?", always(ClockPart((12,)))),
+    # Where a day begins, and where it ends.
+    form(r"(?:at\s+)?midnight|(?:um\s+|zu\s+)?mitternacht", always(ClockPart((0, 24)))),
     form(
         rf"(?P<lead>from\s+|between\s+|von\s+|zwischen\s+)?(?P<h>\d{{1,2}})(?:[:.](?P<m>\d\d))?\s?(?:uhr\s*)?{_HALF}?"
         rf"\s*(?:-|–|to|until|till|and|bis|und)\s*(?P<h2>\d{{1,2}})(?:[:.](?P<m2>\d\d))?\s?(?P<half2>a\.?m\.?|p\.?m\.?)?"
@@ -199,8 +188,11 @@ CLOCK_FORMS: Final[tuple[Form, ...]] = (
         rf"(?:for|für|fuer|lasting)\s+(?P<n>\d+[.,]\d+|{NUMBER})\s*(?P<u>{UNIT})(?P<half>\s+and\s+a\s+half)?",
         _lasting,
     ),
-    form(r"for\s+half\s+an\s+hour|für\s+eine\s+halbe\s+stunde", _fixed_duration(30)),
-    form(r"for\s+an\s+hour\s+and\s+a\s+half|für\s+(?:anderthalb|eineinhalb)\s+stunden", _fixed_duration(90)),
+    form(r"for\s+half\s+an\s+hour|für\s+eine\s+halbe\s+stunde", always(DurationPart(timedelta(minutes=30)))),
+    form(
+        r"for\s+an\s+hour\s+and\s+a\s+half|für\s+(?:anderthalb|eineinhalb)\s+stunden",
+        always(DurationPart(timedelta(minutes=90))),
+    ),
     form(
         rf"(?:at\s+|um\s+|gegen\s+)?(?:a\s+)?(?P<n>half|quarter|viertel|five|ten|twenty|fünf|zehn|zwanzig)"
         rf"\s+(?P<way>past|to|til|nach|vor)\s+(?P<h>{NUMBER})",

@@ -20,6 +20,7 @@ from bethink.when.parts import (
     Read,
     ShiftPart,
     UnclearPart,
+    always,
     days_from,
     form,
     one_day,
@@ -43,7 +44,7 @@ from bethink.when.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 def _iso(match: re.Match[str], _today: date) -> Part:
@@ -143,70 +144,64 @@ def _of_week(number_: int, ahead: int, today: date) -> date:
     return days_from(today, number_ - today.weekday() + 7 * ahead)
 
 
-def _days(found: list[date], number_: int) -> DatePart:
-    return DatePart(tuple(dict.fromkeys(found)), weekday=number_)
+def _weekday(days: Callable[[int, date], list[date]]) -> Read:
+    """Reads a weekday as the days that it may be, from its number and today."""
+
+    def read(match: re.Match[str], today: date) -> Part:
+        number_ = weekday(match["w"])
+        return DatePart(tuple(dict.fromkeys(days(number_, today))), weekday=number_)
+
+    return read
 
 
-def coming_weekday(match: re.Match[str], today: date) -> Part:
+def _soonest(number_: int, today: date) -> list[date]:
     """The coming one; on this very weekday it may be today."""
-    number_ = weekday(match["w"])
     coming = _coming(number_, today)
-    return _days([today, coming] if today.weekday() == number_ else [coming], number_)
+    return [today, coming] if today.weekday() == number_ else [coming]
 
 
-def _coming_weekday(match: re.Match[str], today: date) -> Part:
-    number_ = weekday(match["w"])
-    return _days([_coming(number_, today)], number_)
-
-
-def _this_weekday(match: re.Match[str], today: date) -> Part:
-    number_ = weekday(match["w"])
+def _this(number_: int, today: date) -> list[date]:
     this = _of_week(number_, 0, today)
-    return _days([this] if this >= today else [this, _coming(number_, today)], number_)
+    return [this] if this >= today else [this, _coming(number_, today)]
 
 
-def _next_weekday(match: re.Match[str], today: date) -> Part:
+def _next(number_: int, today: date) -> list[date]:
     """The coming one to some, that of next week to others."""
-    number_ = weekday(match["w"])
-    return _days([_coming(number_, today), _of_week(number_, 1, today)], number_)
+    return [_coming(number_, today), _of_week(number_, 1, today)]
 
 
-def _last_weekday(match: re.Match[str], today: date) -> Part:
-    number_ = weekday(match["w"])
-    past = days_from(today, -((today.weekday() - number_ - 1) % 7 + 1))
-    return _days([past, _of_week(number_, -1, today)], number_)
+def _last(number_: int, today: date) -> list[date]:
+    return [days_from(today, -((today.weekday() - number_ - 1) % 7 + 1)), _of_week(number_, -1, today)]
 
 
-def _over_next_weekday(match: re.Match[str], today: date) -> Part:
+def _over_next(number_: int, today: date) -> list[date]:
     """The one after "nächsten": read as differently as that."""
-    number_ = weekday(match["w"])
-    return _days([days_from(_coming(number_, today), 7), _of_week(number_, 2, today)], number_)
+    return [days_from(_coming(number_, today), 7), _of_week(number_, 2, today)]
 
 
-def _weekday_of_week(match: re.Match[str], today: date) -> Part:
+coming_weekday: Final = _weekday(_soonest)
+
+
+def _weekday_of_week(match: re.Match[str], today: date) -> Part | None:
     """Friday of next week."""
-    number_ = weekday(match["w"])
     over = re.match(r"über|ueber|.*after", match["q"], re.IGNORECASE)
     ahead = 2 if over else place_of(match["q"].split()[0]) or 0
-    return _days([_of_week(number_, ahead, today)], number_)
+    return _weekday(lambda number_, today: [_of_week(number_, ahead, today)])(match, today)
 
 
-def _weekday_in_weeks(match: re.Match[str], today: date) -> Part:
+def _weekday_in_weeks(match: re.Match[str], today: date) -> Part | None:
     """Friday week, a week on Friday, Freitag in zwei Wochen."""
-    number_ = weekday(match["w"])
-    weeks = number(match["n"]) if match["n"] else 1
-    first = [today, _coming(number_, today)] if today.weekday() == number_ else [_coming(number_, today)]
-    return _days([days_from(day, 7 * weeks) for day in first], number_)
+    return _weeks_behind(number(match["n"]) if match["n"] else 1)(match, today)
 
 
-def _weekday_in_days(match: re.Match[str], today: date) -> Part:
+def _weekday_in_days(match: re.Match[str], today: date) -> Part | None:
     """Freitag in acht Tagen: in a week, as in vierzehn Tagen is in two."""
-    number_ = weekday(match["w"])
     weeks = {8: 1, 14: 2, 15: 2}.get(number(match["n"]))
-    if weeks is None:
-        return UnclearPart(())
-    first = [today, _coming(number_, today)] if today.weekday() == number_ else [_coming(number_, today)]
-    return _days([days_from(day, 7 * weeks) for day in first], number_)
+    return UnclearPart(()) if weeks is None else _weeks_behind(weeks)(match, today)
+
+
+def _weeks_behind(weeks: int) -> Read:
+    return _weekday(lambda number_, today: [days_from(day, 7 * weeks) for day in _soonest(number_, today)])
 
 
 def _day_in_weeks(match: re.Match[str], today: date) -> Part:
@@ -238,18 +233,6 @@ def _units_from(today: date, count: int, freq: str) -> date:
             return shifted(today, count)
         case _:
             return shifted(today, 12 * count)
-
-
-def _fixed_shift(minutes: int) -> Read:
-    return lambda _match, _today: ShiftPart(timedelta(minutes=minutes))
-
-
-def _hours_and_minutes(match: re.Match[str], _today: date) -> Part:
-    return ShiftPart(timedelta(hours=int(match["h"]), minutes=int(match["m"])))
-
-
-def _fortnight(_match: re.Match[str], today: date) -> Part:
-    return one_day(days_from(today, 14))
 
 
 # Ranges of days, and their ends.
@@ -297,10 +280,14 @@ def _days_of_month(match: re.Match[str], today: date) -> Part:
     return RangePart(first, days_from(last, 1))
 
 
-def _whole_month(match: re.Match[str], today: date) -> Part:
+def _first_of_month(match: re.Match[str], today: date) -> date:
     number_ = month(match["m"])
     year = int(match["y"]) if match["y"] else today.year + (number_ < today.month)
-    first = real_date(year, number_, 1)
+    return real_date(year, number_, 1)
+
+
+def _whole_month(match: re.Match[str], today: date) -> Part:
+    first = _first_of_month(match, today)
     return RangePart(first, shifted(first, 1))
 
 
@@ -322,23 +309,15 @@ def _edge_of(match: re.Match[str], today: date) -> Part:
 
 
 def _edge_of_month(match: re.Match[str], today: date) -> Part:
-    number_ = month(match["m"])
-    year = int(match["y"]) if match["y"] else today.year + (number_ < today.month)
-    first = real_date(year, number_, 1)
-    if re.match(r"end", match["e"], re.IGNORECASE):
-        return one_day(days_from(shifted(first, 1), -1))
-    return one_day(first)
+    first = _first_of_month(match, today)
+    is_end = re.match(r"end", match["e"], re.IGNORECASE)
+    return one_day(days_from(shifted(first, 1), -1) if is_end else first)
 
 
 def _end_of_unit(match: re.Match[str], today: date) -> Part:
     """Monatsende, Jahresende."""
-    return one_day(
-        days_from(_range("MONTHLY" if match["x"].lower().startswith("monat") else "YEARLY", 0, today).end, -1)
-    )
-
-
-def _end_of_day(_match: re.Match[str], today: date) -> Part:
-    return one_day(today)
+    freq = "MONTHLY" if match["x"].lower().startswith("monat") else "YEARLY"
+    return one_day(days_from(_range(freq, 0, today).end, -1))
 
 
 def _spaced(names: Iterable[str]) -> str:
@@ -378,13 +357,16 @@ DAY_FORMS: Final[tuple[Form, ...]] = (
     form(r"(?P<w>(?:mon|tues?|wed|thu|thurs?|fri)\.?)", coming_weekday),
     form(rf"(?P<w>{WEEKDAY})", coming_weekday, loose=False),
     form(rf"(?:on|am)\s+(?P<w>{WEEKDAY})", coming_weekday),
-    form(rf"(?:the\s+)?(?:coming|kommende[nrm]?)\s+(?P<w>{WEEKDAY})", _coming_weekday),
-    form(rf"(?:this|diese[nrm]?)\s+(?P<w>{WEEKDAY})", _this_weekday),
-    form(rf"(?:next|nächste[nrm]?|naechste[nrm]?)\s+(?P<w>{WEEKDAY})", _next_weekday),
-    form(rf"(?:last|letzte[nrm]?|vorige[nrm]?|vergangene[nrm]?)\s+(?P<w>{WEEKDAY})", _last_weekday),
+    form(
+        rf"(?:the\s+)?(?:coming|kommende[nrm]?)\s+(?P<w>{WEEKDAY})",
+        _weekday(lambda day, today: [_coming(day, today)]),
+    ),
+    form(rf"(?:this|diese[nrm]?)\s+(?P<w>{WEEKDAY})", _weekday(_this)),
+    form(rf"(?:next|nächste[nrm]?|naechste[nrm]?)\s+(?P<w>{WEEKDAY})", _weekday(_next)),
+    form(rf"(?:last|letzte[nrm]?|vorige[nrm]?|vergangene[nrm]?)\s+(?P<w>{WEEKDAY})", _weekday(_last)),
     form(
         rf"(?:übernächste[nrm]?|uebernächste[nrm]?|uebernaechste[nrm]?)\s+(?P<w>{WEEKDAY})",
-        _over_next_weekday,
+        _weekday(_over_next),
     ),
     form(rf"(?P<w>{WEEKDAY})\s+(?:in\s+der\s+)?(?P<q>{_WEEK_AHEAD})", _weekday_of_week),
     form(rf"(?P<q>{_WEEK_AHEAD})\s+(?:on\s+|am\s+)?(?P<w>{WEEKDAY})", _weekday_of_week),
@@ -401,13 +383,28 @@ DAY_FORMS: Final[tuple[Form, ...]] = (
         rf"in\s+(?P<n>\d+[.,]\d+|{NUMBER})\s*(?P<u>{UNIT})(?P<half>\s+and\s+a\s+half)?(?:\s+time)?", _in_units
     ),
     form(rf"(?P<n>{NUMBER})\s*(?P<u>{UNIT})\s+from\s+(?:now|today)(?P<half>)", _in_units),
-    form(r"in\s+an\s+hour\s+and\s+a\s+half|in\s+(?:anderthalb|eineinhalb)\s+stunden", _fixed_shift(90)),
-    form(r"in\s+half\s+an\s+hour|in\s+a\s+half\s+hour|in\s+einer\s+halben\s+stunde", _fixed_shift(30)),
-    form(r"in\s+(?:a\s+quarter\s+of\s+an\s+hour|(?:einer\s+)?viertelstunde)", _fixed_shift(15)),
-    form(r"in\s+(?:three\s+quarters\s+of\s+an\s+hour|(?:einer\s+)?dreiviertelstunde)", _fixed_shift(45)),
-    form(r"(?:right\s+)?now|jetzt|sofort", _fixed_shift(0), loose=False),
-    form(r"in\s+(?P<h>\d{1,3})\s?h\s?(?P<m>\d{1,2})(?:\s?m(?:in)?)?", _hours_and_minutes),
-    form(r"in\s+a\s+fortnight", _fortnight),
+    form(
+        r"in\s+an\s+hour\s+and\s+a\s+half|in\s+(?:anderthalb|eineinhalb)\s+stunden",
+        always(ShiftPart(timedelta(minutes=90))),
+    ),
+    form(
+        r"in\s+half\s+an\s+hour|in\s+a\s+half\s+hour|in\s+einer\s+halben\s+stunde",
+        always(ShiftPart(timedelta(minutes=30))),
+    ),
+    form(
+        r"in\s+(?:a\s+quarter\s+of\s+an\s+hour|(?:einer\s+)?viertelstunde)",
+        always(ShiftPart(timedelta(minutes=15))),
+    ),
+    form(
+        r"in\s+(?:three\s+quarters\s+of\s+an\s+hour|(?:einer\s+)?dreiviertelstunde)",
+        always(ShiftPart(timedelta(minutes=45))),
+    ),
+    form(r"(?:right\s+)?now|jetzt|sofort", always(ShiftPart(timedelta(minutes=0))), loose=False),
+    form(
+        r"in\s+(?P<h>\d{1,3})\s?h\s?(?P<m>\d{1,2})(?:\s?m(?:in)?)?",
+        lambda match, _: ShiftPart(timedelta(hours=int(match["h"]), minutes=int(match["m"]))),
+    ),
+    form(r"in\s+a\s+fortnight", lambda _, today: one_day(days_from(today, 14))),
     # Ranges of days, and their ends.
     form(
         rf"(?:in\s+|am\s+)?(?:the\s+)?(?P<q>{QUALIFIER}|übernächste[ns]?)\s+(?P<w>week|weekend|month|year|woche|wochenende|monat|jahr)",
@@ -449,6 +446,6 @@ DAY_FORMS: Final[tuple[Form, ...]] = (
     ),
     form(rf"(?P<e>ende|anfang)\s+(?P<m>{MONTH}){YEAR}", _edge_of_month),
     form(r"(?:zum\s+|am\s+)?(?P<x>monatsende|jahresende)", _end_of_unit),
-    form(r"(?:by\s+)?(?:the\s+)?end\s+of\s+(?:the\s+)?day|eod", _end_of_day),
+    form(r"(?:by\s+)?(?:the\s+)?end\s+of\s+(?:the\s+)?day|eod", lambda _, today: one_day(today)),
 )
 """Every form of a day."""

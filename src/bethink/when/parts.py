@@ -161,6 +161,11 @@ def form(pattern: str, read: Read, *, loose: bool = True, end: str = r"(?!\w)") 
     return Form(re.compile(rf"(?:{pattern}){end}", re.IGNORECASE), read, loose)
 
 
+def always(part: Part) -> Read:
+    """Reads every match as this part."""
+    return lambda _match, _today: part
+
+
 def real_date(year: int, month_number: int, day: int) -> date:
     """The day.
 

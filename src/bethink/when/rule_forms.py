@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
-from typing import Final, Literal
+from typing import Final
 
 from bethink.errors import NotUnderstood
 from bethink.when.clock_forms import DAYTIMES
@@ -17,8 +17,8 @@ from bethink.when.parts import (
     Form,
     LeadPart,
     Part,
-    Read,
     RulePart,
+    always,
     form,
     one_day,
     place_of,
@@ -54,26 +54,12 @@ _ADVERBS: Final[dict[str, RulePart]] = {
     "biweekly": RulePart("WEEKLY", choices=("every 2 weeks",)),
     "bimonthly": RulePart("MONTHLY", choices=("every 2 months",)),
 }  # fmt: skip
-_WORKDAYS: Final = tuple((0, number_) for number_ in range(5))
-
-
-def _adverb(match: re.Match[str], _today: date) -> Part:
-    return _ADVERBS[match["x"].lower()]
-
-
-def _weekdays(_match: re.Match[str], _today: date) -> Part:
-    return RulePart("WEEKLY", byday=_WORKDAYS)
-
-
-def _working_days(_match: re.Match[str], _today: date) -> Part:
-    """In law a Saturday is one, too; in an office it is not."""
-    return RulePart(
-        "WEEKLY", choices=("every weekday", "every Monday, Tuesday, Wednesday, Thursday, Friday and Saturday")
-    )
-
-
-def _weekends(_match: re.Match[str], _today: date) -> Part:
-    return RulePart("WEEKLY", choices=("every Saturday", "every Sunday", "every Saturday and Sunday"))
+_WORKDAYS: Final = RulePart("WEEKLY", byday=tuple((0, number_) for number_ in range(5)))
+_WORKING_DAYS: Final = RulePart(
+    "WEEKLY", choices=("every weekday", "every Monday, Tuesday, Wednesday, Thursday, Friday and Saturday")
+)
+"""In law a Saturday is one, too; in an office it is not."""
+_WEEKENDS: Final = RulePart("WEEKLY", choices=("every Saturday", "every Sunday", "every Saturday and Sunday"))
 
 
 def _every(match: re.Match[str], _today: date) -> Part:
@@ -191,19 +177,11 @@ def _after_done(match: re.Match[str], today: date) -> Part:
     return RulePart(every.freq, every.interval, after_done=True) if isinstance(every, RulePart) else every
 
 
-def _after_done_tail(_match: re.Match[str], _today: date) -> Part:
-    return RulePart("", after_done=True)
-
-
 def _times(match: re.Match[str], _today: date) -> Part:
     count = number(match["n"])
     if not 1 <= count <= 1000:  # noqa: PLR2004 - as above
         raise NotUnderstood(f"{match.group().strip()}: give a number from 1 to 1,000.")
     return CountPart(count)
-
-
-def _lead(kind: Literal["from", "until", "by", "at", "and"]) -> Read:
-    return lambda _match, _today: LeadPart(kind)
 
 
 _OF_MONTH: Final = (
@@ -215,13 +193,13 @@ _AND: Final = r"\s*(?:,\s*(?:and\s+|und\s+)?|\band\s+|\bund\s+|&\s*|/\s*)\s*"
 
 RULE_FORMS: Final[tuple[Form, ...]] = (
     # What recurs.
-    form(rf"(?P<x>{'|'.join(_ADVERBS)})", _adverb),
+    form(rf"(?P<x>{'|'.join(_ADVERBS)})", lambda match, _: _ADVERBS[match["x"].lower()]),
     form(
         rf"(?:{_EVERY}\s+(?:weekday|workday|working\s+day|wochentag)s?|on\s+weekdays|weekdays|wochentags)",
-        _weekdays,
+        always(_WORKDAYS),
     ),
-    form(r"(?:jede[nrs]?\s+(?:werktag|arbeitstag)|werktags)", _working_days),
-    form(rf"(?:{_EVERY}\s+(?:weekend|wochenende)|on\s+weekends)", _weekends),
+    form(r"(?:jede[nrs]?\s+(?:werktag|arbeitstag)|werktags)", always(_WORKING_DAYS)),
+    form(rf"(?:{_EVERY}\s+(?:weekend|wochenende)|on\s+weekends)", always(_WEEKENDS)),
     form(
         rf"{_EVERY}\s+(?:(?P<n>other|{NUMBER}|{ORDINAL}|second|zweite[nrs]?|dritte[nrs]?)\s+)?(?P<u>{UNIT}|quarters?|quartale?)",
         _every,
@@ -279,17 +257,18 @@ RULE_FORMS: Final[tuple[Form, ...]] = (
         _after_done,
     ),
     form(
-        r"after\s+(?:it\s+is\s+)?(?:done|completion|completed)|nach\s+(?:der\s+)?erledigung", _after_done_tail
+        r"after\s+(?:it\s+is\s+)?(?:done|completion|completed)|nach\s+(?:der\s+)?erledigung",
+        always(RulePart("", after_done=True)),
     ),
     form(rf"(?:for\s+)?(?P<n>{NUMBER})\s?(?:times|x|mal)", _times, loose=False),
     # What leads to them.
     form(
         r"(?:starting|beginning)(?:\s+(?:from|on|at))?|from|ab|beginnend(?:\s+(?:am|ab))?|von|between|zwischen",
-        _lead("from"),
+        always(LeadPart("from")),
     ),
-    form(r"until|till|to|through|bis(?:\s+(?:zum|am))?|[-–]", _lead("until")),
-    form(r"(?:due\s+)?(?:by|before)|due(?:\s+on)?|fällig(?:\s+am)?|spätestens", _lead("by")),
-    form(r"at|on|um|am|den|der|the|in|zu|of|@|dann|then|uhr", _lead("at")),
-    form(r"and|und|&|,", _lead("and")),
+    form(r"until|till|to|through|bis(?:\s+(?:zum|am))?|[-–]", always(LeadPart("until"))),
+    form(r"(?:due\s+)?(?:by|before)|due(?:\s+on)?|fällig(?:\s+am)?|spätestens", always(LeadPart("by"))),
+    form(r"at|on|um|am|den|der|the|in|zu|of|@|dann|then|uhr", always(LeadPart("at"))),
+    form(r"and|und|&|,", always(LeadPart("and"))),
 )
 """Every form of a rule."""
