@@ -80,17 +80,14 @@ def service_of(options: Namespace) -> tuple[BackupService, Screen]:
         BadInput: a setting is not valid, or there is no passphrase in the file.
     """
     from bethink.backups.service import BackupService
-    from bethink.cli.session import log_if_asked, settings_of
-    from bethink.cli.terminal import Screen
+    from bethink.cli.session import unopened
     from bethink.clock import SystemClock
     from bethink.features import COLLECTIONS
 
-    log_if_asked(options)
-    settings = settings_of(options)
+    settings, screen = unopened(options)
     if given := passphrase_of(getattr(options, "passphrase_file", None)):
         plan = settings.backups.model_copy(update={"passphrase": given})
         settings = settings.model_copy(update={"backups": plan})
-    screen = Screen.of_process(is_data=getattr(options, "json", False))
     return BackupService(settings, SystemClock(), COLLECTIONS), screen
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.cli.commands import YES, Commands, arg, at_most
 from bethink.cli.exits import Exit
-from bethink.cli.terminal import counted, one_line, rfc3339
+from bethink.cli.terminal import counted, one_line, piped_line, rfc3339
 from bethink.errors import BadInput, TooLarge
 from bethink.ical.lines import MAX_BYTES
 
@@ -137,14 +136,10 @@ def _delete(session: Session, options: Namespace) -> Exit | None:
     scope = target.scope_of(one.event)
     of_series = {"this": "this one alone", "following": "it and all that follow", "all": "all of the series"}
     which = f" ({of_series[scope]})" if one.event.is_series else ""
-    screen = session.screen
-    if not options.yes:
-        if not screen.can_ask:
-            raise BadInput("Deleting asks first, and nobody can be asked here: add --yes.")
-        if not screen.agrees(
-            f"Delete {one_line(one.title)}, {calendar.said(session.principal, one)}{which}?"
-        ):
-            return Exit.FAILED
+    question = f"Delete {one_line(one.title)}, {calendar.said(session.principal, one)}{which}?"
+    refusal = "Deleting asks first, and nobody can be asked here: add --yes."
+    if not session.screen.confirmed(question, yes=options.yes, refusal=refusal):
+        return Exit.FAILED
     _tell(session, session.mine(calendar.delete, target), "deleted")
     return None
 
@@ -388,11 +383,7 @@ def _add_account(session: Session, options: Namespace) -> None:
 def _typed(screen: Screen) -> str:
     import getpass
 
-    if screen.can_ask:
-        return getpass.getpass("Password there: ")
-    if piped := sys.stdin.readline().rstrip("\r\n"):
-        return piped
-    raise BadInput("There is no terminal to type a password: pipe it in as one line.")
+    return getpass.getpass("Password there: ") if screen.can_ask else piped_line("a password")
 
 
 @COMMANDS.add("accounts remove", _ACCOUNT, arg("--with-entries", "remove here what came from it"), YES)
@@ -400,11 +391,9 @@ def _remove_account(session: Session, options: Namespace) -> Exit | None:
     """Remove an account; its server keeps everything."""
     sync, screen = _calendars(session).sync, session.screen
     account = session.mine(sync.account, options.account)
-    if not options.yes:
-        if not screen.can_ask:
-            raise BadInput("Removing asks first, and nobody can be asked here: add --yes.")
-        if not screen.agrees(f"Remove the account {account.name}?"):
-            return Exit.FAILED
+    refusal = "Removing asks first, and nobody can be asked here: add --yes."
+    if not screen.confirmed(f"Remove the account {account.name}?", yes=options.yes, refusal=refusal):
+        return Exit.FAILED
     removed = session.mine(sync.remove, account.id, with_entries=options.with_entries)
     screen.result({"id": account.id, "removed": removed}, f"{account.name}: removed")
     return None

@@ -17,9 +17,10 @@ from argparse import Namespace
 from collections import Counter
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from functools import wraps
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, ParamSpec
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -42,10 +43,6 @@ from bethink.errors import (
     BadInput,
     BethinkError,
     EmbeddingsUnavailable,
-    LlmError,
-    NotAllowed,
-    NotInstalled,
-    StorageError,
 )
 from bethink.events import RunFailed, Warned
 from bethink.llm.capabilities import Learnt
@@ -83,37 +80,46 @@ _WELL = frozenset({"vectors", "suggested", "expiring"})
 """Troubles of the memory that take their course, or are told elsewhere."""
 
 
+P = ParamSpec("P")
+State = Literal["ok", "off", "broken"]
+Found = tuple[State, str]
+"""How a part is, and the message of its `Check`."""
+
+
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One part and its state. `message` says what is there, or what does not work and what to do."""
 
     part: str
-    state: Literal["ok", "off", "broken"]
+    state: State
     message: str
 
 
-def ok(part: str, message: str) -> Check:
-    """It is well."""
-    return Check(part=part, state="ok", message=message)
+def checks(part: str) -> Callable[[Callable[P, Found]], Callable[P, Check]]:
+    """A decorator of what looks at a part; an error of ours says what does not work."""
 
+    def checking(look: Callable[P, Found]) -> Callable[P, Check]:
+        @wraps(look)
+        def check(*args: P.args, **kwargs: P.kwargs) -> Check:
+            try:
+                state, message = look(*args, **kwargs)
+            except BethinkError as error:
+                state, message = "broken", error.message
+            return Check(part=part, state=state, message=message)
 
-def off(part: str, message: str) -> Check:
-    """It works less than it could."""
-    return Check(part=part, state="off", message=message)
+        return check
 
-
-def broken(part: str, message: str) -> Check:
-    """It does not work."""
-    return Check(part=part, state="broken", message=message)
+    return checking
 
 
 def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Check]:
     """All checks; with `--fix` what can be mended is mended first, and `tell` hears how far that is."""
     python = ".".join(map(str, sys.version_info[:3]))
-    yield ok("Bethink", f"{__version__}, on Python {python} with SQLite {sqlite3.sqlite_version}")
+    about = f"{__version__}, on Python {python} with SQLite {sqlite3.sqlite_version}"
+    yield Check(part="Bethink", state="ok", message=about)
     try:
         settings = settings_of(options)
     except BadInput as error:
-        yield broken("settings", error.message)
+        yield Check(part="settings", state="broken", message=error.message)
         return
     yield _settings(settings)
     if options.fix:
@@ -122,9 +128,9 @@ def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Chec
     yield directory(settings.data_dir)
     yield free_space(settings.data_dir)
     yield seal(settings)
-    found, is_current = database(settings)
-    yield found
-    if found.state == "ok" and is_current:
+    (state, message), is_current = _database(settings)
+    yield Check(part="database", state=state, message=message)
+    if is_current:
         yield memory(options)
         yield vault(options)
         yield library(options)
@@ -143,38 +149,37 @@ def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Chec
         yield redis(settings.redis_url.get_secret_value(), settings.redis_timeout_s)
 
 
-def _settings(settings: Settings) -> Check:
+@checks("settings")
+def _settings(settings: Settings) -> Found:
     file = kept_file(settings)
     found = origins(settings, file.values(file.read()))
     told = ", ".join(
         f"{name} from {origin.told}" for name, origin in sorted(found.items()) if origin.source != "default"
     )
     if unknown := unknown_variables():
-        return off(
-            "settings", f"{', '.join(unknown)} is not a setting: misspelled? {told or 'All are defaults'}."
-        )
+        return "off", f"{', '.join(unknown)} is not a setting: misspelled? {told or 'All are defaults'}."
     faults = [
         f"{name}: {fault}"
         for name, one in SETTINGS.items()
         if not one.secret and (fault := one.address_fault(one.of(settings)))
     ]
     if faults:
-        return off("settings", f"{' '.join(faults)} {told}")
-    return ok("settings", told or "all are defaults")
+        return "off", f"{' '.join(faults)} {told}"
+    return "ok", told or "all are defaults"
 
 
-def directory(path: Path) -> Check:
+@checks("data directory")
+def directory(path: Path) -> Found:
     """Whether the data directory is there and ours alone."""
-    part = "data directory"
     if not path.exists():
-        return ok(part, f"{path}: does not exist yet, created at the first start")
+        return "ok", f"{path}: does not exist yet, created at the first start"
     if not path.is_dir():
-        return broken(part, f"{path} is not a directory: set BETHINK_DATA_DIR to one.")
+        return "broken", f"{path} is not a directory: set BETHINK_DATA_DIR to one."
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        return broken(part, f"{path} cannot be written by this user: check who owns it and its permissions.")
+        return "broken", f"{path} cannot be written by this user: check who owns it and its permissions."
     if _is_open_to_others(path):
-        return off(part, f"{path} is open to other users of this machine: `bethink doctor --fix` ends that.")
-    return ok(part, str(path))
+        return "off", f"{path} is open to other users of this machine: `bethink doctor --fix` ends that."
+    return "ok", str(path)
 
 
 def close_to_others(path: Path) -> None:
@@ -183,30 +188,29 @@ def close_to_others(path: Path) -> None:
         path.chmod(path.stat().st_mode & ~_OTHERS)
 
 
-def free_space(path: Path) -> Check:
+@checks("free space")
+def free_space(path: Path) -> Found:
     """Whether there is room on the disk."""
     place = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     free = shutil.disk_usage(place).free
     if free < _FULL_BYTES:
-        return broken("free space", f"{free / _MB:,.0f} MB: the disk is full. Free some space.")
+        return "broken", f"{free / _MB:,.0f} MB: the disk is full. Free some space."
     if free < _TIGHT_BYTES:
-        return off("free space", f"{free / _MB:,.0f} MB: the disk is almost full. Free some space soon.")
-    return ok("free space", f"{free / (1000 * _MB):,.1f} GB")
+        return "off", f"{free / _MB:,.0f} MB: the disk is almost full. Free some space soon."
+    return "ok", f"{free / (1000 * _MB):,.1f} GB"
 
 
-def seal(settings: Settings) -> Check:
+@checks("seal")
+def seal(settings: Settings) -> Found:
     """Whether the home is sealed, and its key opens it."""
-    try:
-        state = asyncio.run(seal_of(settings))
-        cipher_by(state, plain(settings.master_key))
-    except BethinkError as error:
-        return broken("seal", error.message)
+    state = asyncio.run(seal_of(settings))
+    cipher_by(state, plain(settings.master_key))
     if state is None:
-        return ok("seal", "not sealed: who reads the disk reads what is kept (bethink seal start)")
-    return ok("seal", f"sealed; the key is {state.key_file or 'BETHINK_MASTER_KEY'}")
+        return "ok", "not sealed: who reads the disk reads what is kept (bethink seal start)"
+    return "ok", f"sealed; the key is {state.key_file or 'BETHINK_MASTER_KEY'}"
 
 
-def database(settings: Settings) -> tuple[Check, bool]:
+def _database(settings: Settings) -> tuple[Found, bool]:
     """Whether the database can be read and is whole; and whether it is there, and up to date."""
     path, url = settings.data_dir / FILE_NAME, settings.database_url
     try:
@@ -214,28 +218,28 @@ def database(settings: Settings) -> tuple[Check, bool]:
             return _server_database(asyncio.run(looked_over(url.get_secret_value())))
         check_files(path)
         if not path.exists():
-            return ok("database", "none yet, created at the first start"), False
+            return ("ok", "none yet, created at the first start"), False
         with closing(open_connection(path, write=False)) as connection:
-            return _database(connection, path)
+            return _database_file(connection, path)
     except BethinkError as error:
-        return broken("database", error.message), False
+        return ("broken", error.message), False
     except OSError as error:
-        return broken("database", str(error)), False
+        return ("broken", str(error)), False
     except sqlite3.Error as error:
-        return broken("database", str(translated(error, str(path)))), False
+        return ("broken", str(translated(error, str(path)))), False
 
 
-def _database(connection: sqlite3.Connection, path: Path) -> tuple[Check, bool]:
+def _database_file(connection: sqlite3.Connection, path: Path) -> tuple[Found, bool]:
     (schema,) = connection.execute("PRAGMA user_version").fetchone()
     newest = max(MIGRATIONS)
     if schema > newest:
         told = f"{path} has schema {schema}, and this Bethink knows up to {newest}: start the newer version"
-        return broken("database", f"{told} that wrote it."), False
+        return ("broken", f"{told} that wrote it."), False
     faults = [fault for (fault,) in connection.execute("PRAGMA quick_check(3)") if fault != "ok"]
     if faults:
-        return broken("database", f"{path} is damaged: {'; '.join(faults)}. Restore a backup."), False
+        return ("broken", f"{path} is damaged: {'; '.join(faults)}. Restore a backup."), False
     if schema < newest:
-        return ok("database", f"schema {schema}, brought to {newest} at the next start"), False
+        return ("ok", f"schema {schema}, brought to {newest} at the next start"), False
     size = sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists())
     # A collection has its table from its first record on.
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -245,17 +249,17 @@ def _database(connection: sqlite3.Connection, path: Path) -> tuple[Check, bool]:
     }
     (without,) = connection.execute("SELECT count(*) FROM index_items WHERE model IS NULL").fetchone()
     told = f"whole, schema {schema}, {size / _MB:.1f} MB, {_holdings(records, without)}"
-    return ok("database", told), True
+    return ("ok", told), True
 
 
-def _server_database(found: DatabaseOverview) -> tuple[Check, bool]:
+def _server_database(found: DatabaseOverview) -> tuple[Found, bool]:
     about = f"{found.place}, version {found.version}"
     if not found.schema:
-        return ok("database", f"{about}: nothing yet, created at the first start"), False
+        return ("ok", f"{about}: nothing yet, created at the first start"), False
     if not found.is_current:
-        return ok("database", f"{about}: schema {found.schema}, brought up to date at the next start"), False
+        return ("ok", f"{about}: schema {found.schema}, brought up to date at the next start"), False
     held = _holdings(found.records, found.without_vector)
-    return ok("database", f"{about}, schema {found.schema}, {found.size_bytes / _MB:.1f} MB, {held}"), True
+    return ("ok", f"{about}, schema {found.schema}, {found.size_bytes / _MB:.1f} MB, {held}"), True
 
 
 def _counted_collections() -> set[str]:
@@ -282,70 +286,60 @@ def _is_open_to_others(path: Path) -> bool:
     return os.name == "posix" and bool(path.stat().st_mode & _OTHERS)
 
 
-def memory(options: Namespace) -> Check:
+@checks("memory")
+def memory(options: Namespace) -> Found:
     """Whether facts need a look."""
-    try:
-        with opened(options) as session:
-            found = session.call(session.app.features.check, session.principal)
-    except BethinkError as error:
-        return broken("memory", error.message)
+    with opened(options) as session:
+        found = session.call(session.app.features.check, session.principal)
     told = [f"{one.count:,} {one.about}" for one in found if one.trouble not in _WELL]
     if told:
-        return off("memory", f"{'; '.join(told)}: `bethink memory health` says more.")
-    return ok("memory", "no problems found")
+        return "off", f"{'; '.join(told)}: `bethink memory health` says more."
+    return "ok", "no problems found"
 
 
-def vault(options: Namespace) -> Check:
+@checks("vault")
+def vault(options: Namespace) -> Found:
     """Whether pages are searched as they are, and which files are not read."""
-    try:
-        with opened(options) as session:
-            pages, owner = session.app.vault, session.principal.owner
-            if not pages.settings.enabled:
-                return off("vault", OFF)
-            if fault := session.call(pages.folder_fault, owner):
-                return broken("vault", fault)
-            if not session.call(pages.exists, owner):
-                return ok("vault", "none yet: `bethink vault init` makes one")
-            faults = session.call(pages.faults, owner)
-            state = session.call(pages.state, owner)
-    except BethinkError as error:
-        return broken("vault", error.message)
+    with opened(options) as session:
+        pages, owner = session.app.vault, session.principal.owner
+        if not pages.settings.enabled:
+            return "off", OFF
+        if fault := session.call(pages.folder_fault, owner):
+            return "broken", fault
+        if not session.call(pages.exists, owner):
+            return "ok", "none yet: `bethink vault init` makes one"
+        faults = session.call(pages.faults, owner)
+        state = session.call(pages.state, owner)
     told = [*faults, *(f"{path} is not read: {why}" for path, why in state.troubles)]
     if told:
-        return off("vault", "; ".join(told))
-    return ok("vault", f"{counted(state.pages, 'page')}, {state.bytes / _MB:,.1f} MB, in {pages.root(owner)}")
+        return "off", "; ".join(told)
+    return "ok", f"{counted(state.pages, 'page')}, {state.bytes / _MB:,.1f} MB, in {pages.root(owner)}"
 
 
-def bucket(settings: Settings) -> Check:
+@checks("files")
+def bucket(settings: Settings) -> Found:
     """Whether the storage of files can be written, read and deleted from; what it holds and keeps."""
-    try:
-        held = bucket_at(settings)
-        held.try_out()
-        sizes = [one.size for one in held.objects()]
-    except BethinkError as error:
-        return broken("files", error.message)
+    held = bucket_at(settings)
+    held.try_out()
+    sizes = [one.size for one in held.objects()]
     told = f"{settings.files_url}: {counted(len(sizes), 'file')}, {sum(sizes) / _MB:,.1f} MB"
-    return ok("files", told) if held.kept is None else off("files", f"{told}. {held.kept}")
+    return ("ok", told) if held.kept is None else ("off", f"{told}. {held.kept}")
 
 
-def users(options: Namespace, settings: Settings) -> Check:
+@checks("users and keys")
+def users(options: Namespace, settings: Settings) -> Found:
     """How many users and keys there are, and what keeps somebody out."""
     # Who looks is the operator, whatever user the environment names.
     asked = Namespace(**{**vars(options), "user": ""})
-    try:
-        with opened(asked) as session:
-            known = session.call(session.app.accounts.register.refresh)
-            now = session.app.ports.clock.now_us()
-    except BethinkError as error:
-        return broken("users and keys", error.message)
+    with opened(asked) as session:
+        known = session.call(session.app.accounts.register.refresh)
+        now = session.app.ports.clock.now_us()
     is_bound = settings.needs_users or not is_loopback(settings.host)
     if is_bound and not known.has_way_in(now):
         message = "others can reach this server, but nobody has an active key: `bethink users key add NAME`"
-        return broken(
-            "users and keys", message if known.users else f"{message}, after `bethink users add NAME`"
-        )
+        return "broken", message if known.users else f"{message}, after `bethink users add NAME`"
     if not known.users:
-        return ok("users and keys", "none: only this machine can connect, without a key")
+        return "ok", "none: only this machine can connect, without a key"
     told = _counted(known, now)
     shut = [
         f"{user.name} (administrator)" if user.is_admin else user.name
@@ -356,8 +350,8 @@ def users(options: Namespace, settings: Settings) -> Check:
     ]
     if shut:
         message = f"{told}; {', '.join(shut)} cannot sign in: `bethink users key add NAME` makes a key."
-        return off("users and keys", message)
-    return ok("users and keys", told)
+        return "off", message
+    return "ok", told
 
 
 def _counted(known: AccountsSnapshot, now_us: int) -> str:
@@ -372,14 +366,15 @@ class _Health(msgspec.Struct):
     version: str
 
 
-def embedder(settings: Settings) -> Check:
+@checks("embedding model")
+def embedder(settings: Settings) -> Found:
     """Whether the embedding model is there and whole."""
     embeddings = embeddings_of(settings)
     try:
         asyncio.run(embeddings.load())
     except EmbeddingsUnavailable as error:
-        return off("embedding model", error.message)
-    return ok("embedding model", f"{embeddings.model.id} in {settings.models}, verified")
+        return "off", error.message
+    return "ok", f"{embeddings.model.id} in {settings.models}, verified"
 
 
 def fetch_embedder(settings: Settings, tell: Callable[[str], None]) -> None:
@@ -394,20 +389,18 @@ def fetch_embedder(settings: Settings, tell: Callable[[str], None]) -> None:
         tell(error.message)
 
 
-def model(settings: Settings) -> Check:
+@checks("model")
+def model(settings: Settings) -> Found:
     """Whether the language model answers a first message as a conversation sends it: with tools."""
     if not settings.model:
-        return off("model", f"{MODEL_HELP} {model_of_server(settings.data_dir)}".rstrip())
-    try:
-        fault = asyncio.run(_probe(settings))
-        if fault is not None:
-            return broken("model", f"{settings.model}: {fault}")
-        if settings.model.startswith(f"{GGUF}:"):
-            return asyncio.run(_weights(settings))
-        with tempfile.TemporaryDirectory(prefix="bethink-doctor-") as home:
-            return asyncio.run(_first_message(settings, Path(home)))
-    except BadInput as error:
-        return broken("model", error.message)
+        return "off", f"{MODEL_HELP} {model_of_server(settings.data_dir)}".rstrip()
+    fault = asyncio.run(_probe(settings))
+    if fault is not None:
+        return "broken", f"{settings.model}: {fault}"
+    if settings.model.startswith(f"{GGUF}:"):
+        return asyncio.run(_weights(settings))
+    with tempfile.TemporaryDirectory(prefix="bethink-doctor-") as home:
+        return asyncio.run(_first_message(settings, Path(home)))
 
 
 def model_of_server(data_dir: Path) -> str:
@@ -421,7 +414,7 @@ def model_of_server(data_dir: Path) -> str:
     )
 
 
-async def _first_message(settings: Settings, home: Path) -> Check:
+async def _first_message(settings: Settings, home: Path) -> Found:
     learnt, index = Learnt(), MemoryIndex()
     llm = connect_models(settings, learnt)
     ports = Ports(MemoryStore(index), index, MemoryBus(), HashingEmbeddings(), llm, learnt=learnt)
@@ -445,42 +438,39 @@ async def _first_message(settings: Settings, home: Path) -> Check:
     told = [event.message for event in events if isinstance(event, Warned) and event.part == "model"]
     failed = next((event.message for event in events if isinstance(event, RunFailed)), None)
     if failed is not None:
-        return broken("model", f"{settings.model} does not answer a first message: {failed}")
+        return "broken", f"{settings.model} does not answer a first message: {failed}"
     window = 0 if llm is None else llm.context_tokens
     # What was warned of says what had to be left out.
     offered = "" if told else " with tools"
     answers = f"{settings.model} answers a first message{offered}, in a window of {window:,} tokens."
-    return (off if told else ok)("model", " ".join((answers, *told)))
+    return "off" if told else "ok", " ".join((answers, *told))
 
 
-async def _weights(settings: Settings) -> Check:
+async def _weights(settings: Settings) -> Found:
     """What a model's file says, and how long and how much it takes to run it."""
     model = connect(settings.model, Connection(context_tokens=settings.model_context_tokens))
     if not isinstance(model, LlamaCppLlm):
-        return ok("model", f"{model.name} answers")
+        return "ok", f"{model.name} answers"
     try:
         header, running = await model.header(), await model.running()
-    except LlmError as error:
-        return broken("model", error.message)
     finally:
         await model.close()
     tools = "tools by its template" if header.calls_tools else "tools by a schema: its template has none"
-    return ok(
-        "model",
-        f"{model.name}: {header.name} ({header.architecture}, {header.bytes / _MB:,.0f} MB), {tools};"
-        f" it started in {running.start_s:.1f} s and takes {running.memory_bytes / _MB:,.0f} MB",
-    )
+    file = f"{header.name} ({header.architecture}, {header.bytes / _MB:,.0f} MB)"
+    took = f"started in {running.start_s:.1f} s and takes {running.memory_bytes / _MB:,.0f} MB"
+    return "ok", f"{model.name}: {file}, {tools}; it {took}"
 
 
-def memory_agent(settings: Settings) -> Check:
+@checks("memory agent")
+def memory_agent(settings: Settings) -> Found:
     """Which model keeps the vault, and which one runs on this machine where none is set."""
     wanted = settings.vault.agent_model
     if not settings.vault.enabled:
-        return off("memory agent", OFF)
+        return "off", OFF
     if wanted not in {AUTO, ""} or settings.model:
-        return ok("memory agent", f"asks {wanted if wanted not in {AUTO, ''} else settings.model}")
+        return "ok", f"asks {wanted if wanted not in {AUTO, ''} else settings.model}"
     found = asyncio.run(Probing(has_openrouter_key=settings.openrouter_api_key is not None).find())
-    return off("memory agent", MODEL_MISSING) if found is None else ok("memory agent", found.offer)
+    return ("off", MODEL_MISSING) if found is None else ("ok", found.offer)
 
 
 async def _probe(settings: Settings) -> str | None:
@@ -493,24 +483,23 @@ async def _probe(settings: Settings) -> str | None:
         await llm.close()
 
 
-def documents(settings: Settings) -> Check:
+@checks("documents")
+def documents(settings: Settings) -> Found:
     """What files of conversations are read."""
     if not settings.documents_enabled:
-        return off("documents", "switched off: BETHINK_DOCUMENTS_ENABLED")
+        return "off", "switched off: BETHINK_DOCUMENTS_ENABLED"
     if missing := missing_readers():
-        return off("documents", f"not read: {'; '.join(missing)}. CSV, JSON and text files are.")
+        return "off", f"not read: {'; '.join(missing)}. CSV, JSON and text files are."
     images = "images too" if recognises_text() else f"images are not: {NEEDS_OCR}"
-    return ok("documents", f"all formats of documents are read; {images}")
+    return "ok", f"all formats of documents are read; {images}"
 
 
-def tool_servers(settings: Settings) -> Check:
+@checks("mcp servers")
+def tool_servers(settings: Settings) -> Found:
     """Which MCP servers run here in a sandbox, and whether this machine has one for them."""
-    try:
-        found = configured_in(settings)
-    except BadInput as error:
-        return broken("mcp servers", error.message)
+    found = configured_in(settings)
     if not any(one.confinement for one in found.servers):
-        return ok("mcp servers", "none is a program of this machine")
+        return "ok", "none is a program of this machine"
     programs = programs_of(settings)
     name = asyncio.run(programs.sandbox())
     here = (
@@ -519,63 +508,61 @@ def tool_servers(settings: Settings) -> Check:
     held = [one.name for one in found.servers if one.confinement in {"sandbox", "offline"}]
     free = [one.name for one in found.servers if one.confinement == "none"]
     if held and name is None:
-        return broken("mcp servers", f"{', '.join(held)} cannot start. There is {here}")
+        return "broken", f"{', '.join(held)} cannot start. There is {here}"
     told = [f"in it: {', '.join(held)}"] if held else []
     told += (
         [f"with all rights of this user: {', '.join(free)} (`sandbox = true` changes that)"] if free else []
     )
-    return (ok if name else off)("mcp servers", "; ".join([here, *told]))
+    return "ok" if name else "off", "; ".join([here, *told])
 
 
-def library(options: Namespace) -> Check:
+@checks("library")
+def library(options: Namespace) -> Found:
     """Whether documents wait to be read, or could not be."""
     from bethink.documents.records import WORKING
     from bethink.documents.service import Documents
 
-    try:
-        with opened(options) as session:
-            stages = session.call(session.app.features.of(Documents).stages, session.owner)
-    except BethinkError as error:
-        return broken("library", error.message)
+    with opened(options) as session:
+        stages = session.call(session.app.features.of(Documents).stages, session.owner)
     if failed := stages["failed"]:
-        return off(
-            "library",
+        return (
+            "off",
             f"{counted(failed, 'file')} could not be read: `bethink documents list --stage failed` says why.",
         )
     waiting = sum(stages[stage] for stage in WORKING)
     more = f", {waiting:,} to be read" if waiting else ""
-    return ok("library", f"{stages['ready']:,} read{more}")
+    return "ok", f"{stages['ready']:,} read{more}"
 
 
-def interface() -> Check:
+@checks("web page")
+def interface() -> Found:
     """Whether the web page is built."""
     if (resources.files("bethink") / "static" / "index.html").is_file():
-        return ok("web page", "built")
-    return off("web page", "not built: `make ui` in the source tree builds it. The API works without it.")
+        return "ok", "built"
+    return "off", "not built: `make ui` in the source tree builds it. The API works without it."
 
 
-def server(settings: Settings) -> Check:
+@checks("server")
+def server(settings: Settings) -> Found:
     """Whether `serve` runs, or could."""
     place = f"{settings.host}:{settings.port}"
     noted = served_at(settings.data_dir)
     if noted is not None and noted.port != settings.port:
         with suppress(OSError, http.client.HTTPException, msgspec.MsgspecError):
             version = _answering(noted.host, noted.port)
-            return ok("server", f"Bethink {version} is at http://{noted.host}:{noted.port}")
-    try:
-        is_first = asyncio.run(check_bind(settings))
-    except (NotAllowed, StorageError) as error:
-        return broken("server", error.message)
+            return "ok", f"Bethink {version} is at http://{noted.host}:{noted.port}"
+    is_first = asyncio.run(check_bind(settings))
     try:
         version = _answering(settings.host, settings.port)
     except ConnectionRefusedError:
         first = "; it will print a set-up key, which makes the first user" if is_first else ""
-        return ok("server", f"not running; {place} is free{first}")
+        return "ok", f"not running; {place} is free{first}"
     except (OSError, http.client.HTTPException, msgspec.MsgspecError):
-        return broken(
-            "server", f"{place} is taken by another program: stop it, or choose another with BETHINK_PORT."
+        return (
+            "broken",
+            f"{place} is taken by another program: stop it, or choose another with BETHINK_PORT.",
         )
-    return ok("server", f"Bethink {version} is at http://{place}")
+    return "ok", f"Bethink {version} is at http://{place}"
 
 
 def _answering(host: str, port: int) -> str:
@@ -588,15 +575,13 @@ def _answering(host: str, port: int) -> str:
         connection.close()
 
 
-def redis(url: str, timeout_s: float) -> Check:
+@checks("redis")
+def redis(url: str, timeout_s: float) -> Found:
     """Whether the Redis of the conversations answers, and keeps what it is given."""
-    try:
-        state = asyncio.run(_redis_state(ConversationRedis(url, plain_owner="", timeout_s=timeout_s)))
-    except (StorageError, NotInstalled) as error:
-        return broken("redis", error.message)
+    state = asyncio.run(_redis_state(ConversationRedis(url, plain_owner="", timeout_s=timeout_s)))
     if state.fault is not None:
-        return off("redis", f"{state.summary}; {state.fault}")
-    return ok("redis", state.summary) if state.persists else off("redis", state.summary)
+        return "off", f"{state.summary}; {state.fault}"
+    return "ok" if state.persists else "off", state.summary
 
 
 async def _redis_state(redis: ConversationRedis) -> RedisState:
@@ -606,11 +591,12 @@ async def _redis_state(redis: ConversationRedis) -> RedisState:
         await redis.close()
 
 
-def time_zone(settings: Settings) -> Check:
+@checks("time zone")
+def time_zone(settings: Settings) -> Found:
     """Whether the owner's time zone is known, and what its clock says."""
     try:
         zone = ZoneInfo(settings.time_zone)
     except (ZoneInfoNotFoundError, ValueError):
-        return broken("time zone", f"{settings.time_zone!r} is none: give a name such as Europe/Paris.")
+        return "broken", f"{settings.time_zone!r} is none: give a name such as Europe/Paris."
     now = datetime.now(UTC).astimezone(zone)
-    return ok("time zone", f"{settings.time_zone}, where it is {now:%Y-%m-%d %H:%M} (BETHINK_TIME_ZONE)")
+    return "ok", f"{settings.time_zone}, where it is {now:%Y-%m-%d %H:%M} (BETHINK_TIME_ZONE)"

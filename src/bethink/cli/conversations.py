@@ -37,13 +37,8 @@ def conversation_of(session: Session, id: str) -> Conversation:
     conversations = session.app.conversations
     if not id or session.mine(conversations.has, id):
         return session.mine(conversations.get, id).record
-    found: list[Conversation] = []
-    cursor: str | None = None
-    while True:
-        page = session.mine(conversations.list, limit=_AT_ONCE, cursor=cursor)
-        found += [item.record for item in page.items if item.record.id.startswith(id)]
-        if (cursor := page.cursor) is None:
-            break
+    listed = session.each(conversations.list, limit=_AT_ONCE)
+    found = [item.record for item in listed if item.record.id.startswith(id)]
     if len(found) > 1:
         shown = ", ".join(f"{one.id} ({one.title})" for one in found[:3])
         raise BadInput(f"{len(found):,} conversations begin with {id!r}: {shown}. Give more of the id.")
@@ -158,12 +153,11 @@ def _rename(session: Session, options: Namespace) -> None:
 def _delete(session: Session, options: Namespace) -> Exit | None:
     """Delete a conversation for good, with all that was said in it."""
     held = conversation_of(session, options.conversation)
-    if not options.yes:
-        if not session.screen.can_ask:
-            raise BadInput("Nobody is there to ask: give --yes to delete it.")
-        if not session.screen.agrees(f"Delete {held.title!r} with {held.count:,} messages for good? [y/N] "):
-            session.screen.note("It was not deleted.")
-            return Exit.FAILED
+    question = f"Delete {held.title!r} with {held.count:,} messages for good? [y/N] "
+    refusal = "Nobody is there to ask: give --yes to delete it."
+    if not session.screen.confirmed(question, yes=options.yes, refusal=refusal):
+        session.screen.note("It was not deleted.")
+        return Exit.FAILED
     session.mine(session.app.runs.delete_conversation, held.id)
     session.screen.note(f"Deleted: {held.title}")
     return None
@@ -193,12 +187,10 @@ def _expire(session: Session, options: Namespace) -> Exit | None:
     if options.dry_run:
         screen.result({"days": days, "count": count, "deleted": 0}, f"{said} would be deleted.")
         return None
-    if count and not options.yes:
-        if not screen.can_ask:
-            raise BadInput("Nobody is there to ask: give --yes to delete them, or --dry-run.")
-        if not screen.agrees(f"Delete {said} for good? [y/N] "):
-            screen.note("None was deleted.")
-            return Exit.FAILED
+    refusal = "Nobody is there to ask: give --yes to delete them, or --dry-run."
+    if count and not screen.confirmed(f"Delete {said} for good? [y/N] ", yes=options.yes, refusal=refusal):
+        screen.note("None was deleted.")
+        return Exit.FAILED
     deleted = session.mine(kept.delete, days)
     screen.result(
         {"days": days, "count": count, "deleted": deleted}, f"{deleted:,} conversations are deleted."

@@ -1,4 +1,4 @@
-"""Documents, passages, collections and folders as lines and as JSON: `bethink documents` prints them."""
+"""Documents, passages, collections and folders as lines and as JSON, and endings of files in options."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from bethink.documents.folders import FolderState
     from bethink.documents.model import DocumentState, PassageHit
     from bethink.documents.records import Content, DocumentCollection
+
+
+def file_endings(text: str | None) -> frozenset[str]:
+    """The endings of files that an option lists: ".md,pdf"."""
+    words = (word.strip().lower() for word in (text or "").split(","))
+    return frozenset(f".{word.removeprefix('.')}" for word in words if word)
 
 
 def folder_as_data(state: FolderState) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
@@ -16,6 +16,7 @@ from bethink.cli.document_lines import (
     document_as_data,
     document_details,
     document_line,
+    file_endings,
     folder_as_data,
     folder_line,
     passage_as_data,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from bethink.cli.session import Session
     from bethink.documents.model import NewDocument
-    from bethink.documents.records import Document
+    from bethink.documents.records import Document, DocumentCollection
     from bethink.documents.service import Documents
     from bethink.principal import Principal
 
@@ -49,6 +50,7 @@ _BAR: Final = 24
 _PASSAGES: Final = 5
 _ONE: Final = "each document"
 _URLS: Final = ("http://", "https://")
+_UNASKED: Final = "There is no terminal to ask: --yes removes without asking."
 _WORKING: Final = ("waiting", "reading", "indexing")
 COMMANDS = Commands(_EPILOG)
 _DOCUMENT = arg("document DOCUMENT", "its id or name")
@@ -113,6 +115,11 @@ def _add(session: Session, options: Namespace) -> Exit | None:
         else:
             _add_one(session, source, place, known=known, added=added)
     screen.status("")
+    return _ended(session, options, added)
+
+
+def _ended(session: Session, options: Namespace, added: _Added) -> Exit | None:
+    """Wait if that is asked for, and tell what became of all."""
     if options.wait:
         _wait(session, [one.newest for one in added.documents])
     _tell_added(session, added)
@@ -161,8 +168,7 @@ def _sources(paths: Sequence[str], extensions: str | None) -> Iterator[tuple[str
     """
     from bethink.documents.kb_build import files_below
 
-    words = (word.strip().lower() for word in (extensions or "").split(","))
-    endings = frozenset(f".{word.removeprefix('.')}" for word in words if word)
+    endings = file_endings(extensions)
     for path in paths:
         if path.startswith(_URLS):
             yield path, True
@@ -392,17 +398,13 @@ def _status(session: Session, _: Namespace) -> None:
 @COMMANDS.add("rename", _DOCUMENT, arg("name NAME", "its new name"), json=_ONE)
 def _rename(session: Session, options: Namespace) -> None:
     """Give a document another name."""
-    from bethink.documents.model import DocumentEdit
-
-    _changed(session, options.document, DocumentEdit(name=options.name))
+    _change(session, options.document, name=options.name)
 
 
 @COMMANDS.add("tag", _DOCUMENT, arg("tags TAG*", "its tags from now on; none takes all away"), json=_ONE)
 def _tag(session: Session, options: Namespace) -> None:
     """Give a document other tags."""
-    from bethink.documents.model import DocumentEdit
-
-    _changed(session, options.document, DocumentEdit(tags=tuple(options.tags)))
+    _change(session, options.document, tags=tuple(options.tags))
 
 
 @COMMANDS.add(
@@ -413,15 +415,19 @@ def _tag(session: Session, options: Namespace) -> None:
 )
 def _move(session: Session, options: Namespace) -> None:
     """Put a document into another collection."""
+    _change(session, options.document, collection=options.collection)
+
+
+def _change(session: Session, wanted: str, **changes: Any) -> None:  # noqa: ANN401 - of a `DocumentEdit`
     from bethink.documents.model import DocumentEdit
 
-    _changed(session, options.document, DocumentEdit(collection=options.collection))
-
-
-def _changed(session: Session, wanted: str, edit: object) -> None:
     document = _named(session, wanted)
-    session.mine(session.app.library.change, document.id, edit)  # pyright: ignore[reportArgumentType] - a DocumentEdit
-    state = session.mine(session.app.library.state, document.id)
+    session.mine(session.app.library.change, document.id, DocumentEdit(**changes))
+    _show_one(session, document.id)
+
+
+def _show_one(session: Session, id: str) -> None:
+    state = session.mine(session.app.library.state, id)
     session.screen.result(document_as_data(state), document_line(state))
 
 
@@ -436,11 +442,7 @@ def _replace(session: Session, options: Namespace) -> Exit | None:
     document = _named(session, options.document)
     new = NewDocument(name=document.name, content=path)
     after = session.mine(session.app.library.replace, document.id, new)
-    added = _Added([after])
-    if options.wait:
-        _wait(session, [after.newest])
-    _tell_added(session, added)
-    return Exit.FAILED if added.failed else None
+    return _ended(session, options, _Added([after]))
 
 
 @COMMANDS.add("remove", arg("documents DOCUMENT+", "ids or names"), YES, json="each document")
@@ -449,7 +451,8 @@ def _remove(session: Session, options: Namespace) -> Exit | None:
     screen = session.screen
     found = [_named(session, wanted) for wanted in options.documents]
     names = ", ".join(one_line(one.name) for one in found[:_SHOWN])
-    if not _agrees(session, options, f"Remove {counted(len(found), 'document')} for good ({names})? [y/N] "):
+    question = f"Remove {counted(len(found), 'document')} for good ({names})? [y/N] "
+    if not screen.confirmed(question, yes=options.yes, refusal=_UNASKED):
         return Exit.FAILED
     for one in found:
         session.mine(session.app.library.remove, one.id)
@@ -471,11 +474,7 @@ def _retry(session: Session, options: Namespace) -> Exit | None:
         found = [state.document for state in failed.items]
     for one in found:
         session.mine(_documents(session).ingest.retry, one.newest)
-    added = _Added(found)
-    if options.wait:
-        _wait(session, [one.newest for one in found])
-    _tell_added(session, added)
-    return Exit.FAILED if added.failed else None
+    return _ended(session, options, _Added(found))
 
 
 @COMMANDS.add("cancel", _DOCUMENT, json=_ONE)
@@ -483,8 +482,7 @@ def _cancel(session: Session, options: Namespace) -> None:
     """Stop the reading of a document, or of its newer version."""
     document = _named(session, options.document)
     session.mine(_documents(session).ingest.cancel, document.newest)
-    state = session.mine(session.app.library.state, document.id)
-    session.screen.result(document_as_data(state), document_line(state))
+    _show_one(session, document.id)
 
 
 # --- collections ------------------------------------------------------------
@@ -514,7 +512,11 @@ def _collections(session: Session, _: Namespace) -> None:
 def _add_collection(session: Session, options: Namespace) -> None:
     """Make a collection."""
     made = session.mine(session.app.library.create_collection, options.name, options.description)
-    session.screen.result(collection_as_data(made, 0), f"{one_line(made.name)}: made")
+    _show_collection(session, made, f"{one_line(made.name)}: made")
+
+
+def _show_collection(session: Session, one: DocumentCollection, told: str) -> None:
+    session.screen.result(collection_as_data(one, session.mine(session.app.library.count, one.id)), told)
 
 
 @COMMANDS.add(
@@ -528,8 +530,7 @@ def _rename_collection(session: Session, options: Namespace) -> None:
     library = session.app.library
     held = session.mine(library.collection, options.collection)
     after = session.mine(library.change_collection, held.id, name=options.name)
-    count = session.mine(library.count, after.id)
-    session.screen.result(collection_as_data(after, count), one_line(after.name))
+    _show_collection(session, after, one_line(after.name))
 
 
 @COMMANDS.add(
@@ -547,25 +548,13 @@ def _remove_collection(session: Session, options: Namespace) -> Exit | None:
     with_them = (
         f" with {counted(count, 'document')} for good" if options.documents else "; its documents stay"
     )
-    if not _agrees(session, options, f"Remove {one_line(held.name)}{with_them}? [y/N] "):
+    question = f"Remove {one_line(held.name)}{with_them}? [y/N] "
+    if not session.screen.confirmed(question, yes=options.yes, refusal=_UNASKED):
         return Exit.FAILED
     gone = session.mine(library.remove_collection, held.id, documents=options.documents)
     value = {"id": held.id, "name": held.name, "documents_removed": gone}
     session.screen.result(value, f"{one_line(held.name)}: removed, {counted(gone, 'document')} with it")
     return None
-
-
-def _agrees(session: Session, options: Namespace, question: str) -> bool:
-    """Whether to go on.
-
-    Raises:
-        BadInput: nobody can be asked.
-    """
-    if options.yes:
-        return True
-    if not session.screen.can_ask:
-        raise BadInput("There is no terminal to ask: --yes removes without asking.")
-    return session.screen.agrees(question)
 
 
 @COMMANDS.add(
@@ -581,8 +570,7 @@ def _share(session: Session, options: Namespace) -> None:
     held = session.mine(library.collection, options.collection)
     after = session.mine(library.sharing.share, held.id, options.user, writes=options.writes)
     how = "to read and to write" if options.writes else "to read"
-    told = f"{one_line(after.name)}: shared with {one_line(options.user)} {how}"
-    session.screen.result(collection_as_data(after, session.mine(library.count, after.id)), told)
+    _show_collection(session, after, f"{one_line(after.name)}: shared with {one_line(options.user)} {how}")
 
 
 @COMMANDS.add(
@@ -597,7 +585,7 @@ def _unshare(session: Session, options: Namespace) -> None:
     held = session.mine(library.collection, options.collection)
     after = session.mine(library.sharing.unshare, held.id, options.user)
     told = f"{one_line(after.name)}: not shared with {one_line(options.user)} any more"
-    session.screen.result(collection_as_data(after, session.mine(library.count, after.id)), told)
+    _show_collection(session, after, told)
 
 
 # --- folders ----------------------------------------------------------------

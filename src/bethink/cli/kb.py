@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.cli.commands import YES, Commands, arg, at_most
+from bethink.cli.document_lines import file_endings
 from bethink.cli.exits import Exit
-from bethink.cli.terminal import counted, one_line
+from bethink.cli.terminal import UNASKED, counted, one_line
 from bethink.errors import BadInput, EmbeddingsUnavailable
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _build(session: Session, options: Namespace) -> Exit | None:
     name = _name(session, options)
     sources = BuildSources(
         paths=tuple(map(Path, options.input)),
-        extensions=_endings(options.extensions),
+        extensions=file_endings(options.extensions),
         texts=options.json_input and Path(options.json_input),
     )
     builder = BaseBuilder(
@@ -104,11 +105,6 @@ def _name(session: Session, options: Namespace) -> str:
             session.screen.remark(f"{options.config}: {line}", "yellow")
     first = Path(options.input[0] if options.input else options.json_input)
     return options.name or named or Path(os.path.abspath(first)).stem or "documents"  # noqa: PTH100 - "." has no name
-
-
-def _endings(text: str | None) -> frozenset[str]:
-    words = (word.strip().lower() for word in (text or "").split(","))
-    return frozenset(f".{word.removeprefix('.')}" for word in words if word)
 
 
 def _progress(progress: BuildProgress) -> str:
@@ -246,11 +242,9 @@ def _delete(session: Session, options: Namespace) -> Exit | None:
     """Delete a base with its documents."""
     screen, bases = session.screen, _bases(session)
     one = session.mine(bases.get, options.name)
-    if not options.yes:
-        if not screen.can_ask:
-            raise BadInput("There is no terminal to ask: --yes deletes without asking.")
-        if not screen.agrees(f"Delete {one_line(one.base.name)} with {_size(one)}? [y/N] "):
-            return Exit.FAILED
+    question = f"Delete {one_line(one.base.name)} with {_size(one)}? [y/N] "
+    if not screen.confirmed(question, yes=options.yes, refusal=UNASKED):
+        return Exit.FAILED
     count = session.mine(bases.remove, options.name)
     screen.result({"removed": count}, f"Deleted {one_line(one.base.name)}: {counted(count, 'document')}.")
     return None

@@ -68,11 +68,10 @@ def _accept(session: Session, options: Namespace) -> Exit:
     for tool in to_review:
         screen.note(f"{tool.change}: {tool.name}")
         screen.note(f"    {one_line(tool.description, 1000)}")
-    if to_review and not options.yes:
-        if not screen.can_ask:
-            raise BadInput("These tools need a review: --yes accepts them without asking.")
-        if not screen.agrees("Accept them? Their text is read by the model. [y]es, [n]o: "):
-            return Exit.FAILED
+    question = "Accept them? Their text is read by the model. [y]es, [n]o: "
+    refusal = "These tools need a review: --yes accepts them without asking."
+    if to_review and not screen.confirmed(question, yes=options.yes, refusal=refusal):
+        return Exit.FAILED
     _show(session, session.call(servers.accept, options.name, status.digest))
     return Exit.OK
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from bethink.cli.session import Session
@@ -147,25 +147,16 @@ def _list(session: Session, options: Namespace) -> None:
     }
     where = {name: value for name, value in named.items() if value is not None}
     lines, shown = FactLines(session), 0
-    for fact in _facts(session, where, limit=None if options.all else options.limit):
-        lines.listed(fact)
+    most = None if options.all else options.limit
+    page = min(most or _PAGE, _PAGE)
+    for item in islice(session.each(session.app.memory.list, limit=page, where=where), most):
+        lines.listed(item.record)
         shown += 1
     total = session.mine(session.app.memory.count, where)
     if shown < total:
         session.screen.note(f"{shown:,} of {total:,} shown: --limit and --all show more")
     elif not total:
         session.screen.note(_NONE_YET if where == {"state": "active"} else "No memories match.")
-
-
-def _facts(session: Session, where: Mapping[str, Key], limit: int | None = None) -> Iterator[Fact]:
-    cursor: str | None = None
-    while limit is None or limit > 0:
-        size = _PAGE if limit is None else min(_PAGE, limit)
-        page = session.mine(session.app.memory.list, limit=size, cursor=cursor, where=where)
-        yield from (item.record for item in page.items)
-        limit = None if limit is None else limit - len(page.items)
-        if (cursor := page.cursor) is None:
-            return
 
 
 @COMMANDS.add("show", _ID)
@@ -304,7 +295,8 @@ def _review(session: Session, options: Namespace) -> None:
         for id in options.reject:
             lines.changed(session.mine(memory.reject, id), "Rejected")
         return
-    suggested = list(_facts(session, {"state": "suggested"}))[::-1]
+    listed = session.each(memory.list, limit=_PAGE, where={"state": "suggested"})
+    suggested = [item.record for item in listed][::-1]
     if not suggested:
         session.screen.note("No memory waits for your review.")
     elif session.screen.can_ask:

@@ -38,12 +38,9 @@ COMMANDS = Commands(_EPILOG)
 )
 def _migrate(options: Namespace) -> int:
     """Move all records, or all contents of files, and prove by counts and hashes that all is there."""
-    from bethink.cli.session import log_if_asked, settings_of
-    from bethink.cli.terminal import Screen
+    from bethink.cli.session import unopened
 
-    log_if_asked(options)
-    screen = Screen.of_process(is_data=options.json)
-    settings = settings_of(options)
+    settings, screen = unopened(options)
     if _S3 in (options.source[: len(_S3)], options.to[: len(_S3)]):
         return _move_files(options, settings, screen)
     key = settings.master_key.get_secret_value() if settings.master_key else None

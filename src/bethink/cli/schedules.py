@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.cli.commands import YES, Commands, arg
 from bethink.cli.exits import Exit
-from bethink.cli.terminal import one_line
+from bethink.cli.terminal import UNASKED, one_line, rfc3339
 from bethink.errors import BadInput
 
 if TYPE_CHECKING:
@@ -63,16 +63,10 @@ def _add(session: Session, options: Namespace) -> None:
 @COMMANDS.add("list")
 def _list(session: Session, _: Namespace) -> None:
     """List schedules, the newest first."""
-    cursor: str | None = None
-    is_empty = True
-    while True:
-        page = session.mine(_schedules(session).list, limit=200, cursor=cursor)
-        for item in page.items:
-            is_empty = False
-            _tell(session, item)
-        if (cursor := page.cursor) is None:
-            break
-    if is_empty:
+    held = [*session.each(_schedules(session).list, limit=200)]
+    for item in held:
+        _tell(session, item)
+    if not held:
         session.screen.remark("Nothing is scheduled.")
 
 
@@ -122,14 +116,12 @@ def _snooze(session: Session, options: Namespace) -> None:
 @COMMANDS.add("history", _ID, arg("--limit N", "how many (20)", type=int, default=20))
 def _history(session: Session, options: Namespace) -> None:
     """Show what came of a schedule, the newest first."""
-    from bethink.clock import rfc3339
-
     page = session.mine(_schedules(session).history, options.id, limit=max(options.limit, 1))
     for item in page.items:
         run = item.record
         told = run.error or run.message
         line = f"{rfc3339(run.due_at)}  {run.outcome}  {one_line(told)}".rstrip()
-        session.screen.result({**_times(run.due_at, "due_at"), "outcome": run.outcome, "told": told}, line)
+        session.screen.result({"due_at": rfc3339(run.due_at), "outcome": run.outcome, "told": told}, line)
     if not page.items:
         session.screen.remark("It has not happened yet.")
 
@@ -139,11 +131,9 @@ def _delete(session: Session, options: Namespace) -> Exit | None:
     """Delete a schedule with its history."""
     screen, schedules = session.screen, _schedules(session)
     title = one_line(session.mine(schedules.get, options.id).record.title)
-    if not options.yes:
-        if not screen.can_ask:
-            raise BadInput("There is no terminal to ask: --yes deletes without asking.")
-        if not screen.agrees(f"Delete “{title}” with its history? [y/N] "):
-            return Exit.FAILED
+    question = f"Delete “{title}” with its history? [y/N] "
+    if not screen.confirmed(question, yes=options.yes, refusal=UNASKED):
+        return Exit.FAILED
     session.mine(schedules.delete, options.id)
     screen.result({"deleted": options.id}, f"Deleted: {title}")
     return None
@@ -152,12 +142,10 @@ def _delete(session: Session, options: Namespace) -> Exit | None:
 @COMMANDS.add("notices", arg("--unseen", "only those that were not seen yet"))
 def _notices(session: Session, options: Namespace) -> None:
     """Show what you were told, the newest first."""
-    from bethink.clock import rfc3339
-
     page = session.mine(_schedules(session).notices, unseen=options.unseen)
     for item in page.items:
         notice = item.record
-        result = {"id": notice.id, **_times(notice.at, "at"), "title": notice.title, "text": notice.text}
+        result = {"id": notice.id, "at": rfc3339(notice.at), "title": notice.title, "text": notice.text}
         session.screen.result(
             result, f"{rfc3339(notice.at)}  {one_line(notice.title)}  {one_line(notice.text)}"
         )
@@ -220,14 +208,8 @@ def _tell(session: Session, held: Versioned[Schedule]) -> None:
         "title": schedule.title,
         "action": schedule.action,
         "when": when,
-        **_times(schedule.next_at, "next_at"),
+        "next_at": rfc3339(schedule.next_at),
         "paused": schedule.paused,
         "last": schedule.last and schedule.last.outcome,
     }
     session.screen.result(result, f"{schedule.id}  {schedule.action}  {one_line(schedule.title)}  {when}")
-
-
-def _times(at: int | None, name: str) -> dict[str, str | None]:
-    from bethink.clock import rfc3339
-
-    return {name: None if at is None else rfc3339(at)}

@@ -84,11 +84,9 @@ def _show(options: Namespace) -> int:
 
 
 def _home(options: Namespace) -> tuple[Settings, Screen]:
-    from bethink.cli.session import log_if_asked, settings_of
-    from bethink.cli.terminal import Screen
+    from bethink.cli.session import unopened
 
-    log_if_asked(options)
-    return settings_of(options), Screen.of_process(is_data=options.json)
+    return unopened(options)
 
 
 def _state(settings: Settings) -> SealedHome | None:

@@ -29,7 +29,7 @@ from bethink.telemetry import configure
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator
+    from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator, Iterator
 
     from anyio.from_thread import BlockingPortal
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bethink.events import Place
     from bethink.principal import Principal
     from bethink.settings import Settings
+    from bethink.store import Page, R, Versioned
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -66,6 +67,17 @@ class Session:
     ) -> T:
         """The same for a `function` that takes who asks first."""
         return self._portal.call(partial(function, self.principal, *args, **kwargs))
+
+    def each(
+        self, function: Callable[Concatenate[Principal, ...], Awaitable[Page[R]]], **options: object
+    ) -> Iterator[Versioned[R]]:
+        """What a `function` lists page by page, given its `options` beside the cursor."""
+        cursor: str | None = None
+        while True:
+            page = self.mine(function, cursor=cursor, **options)
+            yield from page.items
+            if (cursor := page.cursor) is None:
+                return
 
     def soon(self, function: Callable[P, Awaitable[object]], *args: P.args, **kwargs: P.kwargs) -> None:
         """Have `function` run on the app's loop; nobody waits for it. Safe in a signal's handler."""
@@ -177,6 +189,16 @@ def log_if_asked(options: argparse.Namespace) -> None:
         configure("critical")
 
 
+def unopened(options: argparse.Namespace) -> tuple[Settings, Screen]:
+    """The settings and the screen of a command that opens no app.
+
+    Raises:
+        BadInput: a setting is not valid.
+    """
+    log_if_asked(options)
+    return settings_of(options), Screen.of_process(is_data=getattr(options, "json", False))
+
+
 @contextmanager
 def opened(options: argparse.Namespace) -> Generator[Session]:
     """A session on the data directory that the options and the settings name.
@@ -187,9 +209,7 @@ def opened(options: argparse.Namespace) -> Generator[Session]:
         BadInput: a setting is not valid.
         StorageError: the data directory cannot be used.
     """
-    log_if_asked(options)
-    settings = settings_of(options)
-    screen = Screen.of_process(is_data=getattr(options, "json", False))
+    settings, screen = unopened(options)
     with start_blocking_portal(name="bethink") as portal, ExitStack() as stack:
         manager = portal.wrap_async_context_manager(open_app(settings))
         app = manager.__enter__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bethink.cli.commands import Commands, arg, at_most
-from bethink.clock import rfc3339
+from bethink.cli.terminal import rfc3339
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -236,6 +236,6 @@ def _document(view: TaskView, now: Any) -> dict[str, Any]:  # noqa: ANN401 - a d
         "children_done": view.children_done,
         "blocked_by": view.blocked_by,
         "created_at": rfc3339(task.created_at),
-        "done_at": None if task.done_at is None else rfc3339(task.done_at),
+        "done_at": rfc3339(task.done_at),
         "version": view.version,
     }

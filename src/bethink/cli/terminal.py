@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from bethink.clock import to_datetime
+from bethink import clock
 from bethink.errors import BadInput, BethinkError
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def opened_file(name: str) -> Generator[BinaryIO]:
         raise BadInput(f"{name} cannot be read: {error.strerror}.") from error
 
 
+UNASKED = "There is no terminal to ask: --yes deletes without asking."
+"""What is said if somebody must agree that something goes, and nobody can be asked."""
 _CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 _STYLES = {"dim": "2", "bold": "1", "italic": "3", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _COLUMNS = 80
@@ -114,7 +116,7 @@ def document_of(record: object) -> dict[str, Any]:
 
 def rfc3339(at: int | None) -> str | None:
     """A stored time as JSON has it, in UTC."""
-    return None if at is None else to_datetime(at).isoformat().replace("+00:00", "Z")
+    return None if at is None else clock.rfc3339(at)
 
 
 def counted(count: int, noun: str) -> str:
@@ -262,6 +264,16 @@ class Screen:
         """Whether the person answers a question with yes."""
         return (self.ask(question) or "").strip().lower() in {"y", "yes"}
 
+    def confirmed(self, question: str, *, yes: bool, refusal: str) -> bool:
+        """Whether to do what is asked about: `yes` was given with the command, or the person agrees.
+
+        Raises:
+            BadInput: nobody can be asked; `refusal` says what to do.
+        """
+        if not yes and not self.can_ask:
+            raise BadInput(refusal)
+        return yes or self.agrees(question)
+
     def edit(self, text: str, suffix: str) -> str:
         """The text as the person leaves it in their editor, or types it where none is set.
 
@@ -281,6 +293,17 @@ class Screen:
             return file.read_text(encoding="utf-8", errors="replace")
 
 
+def piped_line(what: str) -> str:
+    """The line that is piped in because there is no terminal to type `what`.
+
+    Raises:
+        BadInput: there is none.
+    """
+    if piped := sys.stdin.readline().rstrip("\r\n"):
+        return piped
+    raise BadInput(f"There is no terminal to type {what}: pipe it in as one line.")
+
+
 def _run_editor(command: Sequence[str]) -> None:
     import subprocess
 
@@ -292,14 +315,14 @@ def _run_editor(command: Sequence[str]) -> None:
         ) from error
 
 
-def read_stdin() -> str:
-    """Everything that is piped in.
+def read_stdin(encoding: str = "utf-8-sig") -> str:
+    """Everything that is piped in, by default without the mark at its beginning.
 
     Raises:
         BadInput: it is not text.
     """
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
+        return sys.stdin.buffer.read().decode(encoding)
     except UnicodeDecodeError as error:
         raise BadInput(f"The input is not UTF-8 text (at byte {error.start:,}).") from error
 

@@ -6,12 +6,11 @@ A `serve` that runs beside it hears of each change at once.
 from __future__ import annotations
 
 import re
-import sys
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
 
 from bethink.cli.commands import YES, Commands, arg
-from bethink.cli.terminal import Screen, counted, one_line, rfc3339
+from bethink.cli.terminal import Screen, counted, one_line, piped_line, rfc3339
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, UnknownId
 
@@ -153,9 +152,7 @@ def _typed_password(screen: Screen) -> str:
     import getpass
 
     if not screen.can_ask:
-        if piped := sys.stdin.readline().rstrip("\r\n"):
-            return piped
-        raise BadInput("There is no terminal to type a password: pipe it in as one line.")
+        return piped_line("a password")
     try:
         first = getpass.getpass("New password: ")
         again = getpass.getpass("Again: ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -139,7 +138,7 @@ def _edit(session: Session, options: Namespace) -> None:
     except NoSuchPage:
         page = None
     if options.stdin:
-        text = _piped_page()
+        text = read_stdin("utf-8")  # a mark at its beginning is the page's own
     elif screen.can_ask and screen.editor:
         text = screen.edit("" if page is None else page.text, ".md")
     else:
@@ -147,14 +146,6 @@ def _edit(session: Session, options: Namespace) -> None:
     version = "" if page is None else page.version
     change = session.mine(vault.write, options.path, text, if_version=version, by="person", note=options.note)
     _show_change(screen, change)
-
-
-def _piped_page() -> str:
-    """What is piped in, to the byte: a mark at its beginning is the page's own."""
-    try:
-        return sys.stdin.buffer.read().decode()
-    except UnicodeDecodeError as error:
-        raise BadInput(f"The input is not UTF-8 text (at byte {error.start:,}).") from error
 
 
 @COMMANDS.add("move", _PATH, arg("to TO", "its new path"), arg("--links", "update the links to it"))
