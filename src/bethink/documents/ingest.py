@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from bethink.embeddings import Embeddings
     from bethink.index import Index
     from bethink.principal import Principal
-    from bethink.store import Change, Store
+    from bethink.store import Change
 
 T = TypeVar("T")
 
@@ -99,11 +99,6 @@ class Ingest:
     limits: PassageLimits
     ask_vectors: Callable[[str], None]
     _taken: set[tuple[str, str]] = field(default_factory=set["tuple[str, str]"])
-
-    @property
-    def store(self) -> Store:
-        """Where the library keeps its records."""
-        return self.library.store
 
     async def run(self) -> None:
         """Read what waits, for ever, when it is asked for."""
@@ -173,13 +168,13 @@ class Ingest:
         else:
             after = content.restaged("cancelled", pages=0, done=0)
             changes.append(DeleteAll(PAGES, {"content": id}))
-        await self.store.commit(owner, [Put(CONTENTS, after, held.version), *changes])
+        await self.library.store.commit(owner, [Put(CONTENTS, after, held.version), *changes])
         return after
 
     # --- what waits
 
     async def _has_work(self) -> bool:
-        async for owner in owners_of(self.store, CONTENTS):
+        async for owner in owners_of(self.library.store, CONTENTS):
             if await self._next(owner) is not None:
                 return True
         return False
@@ -213,7 +208,7 @@ class Ingest:
     async def _hand_out(self, hand: MemoryObjectSendStream[tuple[str, str]]) -> None:
         """Hand out what waits, one content of each owner after the other's, until there is nothing."""
         while True:
-            owners = [owner async for owner in owners_of(self.store, CONTENTS)]
+            owners = [owner async for owner in owners_of(self.library.store, CONTENTS)]
             found = False
             while owners:
                 owners = [owner for owner in owners if await self._hand_one(owner, hand)]
@@ -239,7 +234,9 @@ class Ingest:
         scans = [
             Scan(CONTENTS, {"stage": stage}, order="at", limit=_AT_ONCE + 1) for stage in reversed(WORKING)
         ]
-        found = [item.record.id for page in await self.store.scan(owner, *scans) for item in page.items]
+        found = [
+            item.record.id for page in await self.library.store.scan(owner, *scans) for item in page.items
+        ]
         return next((id for id in found if (owner, id) not in self._taken), None)
 
     async def _ingest(self, owner: str, content: str) -> None:
@@ -300,7 +297,7 @@ class _ContentIngest:
         if (held.record.stage, held.record.revision) != (self.content.stage, self.content.revision):
             raise Superseded
         after = msgspec.structs.replace(held.record, **fields)
-        await self.ingest.store.commit(self.owner, [Put(CONTENTS, after, held.version), *changes])
+        await self.ingest.library.store.commit(self.owner, [Put(CONTENTS, after, held.version), *changes])
         self.content = after
 
     # --- reading
@@ -393,7 +390,7 @@ class _ContentIngest:
 
     async def _known_vectors(self, documents: Sequence[Document]) -> dict[str, NDArray[np.float32]]:
         """The vectors of what this content, and those whose place it takes, have in the index, by text."""
-        store, index, model = self.ingest.store, self.ingest.index, self.ingest.embeddings.model
+        store, index, model = self.ingest.library.store, self.ingest.index, self.ingest.embeddings.model
         before = {one.content for one in documents if one.pending == self.id} | {self.id}
         known: dict[str, NDArray[np.float32]] = {}
         for content in (await self.ingest.library.contents.of(self.owner, before)).values():
@@ -409,7 +406,7 @@ class _ContentIngest:
 
     def _pages_of(self, content: str) -> AsyncGenerator[PageText]:
         scan = Scan(PAGES, {"content": content}, order="number", limit=_BATCH)
-        return records_of(self.ingest.store, self.owner, scan)
+        return records_of(self.ingest.library.store, self.owner, scan)
 
     @retry_conflicts
     async def _settle(self, changes: Sequence[Change], passages: int) -> None:

@@ -20,7 +20,7 @@ from bethink.documents.records import WORKING, Document, DocumentCollection, Ori
 from bethink.errors import BadInput, EmbeddingsUnavailable, UnknownId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bethink.documents.ingest import Ingest
     from bethink.documents.library import Library
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _LOOK_S: Final = 0.1
 _MAX_JSON: Final = 500_000_000
 _MOST_FILES: Final = 100_000
-_KIND: Final[Mapping[str, Literal["folder", "text"]]] = {"file": "folder", "text": "text"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +95,7 @@ class _Source:
     place: str
     name: str
     content: bytes | Path
-    kind: Literal["file", "text"] = "file"
+    kind: Literal["folder", "text"] = "folder"
     is_named: bool = True
 
 
@@ -135,7 +134,7 @@ class BaseBuilder:
         known = {(one.origin.kind, one.origin.place): one for one in before}
         for done, source in enumerate(found):
             self.tell(BuildProgress("adding", done, len(found)))
-            await self._take(source, base.id, known.get((_KIND[source.kind], source.place)))
+            await self._take(source, base.id, known.get((source.kind, source.place)))
         await self._wait_until_read()
         await self._wait_for_vectors()
         return self._report
@@ -158,7 +157,7 @@ class BaseBuilder:
             content=source.content,
             media_type="text/markdown" if source.kind == "text" else "application/octet-stream",
             collection=collection,
-            origin=Origin(kind=_KIND[source.kind], place=source.place),
+            origin=Origin(kind=source.kind, place=source.place),
         )
         try:
             if known is None:
@@ -262,7 +261,7 @@ def _texts(path: Path) -> Iterator[_Source]:
 
 def _gone(before: Sequence[Document], sources: BuildSources, found: Sequence[_Source]) -> list[Document]:
     """The documents that came from these sources and are not in them any more."""
-    there = {(_KIND[one.kind], one.place) for one in found}
+    there = {(one.kind, one.place) for one in found}
     roots, gone = sources.roots, list[Document]()
     for document in before:
         origin = document.origin

@@ -565,17 +565,8 @@ class _ArchiveImport:
         await self.library.store.commit(self.owner, changes)
 
     def _document(self, line: DocumentLine, collection: str) -> Document:
-        return Document(
-            id=self.library.new_id(),
-            name=fit_name(line.name),
-            content=line.content,
-            versions=line.versions,
-            collection=collection,
-            tags=fit_tags(line.tags),
-            origin=line.origin,
-            created_at=line.created_at,
-            updated_at=line.updated_at,
-        )
+        fit = msgspec.structs.replace(line, name=fit_name(line.name), tags=fit_tags(line.tags))
+        return Document(id=self.library.new_id(), collection=collection, **msgspec.structs.asdict(fit))
 
 
 def _wanted(held: Versioned[Content], *, is_current: bool) -> Change:
@@ -618,15 +609,8 @@ def _document_line(document: Document, ready: set[str]) -> DocumentLine:
     """A document with those of its versions that were read; the current one is the last."""
     before = [one for one in document.versions if one.content in ready and one.content != document.content]
     current = [one for one in document.versions if one.content == document.content][-1:]
-    return DocumentLine(
-        name=document.name,
-        content=document.content,
-        versions=(*before, *current),
-        tags=document.tags,
-        origin=document.origin,
-        created_at=document.created_at,
-        updated_at=document.updated_at,
-    )
+    line = msgspec.convert(document, DocumentLine, from_attributes=True)
+    return msgspec.structs.replace(line, versions=(*before, *current))
 
 
 def _packed(vectors: NDArray[np.float32]) -> bytes:

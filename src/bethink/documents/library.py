@@ -192,10 +192,7 @@ class Library:
         return await self._read_soon(seen.owner, new, partial(self._replaced, id=id))
 
     async def _read_soon(
-        self,
-        owner: str,
-        new: NewDocument,
-        keep: Callable[[str, NewDocument, str], Awaitable[Document]],
+        self, owner: str, new: NewDocument, keep: Callable[[str, NewDocument, str], Awaitable[Document]]
     ) -> Document:
         """Keep the bytes, then the document that has them, and have them read."""
         document = await self._kept(owner, new, keep)
@@ -207,10 +204,7 @@ class Library:
 
     @retry_conflicts
     async def _kept(
-        self,
-        owner: str,
-        new: NewDocument,
-        keep: Callable[[str, NewDocument, str], Awaitable[Document]],
+        self, owner: str, new: NewDocument, keep: Callable[[str, NewDocument, str], Awaitable[Document]]
     ) -> Document:
         """A document with its content; again if somebody removed the last other one that had it meanwhile."""
         content = await self.contents.keep(
@@ -377,13 +371,7 @@ class Library:
         """The principal's own documents of a scope, the one that changed last first."""
         where = {} if scope.collection is None else {"collection": scope.collection}
         scan = Scan(
-            DOCUMENTS,
-            where,
-            order="updated_at",
-            low=scope.since,
-            high=scope.until,
-            reverse=True,
-            limit=_MANY,
+            DOCUMENTS, where, order="updated_at", low=scope.since, high=scope.until, reverse=True, limit=_MANY
         )
         found = [one async for one in records_of(self.store, principal.owner, scan) if scope.holds(one)]
         if not scope.kinds:

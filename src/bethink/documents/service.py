@@ -182,11 +182,7 @@ class Documents:
             IndexQuery(owner, vector=vector, model=model, kinds=frozenset({KIND}), limit=1)
         )
         return LibraryStatus(
-            waiting=stages["waiting"],
-            reading=stages["reading"],
-            indexing=stages["indexing"],
-            ready=stages["ready"],
-            failed=stages["failed"],
+            **{stage: stages[stage] for stage in ("waiting", "reading", "indexing", "ready", "failed")},
             bytes=size,
             quota_bytes=library.contents.quota_bytes,
             passages=found.searched,
@@ -320,10 +316,7 @@ def _open(at: Surroundings) -> OpenFeature:
         parts=_parts(at, documents, upkeep),
         recall=[
             RecallKind(
-                name=KIND,
-                resolve=library.recallables,
-                on_request=True,
-                graph=PassageGraph(library).kind,
+                name=KIND, resolve=library.recallables, on_request=True, graph=PassageGraph(library).kind
             )
         ],
         forgettable=forgetting.forgettable,

@@ -425,11 +425,7 @@ async def open_shared_store(settings: Settings, store: Store) -> AsyncGenerator[
 
 
 def sharing_of(
-    conversations: Conversations,
-    bus: Bus,
-    *,
-    acting: OnBehalfOf,
-    on_taken: Callable[[str], None],
+    conversations: Conversations, bus: Bus, *, acting: OnBehalfOf, on_taken: Callable[[str], None]
 ) -> RedisMirror | None:
     """Who shares the conversations of this store; None without a Redis."""
     store = conversations.store

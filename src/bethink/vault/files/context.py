@@ -21,12 +21,12 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import Busy, NoSuchPage, NotAllowed, StorageError
-from bethink.principal import LOCAL_OWNER, PerKey
-from bethink.store import Put
+from bethink.principal import LOCAL_OWNER, PerKey, Recent
+from bethink.store import Put, Scan, records_of
 from bethink.vault.files.draft import Draft
 from bethink.vault.files.folder import NO_FOLDER, Folder
 from bethink.vault.files.parts import Items, plain_items
-from bethink.vault.files.records import VAULTS, Change, PageTable, PageTables
+from bethink.vault.files.records import ONE, PAGES, VAULTS, Change, PageTable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock, Ids
     from bethink.settings import VaultSettings
-    from bethink.store import Store
+    from bethink.store import Store, Versioned
+    from bethink.vault.files.records import VaultRecord
 
 
 class News:
@@ -74,6 +75,9 @@ _WAIT_S: Final = 30.0
 _PAUSE_S: Final = 0.02
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HASH_CHARS: Final = 32
+_PAGE: Final = 1_000
+_OWNERS: Final = 32
+"""So many owners' pages are at hand: a thousand pages take less than a megabyte."""
 
 Listener = Callable[[str, Sequence[Change]], None]
 """Told, on the loop, whose pages changed and how; behind the commit."""
@@ -104,13 +108,10 @@ class VaultContext:
         default_factory=list[Callable[[str], Awaitable[None]]]
     )
     news: News = field(default_factory=News, repr=False)
-    _knowing: PageTables = field(init=False, repr=False)
+    _known: Recent[str, PageTable] = field(default_factory=lambda: Recent(_OWNERS), repr=False)
     _turns: PerKey[str, anyio.Lock] = field(
         default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
     )
-
-    def __post_init__(self) -> None:
-        self._knowing = PageTables(self.store)
 
     def root(self, owner: str) -> Path:
         """Where the owner's files are; there may be none.
@@ -136,8 +137,40 @@ class VaultContext:
         return Folder(self.root(owner))
 
     async def known(self, owner: str) -> PageTable:
-        """What is known of the pages now: not to be changed, and old once anything was awaited."""
-        return await self._knowing.of(owner)
+        """What is known of the pages now. Nothing is awaited between its last look and its return.
+
+        It is changed by later calls: use it before anything else is awaited, or under the owner's lock.
+        """
+        while True:
+            (found,) = await self.store.get(VAULTS, owner, [ONE])
+            known = self._at_hand(owner)
+            if found is None:
+                if known.version:
+                    self._known[owner] = known = PageTable()
+                return known
+            if found.version == known.version:
+                return known
+            await self._catch_up(owner, found)
+
+    async def _catch_up(self, owner: str, now: Versioned[VaultRecord]) -> None:
+        """Read what came since; `known` looks again whether that was all."""
+        known = self._at_hand(owner)
+        if known.vault.change < now.record.floor:
+            known = self._known[owner] = PageTable()
+        scan = Scan(PAGES, order="change", low=known.vault.change + 1, limit=_PAGE)
+        # In the order of their changes: a path that two pages had in turn ends as the later one's.
+        async for record in records_of(self.store, owner, scan):
+            held = known.ids.get(record.id)
+            # What was committed here while this was read is newer.
+            if held is None or held.change < record.change:
+                known.put(record)
+        if known.version < now.version:
+            known.vault, known.version = now.record, now.version
+
+    def _at_hand(self, owner: str) -> PageTable:
+        if (known := self._known.get(owner)) is None:
+            known = self._known[owner] = PageTable()
+        return known
 
     async def folder_fault(self, owner: str) -> str | None:
         """Why pages are neither read from the folder nor taken for deleted: it is missing, or another one.
@@ -220,7 +253,7 @@ class VaultContext:
 
     async def _draft(self, owner: str) -> Draft:
         items = await self.items_of(owner)
-        known = await self._knowing.of(owner)
+        known = await self.known(owner)
         return Draft(self.store, owner, known, items, self.settings, self.clock.now_us(), self.new_id)
 
 

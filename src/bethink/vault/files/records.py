@@ -1,25 +1,22 @@
 """What is known of the vault beside its files: pages, where their parts stand, versions, contents.
 
 The files are the truth: all of this follows them, and everything but the versions can be made again from
-them. `PageTables` have an owner's pages at hand in memory: whoever changes pages, in whichever process,
-raises the vault's change number in the same commit, and who knows the number reads only what came since.
+them. A `PageTable` has an owner's pages at hand in memory (`context`): whoever changes pages, in whichever
+process, raises the vault's change number in the same commit, and who knows the number reads only what came
+since.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
-from bethink.store import Collection, Record, Scan, records_of
+from bethink.store import Collection, Record
 from bethink.vault.files.paths import folder_of
-
-if TYPE_CHECKING:
-    from bethink.store import Store, Versioned
-
 
 KIND: Final = "page"
 """The kind of a part's index item, as the strictest audience may see it."""
@@ -239,11 +236,8 @@ VERSIONS = Collection(
 CONTENTS = Collection("page_contents", Content, searchable=False)
 
 
-_PAGE: Final = 1_000
 _LEFT: Final = 5_000
 """More moves than these between two looks of a page: it reads all anew when it is opened again."""
-_OWNERS: Final = 32
-"""So many owners' pages are at hand: a thousand pages take less than a megabyte."""
 
 
 @dataclass(slots=True)
@@ -304,45 +298,3 @@ class PageTable:
             same.discard(old.path)
             if not same:
                 del self.by_version[old.version]
-
-
-class PageTables:
-    """The pages of those owners whose vaults were used lately."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._known: OrderedDict[str, PageTable] = OrderedDict()
-
-    async def of(self, owner: str) -> PageTable:
-        """What is known now. Nothing is awaited between its last look and its return.
-
-        It is changed by later calls: use it before anything else is awaited, or under the owner's lock.
-        """
-        while True:
-            (found,) = await self._store.get(VAULTS, owner, [ONE])
-            known = self._known.setdefault(owner, PageTable())
-            self._known.move_to_end(owner)
-            if len(self._known) > _OWNERS:
-                self._known.popitem(last=False)
-            if found is None:
-                if known.version:
-                    self._known[owner] = known = PageTable()
-                return known
-            if found.version == known.version:
-                return known
-            await self._catch_up(owner, found)
-
-    async def _catch_up(self, owner: str, now: Versioned[VaultRecord]) -> None:
-        """Read what came since; `of` looks again whether that was all."""
-        known = self._known.setdefault(owner, PageTable())
-        if known.vault.change < now.record.floor:
-            known = self._known[owner] = PageTable()
-        scan = Scan(PAGES, order="change", low=known.vault.change + 1, limit=_PAGE)
-        # In the order of their changes: a path that two pages had in turn ends as the later one's.
-        async for record in records_of(self._store, owner, scan):
-            held = known.ids.get(record.id)
-            # What was committed here while this was read is newer.
-            if held is None or held.change < record.change:
-                known.put(record)
-        if known.version < now.version:
-            known.vault, known.version = now.record, now.version

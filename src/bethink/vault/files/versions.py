@@ -142,11 +142,7 @@ def _named(version: PageVersion) -> set[str]:
 def unified(old: str, new: str, *, path: str, names: tuple[str, str] = ("", "")) -> str:
     """The unified diff of two texts, as patch(1) reads it; empty where they are the same."""
     lines = difflib.unified_diff(
-        old.splitlines(keepends=True),
-        new.splitlines(keepends=True),
-        f"a/{path}",
-        f"b/{path}",
-        *names,
+        old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{path}", f"b/{path}", *names
     )
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines

@@ -316,12 +316,7 @@ class View:
 
 
 def view(
-    text: str,
-    path: str,
-    rules: Iterable[Rule],
-    *,
-    was: str | None = None,
-    context: ViewContext | None = None,
+    text: str, path: str, rules: Iterable[Rule], *, was: str | None = None, context: ViewContext | None = None
 ) -> View:
     """A page as those see it whom these rules restrain.
 

@@ -81,13 +81,7 @@ class Document(msgspec.Struct, frozen=True, gc=False):
 def parse(text: str) -> Document:
     """A page's text, read. Takes microseconds for a kilobyte."""
     lines = scan(text)
-    return Document(
-        text,
-        lines,
-        lines.headings,
-        _blocks(lines),
-        links_in(lines),
-    )
+    return Document(text, lines, lines.headings, _blocks(lines), links_in(lines))
 
 
 def sections(document: Document) -> list[Section]:

@@ -156,16 +156,7 @@ def scan(text: str) -> Lines:
     plain = blanked(plain, body)
     found = _Scanner(plain, text)
     found.run(body)
-    return Lines(
-        text,
-        plain,
-        found.starts,
-        body,
-        front,
-        found.headings,
-        found.chunks,
-        found.code,
-    )
+    return Lines(text, plain, found.starts, body, front, found.headings, found.chunks, found.code)
 
 
 def _column_count(plain: str, start: int, end: int) -> int:

@@ -182,12 +182,7 @@ def _wiki(inner: str, span: Span, start: int) -> Link:
     target = path.strip(" \t")
     start += len(path) - len(path.lstrip(" \t"))
     return Link(
-        kind,
-        target,
-        *_place(place if mark else ""),
-        label.strip(" \t"),
-        span,
-        (start, start + len(target)),
+        kind, target, *_place(place if mark else ""), label.strip(" \t"), span, (start, start + len(target))
     )
 
 

@@ -258,8 +258,7 @@ class Ranking:
         """
         deadline = time.monotonic() + _TIME_S
         best = sorted(
-            candidates,
-            key=lambda one: (-one.met, -self._named(one.row), -one.row.changed, one.row.path),
+            candidates, key=lambda one: (-one.met, -self._named(one.row), -one.row.changed, one.row.path)
         )
         most = len(self.terms)
         whole = [one.row for one in best if one.met == most]
