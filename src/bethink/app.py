@@ -421,7 +421,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         ports.index,
         ports.embeddings,
         ports.clock,
-        sees_all=visibility.sees_all,
+        filter_for=visibility.filter_for,
         important=features.important,
         on_missing=background.ask_vectors,
     )
@@ -494,7 +494,7 @@ def _open_features(surroundings: Surroundings, visibility: Visibility, recall: R
         opened = made.get(feature.name) or feature.open(surroundings)
         surroundings.features.add(feature, opened)
         for kind in opened.recall:
-            recall.show(visibility.filtered(kind))
+            recall.show(kind)
     recall.named = surroundings.features.of(OtherNames).asked
 
 

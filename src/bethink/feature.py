@@ -344,6 +344,11 @@ FilterFor: TypeAlias = "Callable[[Principal], Awaitable[Any]]"
 """What hides things from a reader, as `visibility` has it; None if nothing is hidden from them."""
 
 
+async def sees_everything(principal: Principal) -> None:
+    """Where nothing is hidden from anybody, such as in a memory without a vault."""
+    del principal
+
+
 DUE_CHANGED = "due.changed"
 """The bus topic on which a feature that has reminders publishes an owner whose reminders changed: after the
 commit, once a batch. The scheduler sleeps until the next due time that it knows of."""

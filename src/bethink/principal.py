@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 
 LOCAL_OWNER = "local"
@@ -55,7 +55,8 @@ class Principal:
     the scopes of the key that was shown (`accounts.register`). `time_zone` is an
     IANA name. `key` is the id of the key, `sign_in` that of the sign-in by which they came, `grant` that of
     what they granted the program which came for them.
-    `filters` are those of the owner that hold for one request or run, if they were read at its start.
+    `filters` are those of the owner that hold for one request or run, if they were read at its start: the
+    owner, and what they hide, None for nothing.
     With a `project`, only what belongs to it is recalled, and what is remembered belongs to it; `documents`
     bound where documents are looked for.
     """
@@ -85,6 +86,11 @@ class Principal:
     def lasting(self) -> Principal:
         """The same for what outlasts a request, such as a stream: it asks again which filters hold."""
         return replace(self, filters=None)
+
+    @property
+    def is_unfiltered(self) -> bool:
+        """Whether the owner had no filters when the request or run began."""
+        return self.filters == (self.owner, None)
 
     def reading(self, agent: str = _AGENT) -> Principal:
         """The same owner, read for by an agent at the same door."""
@@ -125,6 +131,17 @@ class OnBehalfOf(Protocol):
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+
+def if_filtered(
+    ask: Callable[[Principal], Awaitable[V | None]],
+) -> Callable[[Principal], Awaitable[V | None]]:
+    """Asks what is hidden from a reader only if their owner has filters: the others cost nothing."""
+
+    async def asked(principal: Principal) -> V | None:
+        return None if principal.is_unfiltered else await ask(principal)
+
+    return asked
 
 
 class PerKey(Generic[K, V]):

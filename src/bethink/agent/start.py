@@ -297,9 +297,10 @@ class RunStarter:
         told = _project_told(principal, project)
         options = _options_in(found.record, opening.options, opening.resources, told=told)
         wishes = await self.preferences.of(principal)
-        if options.model is None and wishes.model in self.loops.models.choices:
+        if options.model is None and wishes.model and self.loops.models.offers(wishes.model):
             options = msgspec.structs.replace(options, model=wishes.model)
-        options = with_assistant(options, self.loops.models.assistants)
+        if options.model is not None:
+            options = with_assistant(options, self.loops.models.assistants)
         if not self.loops.memory:
             options = msgspec.structs.replace(options, memory=False)
         if reader_filter is not None and options.system:
@@ -396,7 +397,7 @@ class RunStarter:
 
     async def _reader(self, principal: Principal) -> tuple[Principal, ReaderFilter | None]:
         """Who a run reads for, with the filters that hold for all of it, and what these hide."""
-        reader = await self.visibility.for_request(principal.reading())
+        reader = await self.visibility.filters.hold(principal.reading())
         return reader, await self.visibility.filter_for(reader)
 
     def _command(self, opening: RunOpening, earlier: Earlier, *, has_model: bool) -> SlashCommand | None:
@@ -534,7 +535,8 @@ class LoopFactory:
         toolbox = self.toolbox(options, resources)
         if options.first_call is not None:
             check_first(options.first_call, toolbox)
-        llm = resources.llm or self.models.get(options.model)
+        models, wanted = self.models, options.model
+        llm = resources.llm or (models.usual if wanted is None else models.get(wanted))
         if llm is None:
             return None
         policy = replace(self.policy, toolbox=toolbox)

@@ -38,12 +38,12 @@ from bethink.agent.tool_selection import (
 )
 from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
 from bethink.events import ApprovalNeeded, ToolFinished, ToolProgress
+from bethink.feature import sees_everything
 from bethink.masking import NumberMask, masked
 from bethink.messages import ToolCall, ToolMessage
 from bethink.principal import PerKey, Recent
 from bethink.telemetry import log, span
 from bethink.tool import OF_CLIENT, Foretold, NewFile, Tool, ToolContext, ToolOutput, no_subagent
-from bethink.visibility.reader_filter import sees_everything
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping

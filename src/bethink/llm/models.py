@@ -569,11 +569,6 @@ class OfferedModels:
 
         return switch
 
-    @property
-    def choices(self) -> frozenset[str]:
-        """What a conversation may have as its model: assistants and models."""
-        return frozenset((*self.assistants, *self._names))
-
     def names(self) -> Sequence[str]:
         """`provider:name` of each, the usual one first."""
         return self._names
@@ -594,18 +589,16 @@ class OfferedModels:
             llm = self.get(name)
         except BadInput:
             return ModelFacts(name, cost)
-        if llm is None:
-            return ModelFacts(name, cost)
         return ModelFacts(name, cost, llm.context_tokens, sees=llm.sees)
 
-    def get(self, name: str | None = None) -> Llm | None:
-        """The model of this name; without a name the usual one, if there is one.
+    def get(self, name: str) -> Llm:
+        """The model of this name.
 
         Raises:
             UnknownId: it is not offered.
             BadInput: its provider needs an address that no setting gives.
         """
-        if name is None or (self.usual is not None and name == self.usual.name):
+        if self.usual is not None and name == self.usual.name:
             return self.usual
         if name not in self._names:
             raise UnknownId(self._not_offered(name))
@@ -632,13 +625,17 @@ class OfferedModels:
             return wanted
         return self.probing.told if self.usual is None else self.usual.name
 
+    def offers(self, name: str) -> bool:
+        """Whether a conversation may have this as its model: a model, or an assistant."""
+        return name in self._names or name in self.assistants
+
     def check(self, name: str | None) -> None:
         """Refuse a model that a conversation is to have and that no run could.
 
         Raises:
             BadInput: it is not offered.
         """
-        if name is not None and name not in self._names and name not in self.assistants:
+        if name is not None and not self.offers(name):
             raise BadInput(self._not_offered(name))
 
     def _connect(self, spec: str, base_url: str | None = None, protocol: ToolProtocol = "auto") -> Llm:

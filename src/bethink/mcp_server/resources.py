@@ -394,7 +394,7 @@ class Subscriptions:
     async def _digest(self, principal: Principal, uri: str) -> str:
         """Of what the client would read; of nothing where there is nothing."""
         try:
-            reader = await self.app.visibility.for_request(principal)
+            reader = await self.app.visibility.filters.hold(principal)
             if uri == _LIST:
                 found = await listed(self.app, reader, self.shelves, None)
                 told = f"{await self.app.memory.count(principal)} {found.model_dump_json()}"

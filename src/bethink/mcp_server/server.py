@@ -506,7 +506,7 @@ class Door:
             with _errors():
                 principal = await self.app.accounts.authenticate(audience=audience)
         with _errors():
-            return await self.app.visibility.for_request(principal)
+            return await self.app.visibility.filters.hold(principal)
 
 
 def _session(context: Context) -> str:

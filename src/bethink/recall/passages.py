@@ -188,15 +188,15 @@ class Passages:
         reader_filter = None if self._reader_filters is None else await self._reader_filters.of(principal)
         searched = _Searched(principal.owner, named, reader_filter)
 
-        async def sees_all(_: Principal) -> bool:
-            return reader_filter is None
+        async def filter_for(_: Principal) -> ReaderFilter | None:
+            return reader_filter
 
         recall = Recall(
             searched.index,
             self._embeddings,
             self._clock,
-            kinds={KIND: RecallKind(name=KIND, resolve=searched.recallables)},
-            sees_all=sees_all,
+            kinds={KIND: RecallKind(name=KIND, resolve=searched.recallables, filters_itself=True)},
+            filter_for=filter_for,
         )
         # These files are the conversation's, whatever project it belongs to.
         answer = await recall.ask(replace(principal, project=None), question)

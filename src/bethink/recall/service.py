@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 from bethink.assertions import parted
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
-from bethink.feature import OWNER
+from bethink.feature import OWNER, sees_everything
 from bethink.index import Candidate, IndexQuery
 from bethink.messages import tokens_in
 from bethink.recall.ranking import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock
     from bethink.embeddings import Embeddings
-    from bethink.feature import Recallable, RecallKind
+    from bethink.feature import FilterFor, Recallable, RecallKind
     from bethink.index import Candidates, Index
     from bethink.principal import Principal
     from bethink.recall.ranking import ParsedQuestion, WeightedCandidate
@@ -129,20 +129,15 @@ class RecallResult:
     left_out: int = 0
 
 
-async def sees_all(principal: Principal) -> bool:
-    """For a recall over items of which nothing is hidden from anybody."""
-    del principal
-    return True
-
-
 @dataclass(slots=True)
 class Recall:
     """Everything remembered, of all owners; every call acts for one principal.
 
     `kinds` are those that are shown, by the kinds of their items. `important` answers a question that names
-    nothing ("Who am I?"), `named` adds the other names of whom a question names. Items of a kind's own are
-    found only by those for whom `sees_all` is true: all others find by what they see. `on_missing` is told
-    of an owner whose items lack vectors.
+    nothing ("Who am I?"), `named` adds the other names of whom a question names. What `filter_for` gives
+    for a reader hides of every kind that does not filter itself; only those from whom it hides nothing find
+    items of a kind's own: all others find by what they see. `on_missing` is told of an owner whose items
+    lack vectors.
     """
 
     index: Index
@@ -152,7 +147,7 @@ class Recall:
     important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] | None = None
     named: Callable[[Principal, str], Awaitable[str]] | None = None
     on_missing: Callable[[str], None] = lambda _owner: None
-    sees_all: Callable[[Principal], Awaitable[bool]] = sees_all
+    filter_for: FilterFor = sees_everything
     times: Histogram = field(default_factory=Histogram, repr=False)
     visible_search: VisibleSearch = field(init=False, repr=False)
 
@@ -241,7 +236,7 @@ class Recall:
             raise BadInput(f"budget is {question.budget}: give a number of tokens from 1.")
         if not question.text.strip():
             return RecallResult([], 0)
-        sees_all = await self.sees_all(principal)
+        sees_all = await self.filter_for(principal) is None
         if sees_all:
             wanted |= {self.kinds[kind].own for kind in wanted} - {""}
         lookups = frozenset(self.kinds[kind].lookups for kind in wanted) - {""}
@@ -367,9 +362,18 @@ class Recall:
         shown: dict[str, Recallable] = {}
         for kind in {candidate.kind for candidate in candidates}:
             ids = [candidate.id for candidate in candidates if candidate.kind == kind]
-            recallables = await self.kinds[kind].resolve(principal, ids)
+            recallables = await self.shown(principal, kind, ids)
             shown |= {id: one for id, one in zip(ids, recallables, strict=True) if one is not None}
         return shown
+
+    async def shown(self, principal: Principal, kind: str, ids: Sequence[str]) -> Sequence[Recallable | None]:
+        """What a reader may see of items of a kind, in order; None for what is gone or hidden."""
+        of_kind = self.kinds[kind]
+        found = await of_kind.resolve(principal, ids)
+        reader_filter = None if of_kind.filters_itself else await self.filter_for(principal)
+        if reader_filter is None:
+            return found
+        return [one and reader_filter.recallable(id, one) for id, one in zip(ids, found, strict=True)]
 
 
 def _fitting(hits: list[Hit], budget: int | None) -> RecallResult:

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from bethink.memory import Fact
     from bethink.memory.facts import Source
     from bethink.messages import Attachment, Message, ToolCall
-    from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.tool import Tool, ToolOutput
     from bethink.vault.filters.rules import Rule
@@ -71,11 +70,6 @@ _ID: Final = re.compile(
 """Ids, tokens and times: they tell nothing, and are needed as they are."""
 _TEXT_FIELDS: Final = ("content", "text", "snippet", "name")
 """The fields of a JSON object that say what it is about."""
-
-
-async def sees_everything(principal: Principal) -> None:
-    """For tools of owners without a vault."""
-    del principal
 
 
 @dataclass(frozen=True)

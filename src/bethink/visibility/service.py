@@ -12,7 +12,7 @@ import msgspec
 
 from bethink.errors import BethinkError
 from bethink.feature import OpenFeature, Recallable, RecallKind, RetentionRule
-from bethink.principal import Recent
+from bethink.principal import Recent, if_filtered
 from bethink.store import Put, owners_of
 from bethink.telemetry import log
 from bethink.vault import KIND, OWN_KIND, VAULTS, Vault
@@ -25,7 +25,7 @@ from bethink.vault.graph_pages import PageGraph
 from bethink.visibility.reader_filter import ReaderFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from bethink.memory import Fact
     from bethink.principal import Principal
@@ -190,6 +190,8 @@ class Visibility:
     views: VaultViews
     indexing: IndexItems
     reader_filters: ReaderFilters
+    filter_for: Callable[[Principal], Awaitable[ReaderFilter | None]]
+    """What hides things from a reader; None if nothing is hidden from them."""
 
     @classmethod
     def over(cls, vault: Vault) -> Visibility:
@@ -200,36 +202,7 @@ class Visibility:
         indexing = IndexItems(vault, filters)
         vault.context.items_of = indexing.items_of
         filters.on_change.append(indexing.on_change)
-        return cls(vault, filters, views, indexing, reader_filters)
-
-    async def for_request(self, principal: Principal) -> Principal:
-        """Who asks, with the filters that hold for this request or run: they are read once."""
-        return await self.filters.hold(principal)
-
-    async def filter_for(self, principal: Principal) -> ReaderFilter | None:
-        """What hides things from a reader; None if nothing is hidden from them."""
-        return await self.reader_filters.of(principal)
-
-    async def sees_all(self, principal: Principal) -> bool:
-        """Whether nothing of the vault is hidden from this reader."""
-        return not await self.filters.rules_for(principal)
-
-    def filtered(self, kind: RecallKind) -> RecallKind:
-        """The same kind, showing no more than its reader may see."""
-        if kind.filters_itself:
-            return kind
-
-        async def resolve(principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
-            found = await kind.resolve(principal, ids)
-            reader_filter = await self.reader_filters.of(principal)
-            if reader_filter is None:
-                return found
-            return [
-                recallable and reader_filter.recallable(id, recallable)
-                for id, recallable in zip(ids, found, strict=True)
-            ]
-
-        return replace(kind, resolve=resolve)
+        return cls(vault, filters, views, indexing, reader_filters, if_filtered(reader_filters.of))
 
     @property
     def opened(self) -> OpenFeature:

@@ -288,7 +288,7 @@ async def read_feed(token: str, request: Request, app: Served) -> Response:
         app.accounts.signing.count_failure(peer)
         raise UnknownId(NO_FEED)
     owner, feed = found
-    principal = await app.visibility.for_request(app.accounts.on_behalf_of(owner, audience="rest:feed"))
+    principal = await app.visibility.filters.hold(app.accounts.on_behalf_of(owner, audience="rest:feed"))
     request.scope["state"][READER_FILTER] = await app.visibility.filter_for(principal)
     etag = f'"{await feeds.etag(owner, feed)}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}

@@ -99,7 +99,7 @@ async def _principal(request: Request, app: Annotated[App, Depends(_app)]) -> Pr
 
 
 async def _caller(request: Request, app: Annotated[App, Depends(_app)]) -> Principal:
-    principal = await app.visibility.for_request(await _principal(request, app))
+    principal = await app.visibility.filters.hold(await _principal(request, app))
     request.scope["state"][READER_FILTER] = await app.visibility.filter_for(principal)
     return principal
 

@@ -331,13 +331,12 @@ async def _all_shown(app: App, caller: Principal, views: Sequence[TaskView]) -> 
 
 async def _titles(app: App, caller: Principal, links: AbstractSet[Link]) -> dict[Link, str]:
     """What a person calls the things that tasks link to; those that are gone have no title."""
-    kinds = app.recall.kinds
     titles: dict[Link, str] = {}
     for kind, name in _RECALL_KINDS.items():
         of_kind = [link for link in links if link.kind == kind]
-        if not of_kind or name not in kinds:
+        if not of_kind or name not in app.recall.kinds:
             continue
-        found = await kinds[name].resolve(caller, [link.id for link in of_kind])
+        found = await app.recall.shown(caller, name, [link.id for link in of_kind])
         shown = {link: one.title or one.text for link, one in zip(of_kind, found, strict=True) if one}
         titles |= {link: " ".join(text.split())[:_TITLE_CHARS] for link, text in shown.items()}
     for link in links:

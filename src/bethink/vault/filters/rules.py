@@ -166,14 +166,17 @@ class FilterStore:
     async def _for_reader(self, principal: Principal) -> RuleSet:
         """What was read at the start of their request, else what holds now."""
         match principal.filters:
-            case (str(owner), RuleSet() as held) if owner == principal.owner:
+            case (principal.owner, None):
+                return NO_RULES
+            case (principal.owner, RuleSet() as held):
                 return held
             case _:
                 return await self.of(principal.owner)
 
     async def hold(self, principal: Principal) -> Principal:
         """The same reader, carrying what holds now for one request or run."""
-        return replace(principal, filters=(principal.owner, await self.of(principal.owner)))
+        found = await self.of(principal.owner)
+        return replace(principal, filters=(principal.owner, found if found.rules else None))
 
     async def list(self, principal: Principal) -> Sequence[Rule]:
         """The filters, in their order."""
