@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+import anyio
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -161,6 +163,64 @@ class PerKey(Generic[K, V]):
     def __len__(self) -> int:
         """How many are in use."""
         return len(self._values)
+
+
+class WaitingOwners:
+    """Owners for whom something is to be done soon: once, however often that is asked meanwhile."""
+
+    def __init__(self) -> None:
+        self._owners: set[str] = set()
+        self._asked = anyio.Event()
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return len(self._owners)
+
+    def add(self, owner: str) -> None:
+        """Have it done."""
+        self._owners.add(owner)
+        self._asked.set()
+
+    def pop(self) -> str:
+        """One of them, who does not wait any more."""
+        return self._owners.pop()
+
+    async def next(self) -> str:
+        """The same, once there is one."""
+        while not self._owners:
+            self._asked = anyio.Event()
+            await self._asked.wait()
+        return self.pop()
+
+    async def follow(
+        self, work: Callable[[], Awaitable[bool]], *, quiet_s: float, longest_s: float, retry_s: float
+    ) -> None:
+        """Call `work` for ever, once nothing was asked for `quiet_s`, or for `longest_s` not without asking.
+
+        If it says that somebody is left, it is called again after `retry_s`.
+        """
+        while True:
+            if not self._owners:
+                await self._asked.wait()
+            deadline = anyio.current_time() + longest_s
+            while self._asked.is_set() and anyio.current_time() < deadline:
+                self._asked = anyio.Event()
+                with anyio.move_on_after(quiet_s):
+                    await self._asked.wait()
+            self._asked = anyio.Event()
+            if not await work():
+                await anyio.sleep(retry_s)
+
+
+class Latest(Generic[V]):
+    """A value that is replaced now and then: calling it gives the one that holds."""
+
+    def __init__(self, value: V) -> None:
+        self.value = value
+
+    def __call__(self) -> V:
+        """The value."""
+        return self.value
 
 
 class Recent(Generic[K, V]):

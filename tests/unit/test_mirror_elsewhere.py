@@ -22,7 +22,7 @@ from bethink.mirror.lines import LINES
 from bethink.mirror.reconcile import FactEditor
 from bethink.mirror.render import LineLedger
 from bethink.ports import open_ports
-from bethink.principal import LOCAL_OWNER, Principal
+from bethink.principal import LOCAL_OWNER, Principal, WaitingOwners
 from bethink.settings import Settings, VaultSettings
 from bethink.store import Scan
 from bethink.vault.files.context import VaultContext
@@ -40,7 +40,15 @@ Steps = Callable[[], Awaitable[object]]
 @pytest.fixture(autouse=True)
 def _only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither process compares by itself."""
-    monkeypatch.setattr(Mirror, "wake", lambda _self, _owner: None)
+
+    async def never(*_: object, **__: object) -> None:
+        await anyio.sleep_forever()
+
+    async def nobody(_: Mirror) -> bool:
+        return True
+
+    monkeypatch.setattr(WaitingOwners, "follow", never)
+    monkeypatch.setattr(Mirror, "_settle_woken", nobody)
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ import anyio
 from bethink.embeddings.e5 import E5
 from bethink.embeddings.windows import embed_windows
 from bethink.errors import BethinkError, EmbeddingsUnavailable
+from bethink.principal import WaitingOwners
 from bethink.store import SetVector, owners_of, scrub
 from bethink.telemetry import log, recorded
 
@@ -89,10 +90,8 @@ class Background:
     next_model: str = ""
     progress: str | None = None
     again_s: float = _AGAIN_S
-    _owners: set[str] = field(default_factory=set[str])
-    _asked: anyio.Event = field(default_factory=anyio.Event)
-    _deleted: anyio.Event = field(default_factory=anyio.Event)
-    _traces: set[str] = field(default_factory=set[str])
+    _owners: WaitingOwners = field(default_factory=WaitingOwners)
+    _traces: WaitingOwners = field(default_factory=WaitingOwners)
 
     @property
     def waiting(self) -> dict[str, int]:
@@ -101,19 +100,15 @@ class Background:
 
     def ask_vectors(self, owner: str) -> None:
         """Have the owner's items given their vectors soon, if there is a model that makes them."""
-        if self.vectors.embeddings.unavailable:
-            return
-        self._owners.add(owner)
-        self._asked.set()
+        if not self.vectors.embeddings.unavailable:
+            self._owners.add(owner)
 
     async def fill_vectors(self) -> None:
         """Work off what was asked for, for ever."""
         while True:
-            await self._asked.wait()
-            self._asked = anyio.Event()
-            while self._owners:
-                with recorded(_log, "an owner's vectors are still missing"):
-                    await self._fill(self._owners.pop())
+            owner = await self._owners.next()
+            with recorded(_log, "an owner's vectors are still missing"):
+                await self._fill(owner)
 
     async def _fill(self, owner: str) -> None:
         try:
@@ -127,15 +122,11 @@ class Background:
     def ask_scrub(self, owner: str) -> None:
         """Have the store leave no trace of what was deleted, soon: once for what an owner asks meanwhile."""
         self._traces.add(owner)
-        self._deleted.set()
 
     async def scrub_always(self) -> None:
         """Work off what was asked for, for ever."""
         while True:
-            while not self._traces:
-                self._deleted = anyio.Event()
-                await self._deleted.wait()
-            owner = self._traces.pop()
+            owner = await self._traces.next()
             try:
                 await scrub(self.vectors.store, owner)
             except BethinkError as error:

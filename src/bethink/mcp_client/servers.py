@@ -103,7 +103,7 @@ class _Server:
 
 
 class Servers:
-    """The configured servers. `version` counts changes of what is offered.
+    """The configured servers. `version` counts changes of what is offered, `on_change` is told of them.
 
     What is asked of a server by its name raises `UnknownId` if there is none. `prepare` is called in a
     thread with what a server will be offering next: a server may have thousands of tools.
@@ -126,6 +126,7 @@ class Servers:
         self._supervise: Supervise | None = None
         self.version = 0
         self.prepare: Callable[[ServerConfig, tuple[RemoteTool, ...]], None] = lambda _config, _tools: None
+        self.on_change: Callable[[], None] = lambda: None
 
     @asynccontextmanager
     async def opened(
@@ -159,7 +160,7 @@ class Servers:
                 server = _Server(config, connection)
                 fresh.append(server)
             self._servers[config.name] = server
-        self.version += 1
+        self._tell()
         await self._end(list(before.values()))
         for server in fresh:
             await self._begin(server)
@@ -271,7 +272,7 @@ class Servers:
         await self._learn_tools(server, tools)
         if is_other:
             await self._keep_pins(server)
-            self.version += 1
+            self._tell()
 
     async def _learn_tools(self, server: _Server, tools: list[RemoteTool]) -> None:
         # The first of each name: a second one could only stand in for it.
@@ -301,7 +302,7 @@ class Servers:
                 server.accepted = accepted
             # Not before: what is said to wait is offered no more.
             server.waiting = waiting
-            self.version += 1
+            self._tell()
 
     async def _pin(self, server: _Server, *, reviewed: bool) -> None:
         server.pinned, server.is_known, server.is_reviewed = server.offered or (), True, reviewed
@@ -396,6 +397,10 @@ class Servers:
     def signed_in(self, state: str, code: str, issuer: str | None) -> bool:
         """Hand in what a sign-in page gave back; False where nobody waits for it."""
         return self._connector.signed_in(state, code, issuer)
+
+    def _tell(self) -> None:
+        self.version += 1
+        self.on_change()
 
     def _found(self, name: str) -> _Server:
         server = self._servers.get(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
@@ -22,7 +23,7 @@ from bethink.mirror.diff import ChangeReader
 from bethink.mirror.lines import LINES, REFUSALS, MirrorLine
 from bethink.mirror.reconcile import FactEditor, Reconciler
 from bethink.mirror.render import LineLedger, LineWriter
-from bethink.principal import PerKey
+from bethink.principal import PerKey, WaitingOwners
 from bethink.store import Delete, DeleteAll, Put, Scan, owners_of
 from bethink.telemetry import log
 from bethink.vault import VAULTS
@@ -96,30 +97,31 @@ class Mirror:
     _turns: PerKey[str, anyio.Lock] = field(
         default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
     )
-    _woken: set[str] = field(default_factory=set[str])
-    _asked: anyio.Event = field(default_factory=anyio.Event, repr=False)
+    _woken: WaitingOwners = field(default_factory=WaitingOwners, repr=False)
 
     def __post_init__(self) -> None:
         self._reader = ChangeReader(self.memory.store, self.vault)
         if self.is_on:
-            self.memory.heard.append(self.wake)
-            self.vault.context.listeners.append(lambda owner, _: self.wake(owner))
+            self.memory.heard.append(self._woken.add)
+            self.vault.context.listeners.append(lambda owner, _: self._woken.add(owner))
 
     @property
     def is_on(self) -> bool:
         """Whether the settings want it."""
         return self.vault.settings.enabled and self.vault.settings.mirror
 
-    def wake(self, owner: str) -> None:
-        """Have both sides of an owner compared soon."""
-        self._woken.add(owner)
-        self._asked.set()
-
     @asynccontextmanager
     async def opened(self, supervise: Supervise) -> AsyncGenerator[None]:
         """Compare what changes while the block runs, and at its end what is left."""
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(supervise, "lines of memories", self._follow)
+            follow = partial(
+                self._woken.follow,
+                self._settle_woken,
+                quiet_s=_QUIET_S,
+                longest_s=_LONGEST_S,
+                retry_s=_RETRY_S,
+            )
+            tasks.start_soon(supervise, "lines of memories", follow)
             tasks.start_soon(supervise, "lines of an earlier process", self._look_for_earlier)
             try:
                 yield
@@ -209,20 +211,6 @@ class Mirror:
         async with self._turns[owner], leased(self.bus, f"mirror:{owner}", _BUSY, wait_s=_WAIT_S):
             yield
 
-    async def _follow(self) -> None:
-        while True:
-            if not self._woken:
-                await self._asked.wait()
-            # Until nothing has been asked for a moment, or for long enough.
-            deadline = anyio.current_time() + _LONGEST_S
-            while self._asked.is_set() and anyio.current_time() < deadline:
-                self._asked = anyio.Event()
-                with anyio.move_on_after(_QUIET_S):
-                    await self._asked.wait()
-            self._asked = anyio.Event()
-            if not await self._settle_woken():
-                await anyio.sleep(_RETRY_S)
-
     async def _settle_woken(self) -> bool:
         """Compare both sides of all that were woken; whether none is left."""
         failed: set[str] = set()
@@ -237,7 +225,7 @@ class Mirror:
                 self._woken.add(owner)
                 raise
         for owner in failed:
-            self.wake(owner)
+            self._woken.add(owner)
         return not failed
 
     async def _look_for_earlier(self) -> None:
@@ -245,7 +233,7 @@ class Mirror:
         await anyio.sleep(_FIRST_S)
         try:
             async for owner in owners_of(self.memory.store, VAULTS):
-                self.wake(owner)
+                self._woken.add(owner)
         except BethinkError as error:
             _log.warning("it cannot be said whose memories are to be compared: %s", error)
 

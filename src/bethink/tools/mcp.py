@@ -28,7 +28,7 @@ from bethink.mcp_client import File, Link, OAuth, Pinned, Sandboxed, ServerConfi
 from bethink.mcp_client.schemas import plain
 from bethink.mcp_client.sdk import SdkConnector
 from bethink.mcp_client.servers import Servers
-from bethink.principal import LOCAL_OWNER
+from bethink.principal import LOCAL_OWNER, Latest
 from bethink.sandbox.programs import Program, Programs
 from bethink.settings import McpOAuth, McpServer, variable
 from bethink.store import Collection, Delete, Put, Record
@@ -85,12 +85,12 @@ class McpTools:
     rules: Mapping[str, McpServer]
     code_tool: tuple[str, str] = ("", "")
     """Server and name of the tool that runs code for `execute_code`: it is not offered by itself."""
-    _made: tuple[Tool, ...] = ()
-    _version: int = field(default=-1)
+    source: Latest[tuple[Tool, ...]] = field(default_factory=lambda: Latest(()))
+    """All tools; the same tuple as long as nothing changes."""
     _ready: dict[str, _Ready] = field(default_factory=dict[str, "_Ready"])
 
     def __post_init__(self) -> None:
-        self.servers.prepare = self._prepare
+        self.servers.prepare, self.servers.on_change = self._prepare, self._offer
 
     async def remade(self, wanted: Settings, changed: AbstractSet[str]) -> Switch | None:
         """What puts the servers of other settings in place; those that stay as they are stay connected.
@@ -109,11 +109,7 @@ class McpTools:
 
         return switch
 
-    def source(self) -> Sequence[Tool]:
-        """All tools; the same tuple as long as nothing changes."""
-        if self._version == self.servers.version:
-            return self._made
-        self._version = self.servers.version
+    def _offer(self) -> None:
         made: list[Tool] = []
         taken: set[str] = set()
         for config, remote in self.servers.offers():
@@ -126,8 +122,7 @@ class McpTools:
                 name = public_name(config.name, one.name, taken) if one.name in taken else one.name
                 made.append(one if name == one.name else one.renamed(name))
                 taken.add(name)
-        self._made = tuple(made)
-        return self._made
+        self.source.value = tuple(made)
 
     def _prepare(self, config: ServerConfig, remotes: tuple[RemoteTool, ...]) -> None:
         is_reviewed, reads = self.servers.is_reviewed(config.name), self.servers.has_resources(config.name)

@@ -12,7 +12,7 @@ import msgspec
 
 from bethink.errors import BethinkError
 from bethink.feature import OpenFeature, Recallable, RecallKind, RetentionRule
-from bethink.principal import Recent, if_filtered
+from bethink.principal import Recent, WaitingOwners, if_filtered
 from bethink.store import Put, owners_of
 from bethink.telemetry import log
 from bethink.vault import KIND, OWN_KIND, VAULTS, Vault
@@ -123,8 +123,7 @@ class IndexItems:
 
     vault: Vault
     filters: FilterStore
-    _asked: set[str] = field(default_factory=set[str])
-    _has_asked: anyio.Event = field(default_factory=anyio.Event)
+    _asked: WaitingOwners = field(default_factory=WaitingOwners)
     _alone: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def items_of(self, owner: str) -> Items:
@@ -138,25 +137,21 @@ class IndexItems:
     def on_change(self, owner: str, was: RuleSet, now: RuleSet) -> None:
         """Have the pages concerned indexed anew, soon."""
         if was.enforced != now.enforced:
-            self._ask(owner)
+            self._asked.add(owner)
 
     async def keep_up(self) -> None:
         """Work off what was asked for, and first what another process left undone; for ever."""
         with suppress(BethinkError):
             async for owner in owners_of(self.vault.context.store, RULE_SETS):
-                self._ask(owner)
+                self._asked.add(owner)
         while True:
-            await self._has_asked.wait()
-            self._has_asked = anyio.Event()
-            while self._asked:
-                owner = self._asked.pop()
-                try:
-                    count = await self.catch_up(owner)
-                except BethinkError as error:
-                    _log.warning("pages are not searched by the filters that hold now: %s", error)
-                else:
-                    if count:
-                        _log.info("indexed %d pages by the filters that hold now", count)
+            try:
+                count = await self.catch_up(await self._asked.next())
+            except BethinkError as error:
+                _log.warning("pages are not searched by the filters that hold now: %s", error)
+            else:
+                if count:
+                    _log.info("indexed %d pages by the filters that hold now", count)
 
     async def catch_up(self, owner: str) -> int:
         """Index anew what the filters that changed since the last time are about; how many pages."""
@@ -175,10 +170,6 @@ class IndexItems:
             done = msgspec.structs.replace(now, id=_INDEXED)
             await self.vault.context.store.commit(owner, [Put(RULE_SETS, done)])
             return len(paths)
-
-    def _ask(self, owner: str) -> None:
-        self._asked.add(owner)
-        self._has_asked.set()
 
 
 @dataclass(frozen=True, slots=True)
