@@ -20,11 +20,11 @@ from bethink.accounts.setup_key import SetupKey
 from bethink.agent.background_runs import ScheduledRuns
 from bethink.agent.completion import Summaries
 from bethink.agent.context import Context
-from bethink.agent.extraction import Extraction, learning_of
+from bethink.agent.extraction import Extraction
 from bethink.agent.policy import Policy, ToolRules
 from bethink.agent.post_turn import PostTurnQueue, Titles, UnfoundQuestions
 from bethink.agent.records import TOOL_USES, Audit
-from bethink.agent.reflection import ReflectionRuns, reflection_settings_of
+from bethink.agent.reflection import ReflectionRuns
 from bethink.agent.removal import ConversationRetention, ForgettableRuns, TemporaryExpiry
 from bethink.agent.request import bounds_of
 from bethink.agent.runs import RunMetrics, Runs
@@ -380,9 +380,11 @@ def _configuration(
             summaries=partial(_summaries, base, agent.post_turn),
             memory=lambda now: now.memory_enabled,
         ),
-        follows(agent.extraction, settings=learning_of),
-        follows(agent.reflection, settings=reflection_settings_of),
-        follows(agent.titles, way=lambda now: now.titles, prices=lambda now: bounds_of(now).prices),
+        *(
+            follows(one, settings=lambda now: now)
+            for one in (agent.extraction, agent.reflection, agent.titles)
+        ),
+        follows(agent.post_turn, learning=partial(_learning, agent.extraction)),
         follows(
             toolbox,
             timeout_s=lambda now: now.tool_timeout_s,
@@ -405,8 +407,11 @@ def _context(base: _Base, settings: Settings) -> Context:
 
 
 def _summaries(base: _Base, post_turn: PostTurnQueue, settings: Settings) -> Summaries:
-    prompt, prices = base.shared.prompts.summarising, bounds_of(settings).prices
-    return Summaries.of(settings, prompt, prices=prices, flush=post_turn.flush)
+    return Summaries(settings, base.shared.prompts.summarising, post_turn.flush)
+
+
+def _learning(extraction: Extraction, settings: Settings) -> Extraction | None:
+    return None if settings.extraction == "off" else extraction
 
 
 def _mask(settings: Settings) -> NumberMask:
@@ -576,7 +581,7 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
     )
     toolbox.delegate = subagents
     extraction = Extraction(
-        learning_of(settings),
+        settings,
         shared.models,
         features.of(Memory),
         features.of(Conversations),
@@ -584,11 +589,11 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
         on_usage=metrics.take,
         on_written=base.background.ask_vectors,
     )
-    titles = Titles(settings.titles, shared.models, features.of(Conversations), bounds.prices, metrics.take)
+    titles = Titles(settings, shared.models, features.of(Conversations), metrics.take)
     unfound = UnfoundQuestions(shared.models, features.of(Memory), features.of(OpenQuestions))
-    post_turn = PostTurnQueue((titles, unfound, extraction))
+    post_turn = PostTurnQueue((titles, unfound), _learning(extraction, settings))
     reflection = ReflectionRuns(
-        reflection_settings_of(settings),
+        settings,
         shared.models,
         features.of(Reflections),
         post_turn,

@@ -338,12 +338,12 @@ async def test_how_answers_are_made_follows_the_settings(tmp_path: Path) -> None
             quiet_hours="22:00-07:00",
         )
         loops = app.runs.loops
-        learning = app.extraction.settings
-        assert (learning.mode, learning.prices) == ("suggest", {"scripted:demo": (1, 2)})
+        assert app.extraction.settings.extraction == "suggest"
+        assert loops.bounds.prices == {"scripted:demo": (1, 2)}
         assert (loops.bounds.steps, loops.memory, loops.context.limit) == (2, False, 3)
         assert loops.context.temperature == 0.5
         assert loops.summaries is not None
-        assert loops.summaries.share == 0.5
+        assert loops.summaries.settings.summary_share == 0.5
         assert (app.toolbox.timeout_s, app.policy.settings) == (7, {"store_memory": "deny"})
         assert (await app.accounts.authenticate(audience="cli")).time_zone == "Asia/Tokyo"
         assert app.accounts.requests_per_minute == 5

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -25,7 +24,7 @@ import msgspec
 
 from bethink.agent.client_tools import ANY
 from bethink.agent.context import NO_IMAGES, collect_images, summary_block, with_summary
-from bethink.agent.request import Labels
+from bethink.agent.request import Labels, prices_of
 from bethink.agent.tool_selection import NO_TOOLS
 from bethink.conversations.records import MESSAGES, SUMMARIES, StoredMessage
 from bethink.errors import Conflict, ContextTooLong, InvalidResponse, LlmError
@@ -53,7 +52,7 @@ from bethink.messages import (
 from bethink.store import Put
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from bethink.agent.context import Context
     from bethink.agent.recorder import Recorder
@@ -79,51 +78,20 @@ _MOST_OF_ONE: Final = 8_000
 """Characters of one message that are read for it; a paste is not retold in full."""
 
 
-Flush = Callable[[str], Awaitable[None]]
-
-
 @dataclass(frozen=True, slots=True)
 class Summaries:
-    """Makes them. `share` is how much of the window history may fill, 0..1.
+    """Makes them as the settings want it. `flush` has facts looked for first in what waits for it."""
 
-    With `after_messages` also a history of more messages than that is summarised; `keep_messages`
-    of the newest stay word for word then. `flush` has facts looked for first in what waits for it.
-    """
-
-    is_on: bool
-    share: float
-    after_messages: int | None
-    keep_messages: int
+    settings: Settings
     prompt: str
-    prices: Mapping[str, tuple[float, float]]
-    flush: Flush
-
-    @classmethod
-    def of(
-        cls,
-        settings: Settings,
-        prompt: str,
-        *,
-        prices: Mapping[str, tuple[float, float]],
-        flush: Flush,
-    ) -> Summaries:
-        """As the settings want them."""
-        return cls(
-            is_on=settings.summaries,
-            share=settings.summary_share,
-            after_messages=settings.summary_after_messages,
-            keep_messages=settings.summary_keep_messages,
-            prompt=prompt,
-            prices=prices,
-            flush=flush,
-        )
+    flush: Callable[[str], Awaitable[None]]
 
     async def condense(self, llm: Llm, request: RunRequest) -> AsyncGenerator[Event, None]:
         """Put a summary in place of the oldest part if the history is too long; tell what it cost.
 
         What fails is told as a warning, and the history is trimmed instead.
         """
-        if not self.is_on or (cut := self._cut(llm, request)) == 0:
+        if not self.settings.summaries or (cut := self._cut(llm, request)) == 0:
             return
         try:
             async with asyncio.timeout(_TIMEOUT_S):
@@ -144,12 +112,12 @@ class Summaries:
         """How many of the history's messages are to be summarised: whole turns."""
         messages = request.messages
         sizes = [tokens_of(message) for message in messages]
-        room = self.share * llm.context_tokens
+        room = self.settings.summary_share * llm.context_tokens
         least = len(messages)
         if sum(sizes) + tokens_in(request.summary) > room:
             least = _fitting(sizes, room * _KEPT_SHARE)
-        elif self.after_messages is not None and len(messages) > self.after_messages:
-            least = len(messages) - self.keep_messages
+        elif (most := self.settings.summary_after_messages) is not None and len(messages) > most:
+            least = len(messages) - self.settings.summary_keep_messages
         else:
             return 0
         starts = [place for place, one in enumerate(messages) if isinstance(one, UserMessage)]
@@ -169,7 +137,7 @@ class Summaries:
                 messages=(UserMessage(msgspec.json.encode(read).decode()),),
                 max_output_tokens=_OUTPUT_TOKENS,
             )
-            answer = await answer_to(llm, asked, job="summary", prices=self.prices)
+            answer = await answer_to(llm, asked, job="summary", prices=prices_of(self.settings))
             usage.append(answer.usage(asked.messages))
             before = answer.message().content.strip()
             if not before:

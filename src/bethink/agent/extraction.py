@@ -22,7 +22,7 @@ from anyio.to_thread import run_sync
 from bethink.agent.completion import answer_to
 from bethink.agent.proposals import FACT_CHARS, FORMAT, Proposal, parsed
 from bethink.agent.records import LEARNING_DAY_ID, LEARNING_DAYS, UNREAD, LearningDay
-from bethink.agent.request import bounds_of
+from bethink.agent.request import prices_of
 from bethink.agent.sentence_extraction import restating, stands_to, statements, told_again
 from bethink.assertions import (
     OWNER,
@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.settings import Settings
     from bethink.store import Change, Versioned
-
-Mode = Literal["off", "suggest", "auto"]
 
 _MOST_CHANGES: Final = 5
 """A turn; what people tell of themselves at once is less."""
@@ -152,30 +150,6 @@ class _Batch:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class LearningSettings:
-    """How it is done. `mode` says what becomes of a fact: nothing, a suggestion, a memory.
-
-    `model` names the one that is asked, "" the one that answers. `turns_a_day` bounds an owner's turns that
-    are read; `prices` are dollars per million tokens, by model.
-    """
-
-    mode: Mode
-    model: str
-    turns_a_day: int
-    prices: Mapping[str, tuple[float, float]]
-
-
-def learning_of(settings: Settings) -> LearningSettings:
-    """What the settings say of it."""
-    return LearningSettings(
-        settings.extraction,
-        settings.extraction_model,
-        settings.extraction_turns_a_day,
-        bounds_of(settings).prices,
-    )
-
-
 @dataclass(slots=True)
 class Extraction:
     """Looks for facts, as its `settings` say.
@@ -183,7 +157,7 @@ class Extraction:
     `on_usage` is told what each request cost, `on_written` of an owner whose answer was changed.
     """
 
-    settings: LearningSettings
+    settings: Settings
     models: LearningModels
     memory: Memory
     conversations: Conversations
@@ -207,18 +181,18 @@ class Extraction:
 
     @property
     def _asked(self) -> object:
-        return self.settings.model or self.llm
+        return self.settings.extraction_model or self.llm
 
     @property
     def off(self) -> str | None:
         """Why nothing is looked for, as a sentence; None while it is on."""
-        if self.settings.mode != "off" and self._asked is not None and self._asked == self._given_up:
+        if self.settings.extraction != "off" and self._asked is not None and self._asked == self._given_up:
             return _GIVEN_UP
-        if self.settings.mode == "off":
+        if self.settings.extraction == "off":
             return "Nothing is learnt from conversations; BETHINK_EXTRACTION=auto does it."
         if self.llm is None:
             return "Nothing is learnt from conversations: no model is set."
-        return None if self.settings.model else _too_small(self.llm)
+        return None if self.settings.extraction_model else _too_small(self.llm)
 
     @property
     def fault(self) -> str | None:
@@ -226,8 +200,8 @@ class Extraction:
         return self._fault
 
     @property
-    def lasts(self) -> bool:
-        """Whether turns wait for it on disk."""
+    def is_on(self) -> bool:
+        """Whether facts are looked for."""
         return self.off is None
 
     async def do(self, turns: Sequence[FinishedTurn]) -> None:
@@ -276,12 +250,12 @@ class Extraction:
         store, day = self.conversations.store, self.conversations.clock.now_us() // _DAY_US
         (held,) = await store.get(LEARNING_DAYS, owner, [LEARNING_DAY_ID])
         read = held.record.turns if held is not None and held.record.day == day else 0
-        room = max(self.settings.turns_a_day - read, 0)
+        room = max(self.settings.extraction_turns_a_day - read, 0)
         if len(turns) > room:
             _log.warning(
                 "%d turns are not learnt from: today's %d are read",
                 len(turns) - room,
-                self.settings.turns_a_day,
+                self.settings.extraction_turns_a_day,
             )
         if read_now := turns[:room]:
             now = LearningDay(id=LEARNING_DAY_ID, day=day, turns=read + len(read_now))
@@ -312,7 +286,11 @@ class Extraction:
 
     async def _proposals(self, batch: _Batch) -> tuple[Sequence[Proposal], Sequence[Usage]]:
         try:
-            llm = await self.models.find(self.settings.model) if self.settings.model else self.llm
+            llm = (
+                await self.models.find(self.settings.extraction_model)
+                if self.settings.extraction_model
+                else self.llm
+            )
             if llm is None:
                 raise InvalidResponse("No model is set.")
             if self._simple == self._asked or llm.context_tokens < _LEAST_WINDOW:
@@ -356,12 +334,12 @@ class Extraction:
         if self._toolless == llm.name:
             request = replace(request, response_format=None)
         try:
-            answer = await answer_to(llm, request, job="extraction", prices=self.settings.prices)
+            answer = await answer_to(llm, request, job="extraction", prices=prices_of(self.settings))
         except Refused:
             if request.response_format is None:
                 raise
             request = replace(request, response_format=None)
-            answer = await answer_to(llm, request, job="extraction", prices=self.settings.prices)
+            answer = await answer_to(llm, request, job="extraction", prices=prices_of(self.settings))
             self._toolless = llm.name
         usage = answer.usage(request.messages)
         self.on_usage(usage)
@@ -421,7 +399,7 @@ class Extraction:
     async def _dropped(self, batch: _Batch, turn: _Turn, one: Proposal) -> list[FactChange]:
         """Known facts that the owner said to be over: taken out of use, which can be undone."""
         words = _asserted(one, turn.text, among=(None, "requested"))
-        if self.settings.mode != "auto" or not one.sure or words is None or not tells_end(words):
+        if self.settings.extraction != "auto" or not one.sure or words is None or not tells_end(words):
             return []
         gone: list[FactChange] = []
         for label in one.of:
@@ -447,7 +425,7 @@ class Extraction:
         fact = _fact(
             one,
             turn.said.record,
-            is_suggested=self.settings.mode == "suggest" or verdict == "review" or not is_sure,
+            is_suggested=self.settings.extraction == "suggest" or verdict == "review" or not is_sure,
         )
         try:
             fact.checked()

@@ -10,11 +10,11 @@ server goes on with it (`resume`).
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import anyio
 import msgspec
@@ -23,7 +23,7 @@ from anyio.to_thread import run_sync
 from bethink.agent.claims import says_no
 from bethink.agent.completion import answer_to
 from bethink.agent.records import UNREAD
-from bethink.agent.request import FinishedTurn
+from bethink.agent.request import Answering, FinishedTurn, prices_of
 from bethink.assertions import OWNER, asked_subject, share_said
 from bethink.conversations.records import CONVERSATIONS, MESSAGES, checked_title
 from bethink.conversations.service import charged
@@ -36,7 +36,7 @@ from bethink.store import Delete, Put, Scan, owners_of, records_of, retry_confli
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from bethink.memory import Memory
     from bethink.principal import OnBehalfOf
     from bethink.reflection.questions import OpenQuestions
+    from bethink.settings import Settings
     from bethink.store import Store
 
 
@@ -76,27 +77,17 @@ _TITLE_CHARS: Final = 80
 
 @dataclass(slots=True)
 class Titles:
-    """Names conversations, if `way` is `model`."""
+    """Names conversations, if the settings want that of a model."""
 
-    way: Literal["words", "model"]
+    settings: Settings
     models: UsualModel
     conversations: Conversations
-    prices: Mapping[str, tuple[float, float]]
     on_usage: Callable[[Usage], None]
 
     @property
-    def llm(self) -> Llm | None:
-        """The model that is asked."""
-        return self.models.usual
-
-    @property
-    def off(self) -> str | None:
-        """Why no names are thought of, as a sentence; None while they are."""
-        if self.way == "words":
-            return "Conversations are named by their first words; set BETHINK_TITLES=model."
-        return "Conversations are named by their first words: no model is set." if self.llm is None else None
-
-    lasts = False
+    def is_on(self) -> bool:
+        """Whether names are thought of."""
+        return self.settings.titles == "model" and self.models.usual is not None
 
     async def do(self, turns: Sequence[FinishedTurn]) -> None:
         """Name the turns' conversations, unless they have names of their own already.
@@ -111,7 +102,7 @@ class Titles:
     async def _name(self, turn: FinishedTurn) -> None:
         owner, ids = turn.principal.owner, (turn.said, turn.answered)
         said, answered = await self.conversations.store.get(MESSAGES, owner, ids)
-        if said is None or answered is None or (llm := self.llm) is None:
+        if said is None or answered is None or (llm := self.models.usual) is None:
             return
         place = said.record.conversation
         if (await self.conversations.get(turn.principal, place)).record.named_by != "words":
@@ -125,7 +116,7 @@ class Titles:
             messages=(UserMessage(msgspec.json.encode(read).decode()),),
             max_output_tokens=_TITLE_TOKENS,
         )
-        answer = await answer_to(llm, asked, job="title", prices=self.prices)
+        answer = await answer_to(llm, asked, job="title", prices=prices_of(self.settings))
         usage = answer.usage(asked.messages)
         self.on_usage(usage)
         # What was said is read again: of what is forgotten meanwhile, no name is made.
@@ -170,13 +161,8 @@ class PostTurnJob(Protocol):
     """What is done with a finished turn. It is repeated if it was stopped."""
 
     @property
-    def off(self) -> str | None:
-        """Why nothing is done, as a sentence; None while it is on."""
-        ...
-
-    @property
-    def lasts(self) -> bool:
-        """Whether turns wait for it on disk."""
+    def is_on(self) -> bool:
+        """Whether anything is done now."""
         ...
 
     async def do(self, turns: Sequence[FinishedTurn]) -> None:
@@ -186,18 +172,22 @@ class PostTurnJob(Protocol):
 
 @dataclass(slots=True)
 class PostTurnQueue:
-    """The turns that wait, of all owners; some of each at once. The first `jobs` must be cheap to repeat."""
+    """The turns that wait, of all owners; some of each at once.
+
+    The `jobs` must be cheap to repeat. `learning` comes behind them, and turns wait for it on disk, too; None
+    if the settings want none. `answering` says who talks.
+    """
 
     jobs: Sequence[PostTurnJob]
+    learning: PostTurnJob | None
+    answering: Answering = field(default_factory=Answering)
     _tasks: TaskGroup | None = None
     _waiting: dict[str, deque[FinishedTurn]] = field(
         default_factory=dict[str, "deque[FinishedTurn]"], repr=False
     )
-    _talking: Counter[str] = field(default_factory=Counter[str], repr=False)
-    _working: dict[str, anyio.CancelScope] = field(default_factory=dict[str, anyio.CancelScope], repr=False)
+    _working: set[str] = field(default_factory=set[str], repr=False)
     _limit: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(_AT_ONCE), repr=False)
     _rested: anyio.Event = field(default_factory=anyio.Event, repr=False)
-    _asides: dict[str, anyio.CancelScope] = field(default_factory=dict[str, anyio.CancelScope], repr=False)
     _ended: anyio.Event = field(default_factory=anyio.Event, repr=False)
 
     @asynccontextmanager
@@ -213,19 +203,10 @@ class PostTurnQueue:
                     _log.info("%d finished turns wait for the next start", left)
                 tasks.cancel_scope.cancel()
 
-    def pause(self, owner: str) -> None:
-        """The owner is being answered: what works for them stops."""
-        self._talking[owner] += 1
-        for scope in (self._working.get(owner), self._asides.get(owner)):
-            if scope:
-                scope.cancel()
-
     def go_on(self, owner: str, turn: FinishedTurn | None) -> None:
         """An answer has ended; `turn` is what can be worked on of it."""
-        self._talking[owner] -= 1
-        if not self._talking[owner]:
-            del self._talking[owner]
-        if turn is not None and self._is_on:
+        self.answering.end(owner)
+        if turn is not None and self._on:
             self._waiting.setdefault(owner, deque(maxlen=_MOST_WAITING)).append(turn)
         self._start(owner)
         self._tell()
@@ -238,29 +219,19 @@ class PostTurnQueue:
     @property
     def is_busy(self) -> bool:
         """Whether somebody is being answered still, or a turn waits or is worked on."""
-        return self._is_on and bool(self._talking or self._waiting)
+        return bool(self._on and (self.answering or self._waiting))
 
     async def in_silence(self, owner: str, work: Callable[[], Awaitable[T]]) -> T:
         """Do something that can wait: stopped when the owner says something, and begun again behind that."""
         while True:
-            while owner in self._talking or owner in self._waiting:
+            while owner in self.answering or owner in self._waiting:
                 await self._ended.wait()
-            self._asides[owner] = scope = anyio.CancelScope()
-            try:
-                with scope:
-                    return await work()
-            finally:
-                if self._asides.get(owner) is scope:
-                    del self._asides[owner]
-
-    @property
-    def lasts(self) -> bool:
-        """Whether turns are to wait on disk, too."""
-        return any(job.lasts for job in self.jobs)
+            with self.answering.silence(owner):
+                return await work()
 
     async def resume(self, store: Store, on_behalf_of: OnBehalfOf) -> None:
         """Go on with what waited when an earlier process ended, oldest first."""
-        if not self.lasts:
+        if self.learning is None or not self.learning.is_on:
             return
         async for owner in owners_of(store, UNREAD):
             scan = Scan(UNREAD, order="at", reverse=True)
@@ -274,8 +245,9 @@ class PostTurnQueue:
             self._start(owner)
 
     @property
-    def _is_on(self) -> bool:
-        return any(job.off is None for job in self.jobs)
+    def _on(self) -> list[PostTurnJob]:
+        """What is done now."""
+        return [job for job in (*self.jobs, self.learning) if job is not None and job.is_on]
 
     async def flush(self, owner: str) -> None:
         """Work now on what waits of an owner who is being answered, before it is told in short."""
@@ -304,23 +276,23 @@ class PostTurnQueue:
             self._rested = anyio.Event()
 
     def _start(self, owner: str) -> None:
-        is_free = owner not in self._talking and owner not in self._working
+        is_free = owner not in self.answering and owner not in self._working
         if is_free and owner in self._waiting and self._tasks is not None:
-            self._working[owner] = anyio.CancelScope()
+            self._working.add(owner)
             self._tasks.start_soon(self._work, owner)
 
     async def _work(self, owner: str) -> None:
         """Work on what waits of one owner until it is done or has to stop."""
         waiting = self._waiting[owner]
         try:
-            with self._working[owner]:
+            with self.answering.silence(owner):
                 while waiting:
                     turns = _together(waiting)
                     async with self._limit:
                         await self._attempt(turns)
                     _leave(waiting, turns)
         finally:
-            del self._working[owner]
+            self._working.discard(owner)
             if not waiting:
                 del self._waiting[owner]
             self._start(owner)
@@ -328,7 +300,7 @@ class PostTurnQueue:
 
     async def _attempt(self, turns: Sequence[FinishedTurn]) -> None:
         """Do each job that is on; one that fails does not keep the others from it."""
-        for job in [one for one in self.jobs if one.off is None]:
+        for job in self._on:
             with recorded(_log, "a finished turn could not be looked through"):
                 try:
                     async with asyncio.timeout(_TIMEOUT_S):
@@ -371,12 +343,10 @@ class UnfoundQuestions:
     memory: Memory
     questions: OpenQuestions
 
-    lasts = False
-
     @property
-    def off(self) -> str | None:
-        """Why nothing is noted: without a model nothing is answered."""
-        return None if self.models.usual is not None else "Nothing is answered: no model is set."
+    def is_on(self) -> bool:
+        """Whether anything is noted: without a model nothing is answered."""
+        return self.models.usual is not None
 
     async def do(self, turns: Sequence[FinishedTurn]) -> None:
         """Note what turns asked and did not find.

@@ -23,7 +23,7 @@ from anyio.to_thread import run_sync
 
 from bethink.agent.completion import answer_to
 from bethink.agent.proposals import objects_in
-from bethink.agent.request import bounds_of
+from bethink.agent.request import prices_of
 from bethink.clock import to_datetime
 from bethink.errors import BethinkError, Busy, Refused
 from bethink.llm import LlmRequest
@@ -121,30 +121,7 @@ _PAIRS_FORMAT: Final = _format(
 )
 _PROFILE_FORMAT: Final = _format("profile", sentences=_TOLD, insights=_TOLD)
 
-Mode = Literal["off", "suggest", "auto"]
 Stage = Literal["waiting", "reading", "comparing", "writing", "keeping"]
-
-
-@dataclass(frozen=True, slots=True)
-class ReflectionSettings:
-    """How it is done: `hour` is the owner's, `tokens` bounds one time, `model` "" is the one that answers."""
-
-    mode: Mode
-    hour: int
-    tokens: int
-    model: str
-    prices: Mapping[str, tuple[float, float]]
-
-
-def reflection_settings_of(settings: Settings) -> ReflectionSettings:
-    """What the settings say of it."""
-    return ReflectionSettings(
-        settings.reflection,
-        settings.reflection_hour,
-        settings.reflection_tokens,
-        settings.extraction_model,
-        bounds_of(settings).prices,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +142,7 @@ class _Asking:
     """The requests of one time, within their bound, while the owner is silent."""
 
     llm: Llm
-    settings: ReflectionSettings
+    settings: Settings
     plan: ReflectionPlan
     queue: PostTurnQueue
     on_usage: Callable[[Usage], None]
@@ -181,7 +158,7 @@ class _Asking:
         text = msgspec.json.encode(data).decode()
         asked = LlmRequest(system=system, messages=(UserMessage(text),), max_output_tokens=_OUTPUT_TOKENS)
         least = tokens_in(system) + tokens_in(text) + _OUTPUT_TOKENS // _PART
-        if self.plan.tokens + least > self.settings.tokens:
+        if self.plan.tokens + least > self.settings.reflection_tokens:
             raise _UsedUp
         ask = partial(self._answer, asked, wanted)
         answer = await self.queue.in_silence(self.plan.view.principal.owner, ask)
@@ -191,7 +168,7 @@ class _Asking:
         return [*objects_in(answer.message().content)]
 
     async def _answer(self, asked: LlmRequest, wanted: dict[str, Any]) -> ModelAnswer:
-        ask = partial(answer_to, self.llm, job="reflection", prices=self.settings.prices)
+        ask = partial(answer_to, self.llm, job="reflection", prices=prices_of(self.settings))
         if self.takes_format:
             try:
                 return await ask(replace(asked, response_format=wanted))
@@ -204,7 +181,7 @@ class _Asking:
 class ReflectionRuns:
     """Puts the memories of all owners in order, as its `settings` say; `running` tells of this process."""
 
-    settings: ReflectionSettings
+    settings: Settings
     models: LearningModels
     reflections: Reflections
     queue: PostTurnQueue
@@ -260,7 +237,7 @@ class ReflectionRuns:
             if not await self.bus.claim(lease, _LEASE_S):
                 raise Busy(_BUSY)
             view = await self.reflections.view(self._principal(owner))
-            propose = self.settings.mode == "suggest"
+            propose = self.settings.reflection == "suggest"
             plan = ReflectionPlan(view, asked=asked, propose=propose, day=day)
             if profile_only:
                 view.pairs.same.clear()
@@ -283,7 +260,11 @@ class ReflectionRuns:
     async def _think(self, plan: ReflectionPlan) -> None:
         """What the model says of it; if it says nothing, the rest is done all the same."""
         try:
-            llm = await self.models.find(self.settings.model) if self.settings.model else self.models.usual
+            llm = (
+                await self.models.find(self.settings.extraction_model)
+                if self.settings.extraction_model
+                else self.models.usual
+            )
             if llm is None:
                 plan.note = _NO_MODEL
                 return
@@ -397,7 +378,7 @@ class ReflectionRuns:
         Raises:
             StorageError: it cannot be said who they are.
         """
-        if self.settings.mode == "off":
+        if self.settings.reflection == "off":
             return
         async for owner in owners_of(self.reflections.store, FACTS):
             with recorded(_log, "the memory was not put in order"):
@@ -413,7 +394,7 @@ class ReflectionRuns:
             return
         principal, now = self._principal(owner), self.reflections.clock.now_us()
         here = to_datetime(now).astimezone(ZoneInfo(principal.time_zone))
-        night = here - timedelta(hours=self.settings.hour)
+        night = here - timedelta(hours=self.settings.reflection_hour)
         day = night.date().isoformat()
         is_night = night.hour < _NIGHT_HOURS and (state is None or state.day != day)
         if is_night or (state is not None and now - state.at > _OVERDUE_US):

@@ -7,11 +7,13 @@ them; `agent/loop` reads it, and counts what is spent.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, assert_never
 
+import anyio
 import msgspec
 
 from bethink.conversations.records import continued, edited
@@ -20,7 +22,7 @@ from bethink.llm import NO_OPTIONS, Options, ToolSchema
 from bethink.messages import UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
     from contextlib import AbstractContextManager
 
     from bethink.events import Recalled
@@ -253,8 +255,13 @@ def bounds_of(settings: Settings) -> Bounds:
         cost_usd=settings.max_run_cost_usd,
         seconds=settings.max_run_s - min(settings.max_run_s * _LAST_ANSWER_SHARE, _LAST_ANSWER_S),
         repeated_calls=settings.max_repeated_calls,
-        prices={name: (price.input, price.output) for name, price in settings.prices.items()},
+        prices=prices_of(settings),
     )
+
+
+def prices_of(settings: Settings) -> dict[str, tuple[float, float]]:
+    """Dollars per million tokens, (input, output), by a model's name."""
+    return {name: (price.input, price.output) for name, price in settings.prices.items()}
 
 
 @dataclass(slots=True)
@@ -314,6 +321,51 @@ class DecidedCall:
     approved: bool
     edited: bool = False
     sealed: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(slots=True)
+class Answering:
+    """Whom this process is answering now: what is done for an owner beside that stops when they speak."""
+
+    _answers: Counter[str] = field(default_factory=Counter[str], repr=False)
+    _beside: dict[str, list[anyio.CancelScope]] = field(
+        default_factory=dict[str, "list[anyio.CancelScope]"], repr=False
+    )
+
+    def __contains__(self, owner: str) -> bool:
+        """Whether the owner is being answered."""
+        return owner in self._answers
+
+    def __bool__(self) -> bool:
+        """Whether anybody is."""
+        return bool(self._answers)
+
+    def begin(self, owner: str) -> None:
+        """The owner is being answered: what works for them stops."""
+        self._answers[owner] += 1
+        for scope in self._beside.get(owner, ()):
+            scope.cancel()
+
+    def end(self, owner: str) -> None:
+        """An answer has ended."""
+        self._answers[owner] -= 1
+        if not self._answers[owner]:
+            del self._answers[owner]
+
+    @contextmanager
+    def silence(self, owner: str) -> Generator[None]:
+        """What is done inside is cancelled once the owner is being answered."""
+        scopes = self._beside.setdefault(owner, [])
+        scopes.append(scope := anyio.CancelScope())
+        if owner in self:
+            scope.cancel()
+        try:
+            with scope:
+                yield
+        finally:
+            scopes.remove(scope)
+            if not scopes:
+                del self._beside[owner]
 
 
 @dataclass(frozen=True, slots=True)

@@ -482,7 +482,7 @@ class Runs:
         request.ask = self._questions.ask if can_be_asked(recorder.principal) else None
         self._live[recorder.run.id] = live = _Live(recorder, request, anyio.CancelScope())
         self.metrics.started += 1
-        self.post_turn.pause(recorder.principal.owner)
+        self.post_turn.answering.begin(recorder.principal.owner)
         for warning in self.warnings():
             recorder.take(warning)
         self._tasks.start_soon(self._drive, live, started.events)
@@ -526,7 +526,8 @@ class Runs:
                 if not recorder.has_changed and not recorder.aside:
                     with recorded(_log, "it cannot be said whether a run only looked something up"):
                         recorder.lookup = await is_lookup(live.request, self.loops.context)
-                recorder.is_to_be_read = self.post_turn.lasts and self.loops.memory
+                learning = self.post_turn.learning if self.loops.memory else None
+                recorder.is_to_be_read = learning is not None and learning.is_on
                 await self._end(recorder, done)
         return done.reason
 

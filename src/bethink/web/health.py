@@ -330,7 +330,7 @@ def _extraction(app: App) -> PartHealth:
     extraction = app.extraction
     if extraction.off is None:
         return PartHealth(status="degraded" if extraction.fault else "ok", message=extraction.fault)
-    is_choice = extraction.settings.mode == "off" or extraction.llm is None
+    is_choice = extraction.settings.extraction == "off" or extraction.llm is None
     return PartHealth(status="off" if is_choice else "degraded", message=extraction.off)
 
 

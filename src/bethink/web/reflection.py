@@ -104,13 +104,13 @@ async def list_reflections(
 ) -> ReflectionPage:
     """What was put in order, and what is under way."""
     page = await app.features.of(Reflections).list(caller, limit=limit, cursor=cursor)
-    settings, owner = app.reflection.settings, caller.owner
+    settings, owner = app.settings, caller.owner
     running = app.reflection.running.get(owner)
     return ReflectionPage(
         running=running and ReflectionProgress.of(running),
         fault=app.reflection.faults.get(owner),
-        mode=settings.mode,
-        hour=settings.hour,
+        mode=settings.reflection,
+        hour=settings.reflection_hour,
         items=await _receipts(app, caller, [item.record for item in page.items]),
         cursor=page.cursor,
     )
