@@ -353,6 +353,7 @@ def _configuration(
 
     ports, context = base.ports, partial(_context, base)
     toolbox, loops = agent.toolbox, agent.runs.loops
+    behind = agent.extraction, agent.reflection, agent.titles
     shared = [] if base.shared.is_beside else [base.shared.models.remade, base.shared.mcp.remade]
     parts = [
         *shared,
@@ -380,10 +381,7 @@ def _configuration(
             summaries=partial(_summaries, base, agent.post_turn),
             memory=lambda now: now.memory_enabled,
         ),
-        *(
-            follows(one, settings=lambda now: now)
-            for one in (agent.extraction, agent.reflection, agent.titles)
-        ),
+        *(follows(one, settings=lambda now: now) for one in behind),
         follows(agent.post_turn, learning=partial(_learning, agent.extraction)),
         follows(
             toolbox,

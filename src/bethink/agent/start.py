@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from bethink.forgetting.service import Forgetting
     from bethink.llm.models import OfferedModels
     from bethink.messages import Message, ToolMessage
-    from bethink.preferences import PreferenceBook
+    from bethink.preferences import PreferenceBook, Preferences
     from bethink.principal import Principal
     from bethink.projects import Project, Projects
     from bethink.secrets_at_rest import SecretBox
@@ -305,11 +305,8 @@ class RunStarter:
             options = msgspec.structs.replace(options, memory=False)
         if reader_filter is not None and options.system:
             options = msgspec.structs.replace(options, system=reader_filter.text(options.system))
-        loop = self.loops.of(
-            options,
-            opening.resources,
-            await self.visibility.filters.instructions_for(reader),
-            wishes=_as_told(wishes.told, reader_filter),
+        loop = await self._loop(
+            reader, options, opening.resources, reader_filter=reader_filter, wishes=wishes
         )
         barrier = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
         held = await self.stored.settle(principal, conversation, rejecting=True, found=found)
@@ -361,12 +358,8 @@ class RunStarter:
         reader, reader_filter = await self._reader(
             replace(principal, audience=record.audience or principal.audience)
         )
-        loop = self.loops.of(
-            options,
-            resources,
-            await self.visibility.filters.instructions_for(reader),
-            wishes=_as_told((await self.preferences.of(principal)).told, reader_filter),
-        )
+        wishes = await self.preferences.of(principal)
+        loop = await self._loop(reader, options, resources, reader_filter=reader_filter, wishes=wishes)
         history = await self._history(principal, held, loop, reader_filter=reader_filter)
         events = await self.stored.events(principal, record.id, Place(0))
         recorder = Recorder(
@@ -399,6 +392,20 @@ class RunStarter:
         """Who a run reads for, with the filters that hold for all of it, and what these hide."""
         reader = await self.visibility.filters.hold(principal.reading())
         return reader, await self.visibility.filter_for(reader)
+
+    async def _loop(
+        self,
+        reader: Principal,
+        options: RunOptions,
+        resources: RunResources,
+        *,
+        reader_filter: ReaderFilter | None,
+        wishes: Preferences,
+    ) -> Loop | None:
+        """The loop of a run; of its owner's wishes it is not told what the reader may not know."""
+        told = wishes.told if reader_filter is None else reader_filter.text(wishes.told)
+        kept_back = await self.visibility.filters.instructions_for(reader)
+        return self.loops.of(options, resources, kept_back, wishes=told)
 
     def _command(self, opening: RunOpening, earlier: Earlier, *, has_model: bool) -> SlashCommand | None:
         first = opening.said[0] if opening.said else None
@@ -483,11 +490,6 @@ def _project_told(principal: Principal, project: Project | None) -> str:
     listed = ", ".join([*names, f"{left} {'more' if names else 'shared with the person'}"] if left else names)
     others = _OTHERS if principal.project else _OTHERS_OR_ALL
     return "\n\n".join(filter(None, (instructions, f"{_DOCUMENTS.format(listed)} {others}")))
-
-
-def _as_told(wishes: str, reader_filter: ReaderFilter | None) -> str:
-    """An owner's wishes without what the reader may not know."""
-    return wishes if reader_filter is None or not wishes else reader_filter.text(wishes)
 
 
 def _is_toolless(earlier: Sequence[Message]) -> bool:
