@@ -7,7 +7,7 @@ import pytest
 
 from bethink.errors import BadInput, UnknownId
 from bethink.memory import ConsolidationReport, Fact, NewFact, Source
-from bethink.memory.upkeep import Consolidation
+from bethink.memory.upkeep import is_due
 from tests.facts import active, the
 from tests.house import House, open_house
 from tests.unit.test_portability import everything
@@ -167,15 +167,15 @@ async def test_it_is_due_with_more_than_ten_facts_once_a_day() -> None:
     async with open_house() as house:
         memory = house.app.memory
         await put_back(house, *(f"Knows the number {n}" for n in range(10)))
-        assert not await Consolidation(memory.writing).is_due(house.me)
+        assert not await is_due(memory.writing, house.me)
         await memory.add(house.me, NewFact("Lives in Paris"))
-        assert await Consolidation(memory.writing).is_due(house.me)
+        assert await is_due(memory.writing, house.me)
         await memory.consolidate(house.me)
         assert await memory.consolidated_at(house.me) == house.clock.now_us()
         house.clock.advance(24 * 3600)
-        assert not await Consolidation(memory.writing).is_due(house.me)
+        assert not await is_due(memory.writing, house.me)
         house.clock.advance(1)
-        assert await Consolidation(memory.writing).is_due(house.me)
+        assert await is_due(memory.writing, house.me)
 
 
 async def test_what_others_rest_on_what_is_in_doubt_and_other_projects_are_left() -> None:

@@ -319,18 +319,12 @@ class Conversations:
             raise UnknownId("Conversation not found: it may have been deleted.")
         return found
 
-    async def passed(self, principal: Principal, *, limit: int = 100) -> Sequence[str]:
-        """Temporary conversations whose time is over, at most `limit`, and those long enough in the trash."""
+    async def passed(self, principal: Principal) -> Sequence[str]:
+        """Temporary conversations whose time is over, at most 100, and those long enough in the trash."""
         now = self.clock.now_us()
-        where: dict[str, Key] = {"temporary": 1}
-        high = now - TEMPORARY_US
-        scan = Scan(CONVERSATIONS, where, order="updated_at", low=0, high=high, limit=limit)
-        trash = Scan(
-            CONVERSATIONS,
-            ConversationFilter(place="trash").where,
-            order="updated_at",
-            limit=_TRASH_LOOKED_AT,
-        )
+        scan = Scan(CONVERSATIONS, {"temporary": 1}, order="updated_at", low=0, high=now - TEMPORARY_US)
+        in_trash = ConversationFilter(place="trash").where
+        trash = Scan(CONVERSATIONS, in_trash, order="updated_at", limit=_TRASH_LOOKED_AT)
         temporary, trashed = await self.store.scan(principal.owner, scan, trash)
         until = now - TRASH_DAYS * _DAY_US
         over = [item.record.id for item in trashed.items if item.record.trashed_at <= until]
@@ -338,12 +332,8 @@ class Conversations:
 
     async def outdated(self, principal: Principal, *, days: int) -> Sequence[Conversation]:
         """Conversations in which nothing was said for so many days, the oldest first; no pinned ones."""
-        scan = Scan(
-            CONVERSATIONS,
-            {"temporary": 0},
-            order="updated_at",
-            high=self.clock.now_us() - days * _DAY_US,
-        )
+        high = self.clock.now_us() - days * _DAY_US
+        scan = Scan(CONVERSATIONS, {"temporary": 0}, order="updated_at", high=high)
         old = records_of(self.store, principal.owner, scan)
         return [one async for one in old if not one.pinned]
 
@@ -387,19 +377,10 @@ class Conversations:
             if end <= stretch.start:
                 continue
             where: dict[str, Key] = {"conversation": held.id, "branch": stretch.branch}
-            (page,) = await self.store.scan(
-                principal.owner,
-                Scan(
-                    MESSAGES,
-                    where,
-                    order="position",
-                    low=stretch.start,
-                    high=end,
-                    reverse=True,
-                    limit=limit - len(items),
-                ),
+            some = Scan(
+                MESSAGES, where, "position", stretch.start, end, reverse=True, limit=limit - len(items)
             )
-            items += page.items
+            items += (await self.store.scan(principal.owner, some))[0].items
             if len(items) == limit:
                 break
         first = items[-1].record.position if items else 0
@@ -451,14 +432,7 @@ class Conversations:
             )
             for position, one in enumerate(said, held.record.count)
         ]
-        now = appended(held.record, messages, at=at, active_run=held.record.active_run)
-        await self.store.commit(
-            principal.owner,
-            [
-                Put(CONVERSATIONS, now, if_version=held.version),
-                *(Put(MESSAGES, message, if_version=0, index=turn_of(now, message)) for message in messages),
-            ],
-        )
+        await self._append(principal, held.record, messages, version=held.version, at=at)
         return [message.id for message in messages]
 
     async def called(self, principal: Principal, caller_id: str) -> Versioned[Conversation] | None:
@@ -498,15 +472,22 @@ class Conversations:
             )
             for position, message in enumerate(said, held.count)
         ]
-        after = appended(msgspec.structs.replace(held, archived=0), messages, at=now, active_run=None)
-        await self.store.commit(
-            principal.owner,
-            [
-                Put(CONVERSATIONS, after, if_version=found.version if found else 0),
-                *(Put(MESSAGES, one, if_version=0, index=turn_of(after, one)) for one in messages),
-            ],
-        )
+        listed = msgspec.structs.replace(held, archived=0)
+        await self._append(principal, listed, messages, version=found.version if found else 0, at=now)
         return messages[0]
+
+    async def _append(
+        self,
+        principal: Principal,
+        held: Conversation,
+        messages: Sequence[StoredMessage],
+        *,
+        version: int,
+        at: int,
+    ) -> None:
+        now = appended(held, messages, at=at, active_run=held.active_run)
+        puts = [Put(MESSAGES, one, if_version=0, index=turn_of(now, one)) for one in messages]
+        await self.store.commit(principal.owner, [Put(CONVERSATIONS, now, if_version=version), *puts])
 
     def _called_so(self, principal: Principal, caller_id: str, now: int) -> Conversation:
         return Conversation(
@@ -525,13 +506,8 @@ class Conversations:
         """
         if await self.store.count(principal.owner, MESSAGES, {}) <= 2 * above:
             return 0
-        scan = Scan(
-            CONVERSATIONS,
-            {"temporary": 0, "archived": 0},
-            order="updated_at",
-            high=self.clock.now_us() - days * _DAY_US,
-            limit=_ARCHIVED_TOGETHER,
-        )
+        where, high = {"temporary": 0, "archived": 0}, self.clock.now_us() - days * _DAY_US
+        scan = Scan(CONVERSATIONS, where, order="updated_at", high=high, limit=_ARCHIVED_TOGETHER)
         count = 0
         async for page in pages_of(self.store, principal.owner, scan):
             old = [item for item in page if item.record.active_run is None]

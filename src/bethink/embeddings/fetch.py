@@ -34,7 +34,7 @@ from anyio.streams.text import TextReceiveStream
 from bethink.durable_files import sync
 from bethink.embeddings.e5 import E5
 from bethink.embeddings.factory import MODELS
-from bethink.embeddings.local import open_session
+from bethink.embeddings.local import open_session, verify
 from bethink.errors import EmbeddingsUnavailable
 
 if TYPE_CHECKING:
@@ -288,11 +288,8 @@ def _try(local: LocalModel, directory: Path) -> None:
 def _is_whole(directory: Path, local: LocalModel) -> bool:
     """Whether all files are there. What cannot be read is made anew; if that fails, its making says why."""
     try:
-        for name, digest in local.files.items():
-            with (directory / name).open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-                    return False
-    except OSError:
+        verify(local, directory)
+    except EmbeddingsUnavailable:
         return False
     return True
 

@@ -254,9 +254,18 @@ def open_session(local: LocalModel, directory: Path) -> LocalSession:
     Raises:
         EmbeddingsUnavailable: a file is not there, is damaged, or does not run on this machine.
     """
+    verify(local, directory)
+    return local.open(directory)
+
+
+def verify(local: LocalModel, directory: Path) -> None:
+    """See that the model's files are whole.
+
+    Raises:
+        EmbeddingsUnavailable: a file is not there, cannot be read, or is damaged.
+    """
     for name, digest in local.files.items():
         _verify(directory / name, digest)
-    return local.open(directory)
 
 
 def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:

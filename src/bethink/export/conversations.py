@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.clock import checked_id, rfc3339, time_of, with_times
+from bethink.clock import checked_id, time_of, with_times
 from bethink.conversations.records import (
     CONVERSATIONS,
     MAX_BRANCHES,
@@ -28,7 +28,7 @@ from bethink.conversations.records import (
     turn_of,
 )
 from bethink.errors import BadInput, UnknownId
-from bethink.export.records import BadLine, KeptConversation, KeptMessage, checked_project
+from bethink.export.records import BadLine, KeptConversation, KeptMessage, checked_project, document_of
 from bethink.store import Put, Scan, pages_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
@@ -59,11 +59,12 @@ async def documents(store: Store, principal: Principal) -> AsyncGenerator[list[d
         where = {"conversation": conversation.id}
         sightings = records_of(store, owner, Scan(SIGHTINGS, where, limit=_PAGE))
         shown = [sighting.fact async for sighting in sightings]
-        yield [_document("conversation", conversation, but=_LEFT) | ({"shown": shown} if shown else {})]
+        told = {"shown": shown} if shown else {}
+        yield [{"kind": "conversation", **document_of(conversation, but=_LEFT), **told}]
         for branch in range(len(conversation.branches) or 1):
             said = Scan(MESSAGES, where | {"branch": branch}, order="position", limit=_PAGE)
             async for page in pages_of(store, owner, said):
-                yield [_document("message", item.record) for item in page]
+                yield [{"kind": "message", **document_of(item.record, but=())} for item in page]
 
 
 def conversation_from(line: int, document: Mapping[str, Any]) -> ImportLine:
@@ -212,15 +213,3 @@ def _emptied(conversation: Conversation) -> Conversation:
 def _named(conversation: Conversation) -> tuple[object, ...]:
     """What of a conversation its owner chose."""
     return conversation.title, conversation.archived, conversation.project, conversation.created_at
-
-
-def _document(
-    kind: str, record: Conversation | StoredMessage, *, but: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    document: dict[str, Any] = msgspec.to_builtins(record)
-    kept = {
-        name: value
-        for name, value in document.items()
-        if name not in but and value is not None and value != ()
-    }
-    return {"kind": kind, **with_times(kept, rfc3339)}

@@ -21,13 +21,14 @@ from bethink.memory.facts import EarlierShape
 from bethink.memory.terms import check_span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from bethink.conversations.records import Conversation, StoredMessage
     from bethink.feature import DocumentForm
+    from bethink.store import Record
 
 
 _Known = TypeVar("_Known", Fact, EarlierShape)
@@ -155,12 +156,10 @@ def check_schema(schema: object) -> None:
         )
 
 
-def document_of(fact: Fact) -> dict[str, Any]:
-    """Every field of a fact that holds something else than nothing."""
-    document: dict[str, Any] = msgspec.to_builtins(fact)
-    kept = {
-        name: value for name, value in document.items() if name not in DERIVED and value not in (None, ())
-    }
+def document_of(record: Record, *, but: Collection[str] = DERIVED) -> dict[str, Any]:
+    """Every field of a record that holds something else than nothing; of a fact without those worked out."""
+    document: dict[str, Any] = msgspec.to_builtins(record)
+    kept = {name: value for name, value in document.items() if name not in but and value not in (None, ())}
     return with_times(kept, rfc3339)
 
 

@@ -81,9 +81,8 @@ class Announcements:
     occurrences: OccurrenceFinder
 
     async def announced(self, owner: str) -> Versioned[AnnouncementState]:
-        """What is announced now; of version 0 where nothing ever was."""
-        (found,) = await self.store.get(ANNOUNCED, owner, [_ONE])
-        return found or Versioned(AnnouncementState(id=_ONE), 0)
+        """What is announced now; see `announced_of`."""
+        return await announced_of(self.store, owner)
 
     @retry_conflicts
     async def announce(self, owner: str, intent: str, changes: Sequence[Change] = ()) -> None:
@@ -139,7 +138,7 @@ class StableRead:
     @classmethod
     async def now(cls, store: Store, owner: str) -> StableRead:
         """Made before anything is read."""
-        return cls(store, owner, await announcements(store, owner))
+        return cls(store, owner, (await announced_of(store, owner)).version)
 
     async def listen(self) -> None:
         """Look whether it holds.
@@ -147,7 +146,7 @@ class StableRead:
         Raises:
             Conflict: it does not: read all of it again.
         """
-        if self.since != await announcements(self.store, self.owner):
+        if self.since != (await announced_of(self.store, self.owner)).version:
             raise Conflict
 
     def says(self, text: str) -> bool:
@@ -161,22 +160,19 @@ class StableRead:
         return [Expect(ANNOUNCED, _ONE, self.since)]
 
 
-async def announcements(store: Store, owner: str) -> int:
-    """Counts what was announced, and what has ended: another number tells that something was forgotten."""
-    (found,) = await store.get(ANNOUNCED, owner, [_ONE])
-    return found.version if found else 0
+async def announced_of(store: Store, owner: str) -> Versioned[AnnouncementState]:
+    """What is announced now; of version 0 where nothing ever was.
 
-
-async def ended(store: Store, owner: str) -> int:
-    """How many forgettings have ended: each was one change of the facts."""
+    Another version tells that something was forgotten. Each forgetting that has `ended` was one change of
+    the facts.
+    """
     (found,) = await store.get(ANNOUNCED, owner, [_ONE])
-    return found.record.ended if found else 0
+    return found or Versioned(AnnouncementState(id=_ONE), 0)
 
 
 async def forgotten_by_month(store: Store, owner: str) -> dict[str, int]:
     """How many facts were forgotten in each month, such as `2026-11` (UTC), of the last two years."""
-    (found,) = await store.get(ANNOUNCED, owner, [_ONE])
-    return found.record.forgotten if found else {}
+    return (await announced_of(store, owner)).record.forgotten
 
 
 def expecting(announced: Versioned[AnnouncementState]) -> Expect[AnnouncementState]:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from bethink.clock import to_datetime, to_us
+from bethink.clock import to_datetime
 from bethink.conversations.records import CONVERSATIONS as CONVERSATION_RECORDS
 from bethink.conversations.records import KIND as TURN
 from bethink.conversations.records import MESSAGES
@@ -18,6 +18,7 @@ from bethink.forgetting.pages import PageCut
 from bethink.memory import FACTS, KIND
 from bethink.memory.writer import PAST_KIND
 from bethink.messages import ToolMessage
+from bethink.recall.service import asked_us
 from bethink.redaction import redaction_of
 from bethink.store import Scan, records_of
 from bethink.vault import KIND as PAGE
@@ -210,9 +211,9 @@ class Selector:
         if wanted.ids:
             found = await self.store.get(FACTS, principal.owner, list(dict.fromkeys(wanted.ids)))
             return Selection(tuple(fact.record.id for fact in found if fact is not None))
-        since = 0 if wanted.since is None else _us(wanted.since)
-        until = at + 1 if wanted.until is None else min(_us(wanted.until), at + 1)
-        learnt = self._facts(principal.owner, since=since, until=until)
+        since, until = asked_us(wanted.since), asked_us(wanted.until)
+        last = at + 1 if until is None else min(until, at + 1)
+        learnt = self._facts(principal.owner, since=since or 0, until=last)
         return Selection(tuple([fact.id async for fact in learnt]))
 
     async def _answering(self, principal: Principal, query: str, *, k: int, at: int) -> Selection:
@@ -308,13 +309,6 @@ def _is_answered(asked: Redaction, text: str) -> bool:
         return len(asked.marks & there) >= _RARE * len(asked.marks)
     words = {word for saying in asked.sayings for word in saying.words}
     return bool(words) and words <= there
-
-
-def _us(moment: datetime) -> int:
-    try:
-        return to_us(moment)
-    except ValueError as error:
-        raise BadInput(f"{moment.isoformat()} has no time zone: add one, such as Z for UTC.") from error
 
 
 OUTSIDE = (

@@ -189,9 +189,9 @@ class Archive:
         except (BadInput, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return {}
 
-    def leave(self, name: str, why: str, *, is_fault: bool = True) -> None:
+    def leave(self, name: str, why: str) -> None:
         """Tell that a member is left."""
-        self.left.append(Skipped(name, why, is_fault=is_fault))
+        self.left.append(Skipped(name, why))
 
     def add(self, name: str, member: _Member) -> None:
         """Take in a member, unless its name is taken or no name for one.

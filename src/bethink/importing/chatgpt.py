@@ -32,6 +32,7 @@ from bethink.importing.items import (
     text,
 )
 from bethink.importing.json_stream import named, objects
+from bethink.search.analysis import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -51,12 +52,11 @@ _MAX_NAMES_BYTES = 8_000_000
 _PICTURES = "picture that is not in the export"
 _SOUNDS = "recording (its transcript is imported if there is one)"
 ROOT = "imported/chatgpt"
-_REPEATED = """
+_IGNORED = word_set("""
     aggregate_result content_references search_result_groups image_results moderation_results safe_urls
     blocked_urls finish_details message_children children status end_turn weight channel model_slug
     default_model_slug parent_id request_id timestamp_ message_type citations
-    """
-_IGNORED = frozenset(_REPEATED.split())
+""")
 """Members that repeat what is said elsewhere, or that nobody asks for: of each message there are many."""
 _NEW = "New chat"
 

@@ -220,34 +220,26 @@ ORIGINS = {"chatgpt": "ChatGPT", "claude": "Claude"}
 _READ_AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationImporter:
-    """Takes conversations in, as one import."""
+@retry_conflicts
+async def import_conversations(
+    context: ImportContext, exported_conversations: Sequence[ExportedConversation], archive: Archive
+) -> ImportOutcome:
+    """Take conversations in, all or none; durable when it returns.
 
-    context: ImportContext
-
-    @retry_conflicts
-    async def take(
-        self, exported_conversations: Sequence[ExportedConversation], archive: Archive
-    ) -> ImportOutcome:
-        """Take them in, all or none; durable when it returns.
-
-        Raises:
-            Conflict: others keep changing the same conversations.
-            StorageError: they cannot be kept.
-        """
-        context = self.context
-        draft = _ConversationDraft(
-            context, _AttachedFiles(context.blobs, context.owner, archive, context.max_file_bytes)
-        )
-        await draft.read(exported_conversations)
-        for exported in exported_conversations:
-            await draft.add(exported)
-        if not context.preview:
-            if draft.changes:
-                await context.store.commit(context.owner, draft.changes)
-            await draft.attached.write()
-        return draft.outcome
+    Raises:
+        Conflict: others keep changing the same conversations.
+        StorageError: they cannot be kept.
+    """
+    attached = _AttachedFiles(context.blobs, context.owner, archive, context.max_file_bytes)
+    draft = _ConversationDraft(context, attached)
+    await draft.read(exported_conversations)
+    for exported in exported_conversations:
+        await draft.add(exported)
+    if not context.preview:
+        if draft.changes:
+            await context.store.commit(context.owner, draft.changes)
+        await attached.write()
+    return draft.outcome
 
 
 def total_of(held: Conversation) -> int:

@@ -16,9 +16,9 @@ import msgspec
 from bethink.errors import BadInput, EmbeddingsUnavailable, TooLarge
 from bethink.importing import chatgpt, claude, markdown
 from bethink.importing.archive import CONVERSATIONS, opened
-from bethink.importing.conversations import ConversationImporter
+from bethink.importing.conversations import import_conversations
 from bethink.importing.items import ExportedAttachment, ExportedConversation, ExportedPage, Skipped
-from bethink.importing.pages import AttachmentImporter, PageImporter, conversation_pages, topic_page
+from bethink.importing.pages import PageImporter, conversation_pages, import_attachments, topic_page
 from bethink.importing.topics import MAX_SAMPLE, TopicLearner, TopicMatcher, clusters, title_and_text
 
 if TYPE_CHECKING:
@@ -101,7 +101,6 @@ class ImportRun:
         return self.report.report
 
     async def _take(self, archive: Archive, importer: PageImporter | None) -> None:
-        conversations = ConversationImporter(self.context)
         if importer is not None and not self.context.preview:
             # What an import that was cut short left in the folder counts, and is its own.
             await self.context.vault.sync(self.context.owner)
@@ -116,14 +115,14 @@ class ImportRun:
                 found = [item for item in batch if isinstance(item, ExportedConversation)]
                 places: dict[str, str] = {}
                 if found and self.options.into != "vault":
-                    outcome = await conversations.take(found, archive)
+                    outcome = await import_conversations(self.context, found, archive)
                     places = outcome.places
                     self.report.became(outcome, pages=False)
                 pages = [item for item in batch if isinstance(item, ExportedPage)]
                 files = [item for item in batch if isinstance(item, ExportedAttachment)]
                 if importer is not None and files:
-                    attachments = AttachmentImporter(self.context)
-                    self.report.became(await attachments.take(files, archive), pages=True)
+                    outcome = await import_attachments(self.context, files, archive)
+                    self.report.became(outcome, pages=True)
                 if importer is not None:
                     await self._write(importer, pages, found, places=places)
                 else:
@@ -166,7 +165,7 @@ class ImportRun:
                     for item in batch
                     if isinstance(item, ExportedConversation | ExportedPage)
                 ]
-                await anyio.to_thread.run_sync(_learn_all, learner, items)
+                await anyio.to_thread.run_sync(learner.add_all, items)
                 if len(keys) < _MAX_EMBEDDED:
                     keys += [key for key, _, _ in items]
                     texts += [f"{title}\n{text}"[:_EMBEDDED_CHARS] for _, title, text in items]
@@ -249,11 +248,6 @@ def _head(archive: Archive, name: str) -> str:
     except BadInput:
         pass
     return b"".join(parts).decode("utf-8", "replace")
-
-
-def _learn_all(learner: TopicLearner, items: Sequence[tuple[str, str, str]]) -> None:
-    for _, title, text in items:
-        learner.add(title, text)
 
 
 def _next_items(items: Iterator[Item]) -> list[Item]:

@@ -319,67 +319,66 @@ def _parts(said: Sequence[str], most: int) -> list[str]:
     return ["\n\n".join(part) for part in parts]
 
 
-@dataclass(frozen=True, slots=True)
-class AttachmentImporter:
-    """Lays files beside the pages of the vault, as one import. What lies there already stays."""
+async def import_attachments(
+    context: ImportContext, exported_files: Sequence[ExportedAttachment], archive: Archive
+) -> ImportOutcome:
+    """Lay files beside the pages of the vault, each durable by itself. What lies there already stays.
 
-    context: ImportContext
+    A known one that was deleted here does not come back.
 
-    async def take(self, exported_files: Sequence[ExportedAttachment], archive: Archive) -> ImportOutcome:
-        """Take them in, each durable by itself; a known one that was deleted here does not come back.
+    Raises:
+        StorageError: they cannot be kept.
+    """
+    outcome = ImportOutcome()
+    ids = [context.marks.id(context.source, "file", one.key) for one in exported_files]
+    rows = await context.store.get(TAKEN, context.owner, ids)
+    for id, exported, row in zip(ids, exported_files, rows, strict=True):
+        if row is not None and row.record.batch != context.batch:
+            continue
+        try:
+            await _attach(context, exported, archive, id=id, row=row)
+            outcome.files += 1
+        except TooLarge as error:
+            if archive.members[exported.member].size <= context.max_file_bytes:
+                raise
+            outcome.left.append(Skipped(exported.key[:200], error.message))
+        except (BadInput, Conflict) as error:
+            outcome.left.append(Skipped(exported.key[:200], error.message))
+    return outcome
 
-        Raises:
-            StorageError: they cannot be kept.
-        """
-        outcome, context = ImportOutcome(), self.context
-        ids = [context.marks.id(context.source, "file", one.key) for one in exported_files]
-        rows = await context.store.get(TAKEN, context.owner, ids)
-        for id, exported, row in zip(ids, exported_files, rows, strict=True):
-            if row is not None and row.record.batch != context.batch:
-                continue
-            try:
-                await self._take(exported, archive, id=id, row=row)
-                outcome.files += 1
-            except TooLarge as error:
-                if archive.members[exported.member].size <= context.max_file_bytes:
-                    raise
-                outcome.left.append(Skipped(exported.key[:200], error.message))
-            except (BadInput, Conflict) as error:
-                outcome.left.append(Skipped(exported.key[:200], error.message))
-        return outcome
 
-    async def _take(
-        self,
-        exported: ExportedAttachment,
-        archive: Archive,
-        *,
-        id: str,
-        row: Versioned[ImportedItem] | None,
-    ) -> None:
-        context = self.context
-        most = context.max_file_bytes
-        if archive.members[exported.member].size > most:
-            raise TooLarge(f"It is larger than {most // 1_000_000} MB and was not imported.")
-        if context.preview:
-            return
-        body = await anyio.to_thread.run_sync(archive.content, exported.member, most)
-        if body is None:
-            raise BadInput(f"It is larger than {most // 1_000_000} MB and was not imported.")
-        version = hashlib.sha256(body).hexdigest()
-        there = await context.vault.attached(context.owner, exported.path)
-        if there is not None:
-            if there != version:
-                raise Conflict(f"Another file lies at {exported.path}: it was kept.")
-            return
-        digest = context.marks.of(version)
-        noted = ImportedItem(
-            id=id,
-            batch=context.batch,
-            kind="file",
-            place=exported.path,
-            digest=digest,
-            same=digest,
-            written=digest,
-        )
-        await context.store.commit(context.owner, [Put(TAKEN, noted, row.version if row else 0)])
-        await context.vault.attach(context.principal, exported.path, body)
+async def _attach(
+    context: ImportContext,
+    exported: ExportedAttachment,
+    archive: Archive,
+    *,
+    id: str,
+    row: Versioned[ImportedItem] | None,
+) -> None:
+    most = context.max_file_bytes
+    too_large = f"It is larger than {most // 1_000_000} MB and was not imported."
+    if archive.members[exported.member].size > most:
+        raise TooLarge(too_large)
+    if context.preview:
+        return
+    body = await anyio.to_thread.run_sync(archive.content, exported.member, most)
+    if body is None:
+        raise BadInput(too_large)
+    version = hashlib.sha256(body).hexdigest()
+    there = await context.vault.attached(context.owner, exported.path)
+    if there is not None:
+        if there != version:
+            raise Conflict(f"Another file lies at {exported.path}: it was kept.")
+        return
+    digest = context.marks.of(version)
+    noted = ImportedItem(
+        id=id,
+        batch=context.batch,
+        kind="file",
+        place=exported.path,
+        digest=digest,
+        same=digest,
+        written=digest,
+    )
+    await context.store.commit(context.owner, [Put(TAKEN, noted, row.version if row else 0)])
+    await context.vault.attach(context.principal, exported.path, body)

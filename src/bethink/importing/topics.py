@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from bethink.importing.items import ExportedPage, TextPart
 from bethink.importing.records import ImportTopic
-from bethink.search.analysis import STOP_WORDS, Analyzer
+from bethink.search.analysis import STOP_WORDS, Analyzer, word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,19 +49,18 @@ _MOST_GROUPS = 24
 _LEAST_COSINE = 0.15
 """Below it a vector belongs to no group."""
 _WORD = re.compile(r"[^\W\d_]{3,30}")
-_WORDS = """
+_EVERYDAY = word_set("""
     one two three use used using like get make need want know think look good new way thing things please
     thanks thank help give example really also even much many lot sure yes okay file code line text
     http https www com org value note notes page pages conversation chat could might must shall should
     may let see back first last say said tell time day today work works working set put take ask asked
-    """
-_EVERYDAY = frozenset(_WORDS.split())
+""")
 """Words of every conversation, beside the stop words of search."""
 
 
 @dataclass(slots=True)
 class TopicLearner:
-    """Items are added one by one; `topics` says what they are about."""
+    """Items are added some at a time; `topics` says what they are about."""
 
     items: list[array[int]] = field(default_factory=list["array[int]"])
     """Of each item its terms, each followed by its count."""
@@ -73,16 +72,15 @@ class TopicLearner:
     )
     _frequency: Counter[int] = field(default_factory=Counter[int])
 
-    def add(self, title: str, text: str) -> None:
-        """Learn from one more item, up to `MAX_SAMPLE`."""
-        if len(self.items) >= MAX_SAMPLE:
-            return
-        row = array("l")
-        for stem, count in self.counted(title, text).most_common(_MAX_TERMS):
-            id = self._ids[stem]
-            self._frequency[id] += 1
-            row.extend((id, count))
-        self.items.append(row)
+    def add_all(self, items: Sequence[tuple[str, str, str]]) -> None:
+        """Learn from more items (key, title, text), up to `MAX_SAMPLE` of all."""
+        for _, title, text in items[: MAX_SAMPLE - len(self.items)]:
+            row = array("l")
+            for stem, count in self.counted(title, text).most_common(_MAX_TERMS):
+                id = self._ids[stem]
+                self._frequency[id] += 1
+                row.extend((id, count))
+            self.items.append(row)
 
     def counted(self, title: str, text: str) -> Counter[str]:
         """How often an item has each stem; its title counts more."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 from bethink.assertions import parted
 from bethink.memory.slots import Slot, fit, slot_of
 from bethink.memory.terms import MAX_CHARS, Statement, Term, dates, is_date, read, words
-from bethink.search.analysis import STOP_WORDS
+from bethink.search.analysis import STOP_WORDS, word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -162,11 +162,10 @@ def _of_words(old: Statement, new: Statement) -> Relation:
 
 
 _WHERE = frozenset(("in", "on", "at", "of"))
-_ORDERED_WORDS = """
+_ORDERED = word_set("""
     from to than befor after with over under until with for about by instead but or becaus if when while
     then first second last respect
-"""
-_ORDERED = frozenset(_ORDERED_WORDS.split())
+""")
 
 
 def _equal(old: Statement, new: Statement) -> bool:
@@ -254,19 +253,12 @@ def _items(terms: Sequence[Term]) -> set[tuple[str, ...]]:
     return {tuple(item) for item in items if item}
 
 
-_JOINING_WORDS = """
-    and with sinc becaus near name call who which where from
-"""
-_JOINING = frozenset(_JOINING_WORDS.split())
-_NARROWING_WORDS = """
+_JOINING = word_set("and with sinc becaus near name call who which where from")
+_NARROWING = word_set("""
     onli except but if unless until almost half former when while mayb perhap or than want sometim
     rare without instead as
-"""
-_NARROWING = frozenset(_NARROWING_WORDS.split())
-_ATTITUDES_WORDS = """
-    like prefer want need plan hope wish allerg avoid eat think believ know say
-"""
-_ATTITUDES = frozenset(_ATTITUDES_WORDS.split())
+""")
+_ATTITUDES = word_set("like prefer want need plan hope wish allerg avoid eat think believ know say")
 _LEAST_TERMS = 2
 
 
@@ -287,10 +279,7 @@ def _adds(old: Statement, new: Statement) -> bool:
     return bool(led & (_WHERE | {","})) or first.key in _JOINING
 
 
-_TIMES_WORDS = """
-    monday tuesday wednesday thursday friday saturday sunday
-"""
-_TIMES = frozenset(_TIMES_WORDS.split())
+_TIMES = word_set("monday tuesday wednesday thursday friday saturday sunday")
 _TIME = re.compile(r"\d+:\d\d|\x01.*")
 _COUNT = re.compile(r"-?\d[^:]*")
 
@@ -342,9 +331,7 @@ _QUESTION = re.compile(r"(?<![^.!?？\n])[^.!?？\n]*+[?？]")
 _LINK = re.compile(r"(?<!\S)\S+://\S+|\bwww\.\S+")
 _SENTENCE = re.compile(r"(?<![.!\n;])[.!\n;]+(?=\s|$)")
 _WORD = re.compile(r"\w+")
-_LIGHT = frozenset(
-    ("user", "and", "have", "with", "to", "for", "from", "want", "like", "his", "her", "their")
-)
+_LIGHT = word_set("user and have with to for from want like his her their")
 
 
 def origin_of(content: str, evidence: Evidence) -> Origin:

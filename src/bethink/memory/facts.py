@@ -21,6 +21,7 @@ from bethink.assertions import OWNER, about_of
 from bethink.errors import BadInput, HoldsSecret, TooLarge
 from bethink.feature import Source
 from bethink.masking import has_check_digit
+from bethink.search.analysis import word_set
 from bethink.store import Collection, Record
 from bethink.telemetry import KEY_FORMS
 
@@ -83,15 +84,14 @@ _CARDS = (
 )
 """Beginnings and lengths of the numbers of the large card networks (ISO/IEC 7812)."""
 _IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?!\w)")
-_NOT_SAID_WORDS = """
+_NOT_SAID = word_set("""
     a an the in on at not no very too quite so same different stored saved kept written changed expired
     strong weak long short safe secure unsafe secret private hidden unknown forgotten lost required needed
     wrong right correct reset managed protected encrypted shared public easy hard old new okay fine known my
     his her their our your it that this with by from for under inside never always something what only
     important essential visible hashed empty blank disabled enabled case one being been set due compromised
     leaked reused unique complicated simple missing optional mandatory
-"""
-_NOT_SAID = frozenset(_NOT_SAID_WORDS.split())
+""")
 _LEAST_PASSWORD = 4
 
 
@@ -367,7 +367,8 @@ class NewFact:
     @property
     def trusted(self) -> Trust:
         """Whose word it is."""
-        return self.trust or trust_of(self.source)
+        # A tool's word is not the owner's own, and a file's may be anybody's.
+        return self.trust or ("untrusted" if self.source.kind in {"tool", "import"} else "owner")
 
     @property
     def is_suggested(self) -> bool:
@@ -473,11 +474,6 @@ def digest(content: str) -> str:
 def weight(importance: float, *, pinned: bool) -> int:
     """A fact's place among those that are always recalled; see `Fact`."""
     return round(importance * 1000) + (1000 if pinned else 0)
-
-
-def trust_of(source: Source) -> Trust:
-    """A tool's word is not the owner's own, and a file's may be anybody's."""
-    return "untrusted" if source.kind in {"tool", "import"} else "owner"
 
 
 def merged(known: Fact, new: NewFact, now: int, *, is_fuller: bool = False) -> Fact:

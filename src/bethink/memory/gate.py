@@ -195,10 +195,13 @@ class WriteGate:
             return self._joined(draft, asked, verdict)
         if verdict.same is not None:
             return await self._restate(draft, asked, verdict, same=verdict.same)
-        if new.is_suggested and (refused := _refused(draft, asked)) is not None:
-            return GateOutcome(refused.id, "retracted")
-        if not new.is_suggested and (past := _brought_back(draft, asked)) is not None:
-            return await self._reinstate(draft, past, new)
+        for past in _said_before(draft, asked):
+            # What its owner took back or corrected is not suggested again.
+            if new.is_suggested and past.state in _REFUSED:
+                return GateOutcome(past.id, "retracted")
+            # What was put away for one of those that were never true holds again.
+            if not new.is_suggested and past.state == "superseded" and past.superseded_by in new.corrects:
+                return await self._reinstate(draft, past, new)
         told_at = [fact.told_at or fact.created_at for fact in map(draft.get, new.corrects)]
         new = in_place_of([draft.get(id) for id in new.displaced], new)
         fact = self.writing.fact(new, draft.at, slot=asked.reading.slot)
@@ -397,25 +400,11 @@ def _heads(read: FactReading) -> Iterator[object]:
         yield read.slot.key
 
 
-def _refused(draft: Draft, asked: GateRequest) -> Fact | None:
-    """What the owner took back or corrected before in the very same words."""
+def _said_before(draft: Draft, asked: GateRequest) -> list[Fact]:
+    """What says the very same, whatever became of it."""
     said = digest(asked.new.content)
     near = (draft.get(id) for id in asked.near if id in draft)
-    return next((fact for fact in near if fact.state in _REFUSED and fact.digest == said), None)
-
-
-def _brought_back(draft: Draft, asked: GateRequest) -> Fact | None:
-    """What says the very same, and was put away for one of those that were never true."""
-    said = digest(asked.new.content)
-    near = (draft.get(id) for id in asked.near if id in draft)
-    return next(
-        (
-            fact
-            for fact in near
-            if (fact.state, fact.digest) == ("superseded", said) and fact.superseded_by in asked.new.corrects
-        ),
-        None,
-    )
+    return [fact for fact in near if fact.digest == said]
 
 
 def _links(new: NewFact) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -22,7 +22,7 @@ _NEIGHBOURS = 8
 """A fact's nearest; the next ones are found when these have been merged."""
 
 
-def near_pairs(vectors: Vectors, threshold: float, *, seed: int = 0) -> Pairs:
+def near_pairs(vectors: Vectors, threshold: float) -> Pairs:
     """Places (i < j) of vectors whose cosine is at least `threshold`, with it.
 
     `vectors` is float32 (n, d), L2-normalised. For each at most its eight
@@ -30,7 +30,7 @@ def near_pairs(vectors: Vectors, threshold: float, *, seed: int = 0) -> Pairs:
     """
     found: Pairs = {}
     everything = np.arange(len(vectors))
-    for cell in _cells(vectors, everything, np.random.default_rng(seed)):
+    for cell in _cells(vectors, everything, np.random.default_rng(0)):
         _compare(vectors, cell, threshold, found=found)
     return found
 

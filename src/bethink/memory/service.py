@@ -37,9 +37,10 @@ from bethink.memory.undo import FactUndo, Reversal, takes_back_many
 from bethink.memory.upkeep import (
     LARGEST_SHARE,
     THRESHOLD,
-    Consolidation,
     ConsolidationReport,
     FactUpkeep,
+    consolidated,
+    last_consolidated,
     likely_duplicates,
 )
 from bethink.memory.writer import KIND, PAST_KIND, Draft, FactFilterOf, FactWriter, sees_all, text_of
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from bethink.memory.batch import BatchEdit
     from bethink.memory.selection import FactSelection
     from bethink.memory.undo import Along
-    from bethink.memory.upkeep import LikelyDuplicate
+    from bethink.memory.upkeep import Duplicate
     from bethink.memory.writer import Vector
     from bethink.principal import Principal
     from bethink.store import Change, Key, Store
@@ -389,7 +390,7 @@ class Memory:
         """Take facts into one that says the same, in one commit; see `FactBatch.merge`."""
         return await FactBatch(self.writing).merge(principal, keep, gone)
 
-    async def likely_duplicates(self, principal: Principal) -> Sequence[LikelyDuplicate]:
+    async def likely_duplicates(self, principal: Principal) -> Sequence[Duplicate]:
         """Pairs that a person may take for the same, the likest first; nothing merges them by itself."""
         return await likely_duplicates(self.writing, principal)
 
@@ -444,12 +445,11 @@ class Memory:
             BadInput: a number is not above 0 and up to 1.
             Conflict: another process kept changing facts meanwhile.
         """
-        consolidation = Consolidation(self.writing)
-        return await consolidation.consolidate(principal, threshold=threshold, share=share, preview=preview)
+        return await consolidated(self.writing, principal, threshold=threshold, share=share, preview=preview)
 
     async def consolidated_at(self, principal: Principal) -> int | None:
         """When facts were last consolidated, microseconds UTC; None if never."""
-        return await Consolidation(self.writing).last(principal)
+        return await last_consolidated(self.writing, principal)
 
     async def log(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> Page[LogStep]:
         """One page of what was changed, by ids, the newest first."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from bethink.memory.terms import ACCUSTOMED, stems
+from bethink.search.analysis import word_set
 
 if TYPE_CHECKING:
     from bethink.memory.terms import Statement
@@ -23,7 +24,11 @@ Fit = Literal["equal", "fuller", "emptier", "apart", "open"]
 """How a value stands to another: `fuller` says all of it and more, `open` cannot be told."""
 
 
-_COUNTRIES_WORDS = """
+_LONGER_COUNTRIES = (
+    "united kingdom,great britain,united states,new zealand,south africa,south korea,north korea,"
+    "saudi arabia,sri lanka,costa rica,czech republic,the netherlands,the uk,the us,the usa"
+)
+_COUNTRIES = word_set("""
     afghanistan albania algeria argentina armenia australia austria azerbaijan bangladesh belarus belgium
     bolivia bosnia botswana brazil bulgaria cambodia cameroon canada chile china colombia croatia cuba cyprus
     czechia denmark ecuador egypt england estonia ethiopia finland france germany ghana greece guatemala
@@ -33,25 +38,13 @@ _COUNTRIES_WORDS = """
     russia scotland senegal serbia singapore slovakia slovenia somalia spain sudan sweden switzerland syria
     taiwan tanzania thailand tunisia turkey uganda ukraine uruguay uzbekistan venezuela vietnam wales yemen
     zambia zimbabwe uk us usa america britain
-"""
-_LONGER_COUNTRIES = (
-    "united kingdom,great britain,united states,new zealand,south africa,south korea,north korea,"
-    "saudi arabia,sri lanka,costa rica,czech republic,the netherlands,the uk,the us,the usa"
-)
-_COUNTRIES = frozenset((*_COUNTRIES_WORDS.split(), *_LONGER_COUNTRIES.split(",")))
-_REGIONS_WORDS = """
+""") | frozenset(_LONGER_COUNTRIES.split(","))
+_REGIONS = word_set("""
     africa asia europe scandinavia california texas florida oregon washington colorado arizona nevada utah
     massachusetts illinois ohio michigan georgia virginia maryland bavaria saxony brittany normandy provence
     tuscany sicily catalonia andalusia ontario quebec brooklyn manhattan queens bronx montmartre kreuzberg
     soho shibuya
-"""
-_REGIONS = frozenset(_REGIONS_WORDS.split()) | {
-    "south america",
-    "north america",
-    "new england",
-    "british columbia",
-    "new south wales",
-}
+""") | {"south america", "north america", "new england", "british columbia", "new south wales"}
 """Larger or smaller than a town: such a home may be the same as a town's."""
 
 

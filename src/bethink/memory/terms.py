@@ -22,6 +22,7 @@ from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType]
 from bethink import when
 from bethink.clock import shown_in, to_datetime, to_us
 from bethink.errors import BadInput
+from bethink.search.analysis import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,11 +130,10 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 
-_DROPPED_WORDS = """
+_DROPPED = word_set("""
     a an the is am are be been being was were do does did of in at on that currently now presently really
     actually just also still nowadays
-"""
-_DROPPED = frozenset(_DROPPED_WORDS.split())
+""")
 _SMALL_NUMBERS = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen twenty
@@ -162,12 +162,11 @@ _ONE_FOR_ANOTHER = {
     for word in group.split()
 }
 """Stems that are taken for the same, the first of each group for all."""
-_PAST_VERBS = """
+_PAST = word_set("""
     was were did had went saw bought got met made took ate grew knew taught wrote left lost won sold began
     became ran drove flew spoke slept told came gave found felt kept paid sent spent built broke chose drank
     fell forgot held heard led rode sang stood swam wore
-"""
-_PAST = frozenset(_PAST_VERBS.split())
+""")
 _BEING = frozenset(("is", "am", "are", "be", "been", "being", "get", "gets"))
 _NOT_PAST = frozenset(("named", "called", "based", "located", "interested", "married", "allegedly"))
 _SHORT_WORD = 4

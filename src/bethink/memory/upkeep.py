@@ -174,7 +174,7 @@ class FactUpkeep:
                 for trouble in _troubles(fact, now):
                     tally.add(trouble, [fact.id])
             await self._check_links(principal, page, tally)
-        merged = await Consolidation(self.writing).consolidate(principal, share=1, preview=True)
+        merged = await consolidated(self.writing, principal, share=1, preview=True)
         going = {fact.id for merge in merged.merges for fact in merge.gone}
         tally.add("duplicates", [*going])
         pairs = await likely_duplicates(self.writing, principal)
@@ -203,10 +203,9 @@ class FactUpkeep:
             yield [item.record for item in page]
 
     async def _merge(self, principal: Principal) -> int:
-        consolidation = Consolidation(self.writing)
-        if not await consolidation.is_due(principal):
+        if not await is_due(self.writing, principal):
             return 0
-        return (await consolidation.consolidate(principal)).gone
+        return (await consolidated(self.writing, principal)).gone
 
     async def _expiring(self, principal: Principal) -> AsyncGenerator[list[Fact]]:
         """The facts that are retracted next, by the page: those that matter, or were said since, stay."""
@@ -229,9 +228,8 @@ class FactUpkeep:
         """Retract what is too old, a page in one commit and one step of the log."""
         count = 0
         async for facts in self._expiring(principal):
-            count += await self.writing.repeated(
-                principal, partial(self._retract, [fact.id for fact in facts])
-            )
+            ids = [fact.id for fact in facts]
+            count += await self.writing.repeated(principal, partial(self._retract, ids))
         return count
 
     async def _retract(self, ids: Sequence[str], draft: Draft) -> int:
@@ -336,51 +334,40 @@ class ConsolidationReport:
         return sum(len(merge.gone) for merge in self.merges)
 
 
-@dataclass(frozen=True, slots=True)
-class Consolidation:
-    """Finds duplicates off the event loop, and merges them within a draft."""
+async def last_consolidated(writing: FactWriter, principal: Principal) -> int | None:
+    """When facts were last consolidated, microseconds UTC; None if never."""
+    scan = Scan(STEPS, where={"change": "consolidated"}, order="at", reverse=True, limit=1)
+    (page,) = await writing.store.scan(principal.owner, scan)
+    return next((item.record.at for item in page.items), None)
 
-    writing: FactWriter
 
-    async def is_due(self, principal: Principal) -> bool:
-        """Whether there are more than ten facts and the last time is more than a day ago."""
-        count = await self.writing.store.count(principal.owner, FACTS, {"state": "active"})
-        last = await self.last(principal)
-        return count > _MORE_THAN and (last is None or self.writing.clock.now_us() - last > _EVERY_US)
+async def is_due(writing: FactWriter, principal: Principal) -> bool:
+    """Whether there are more than ten facts and the last time is more than a day ago."""
+    last = await last_consolidated(writing, principal)
+    is_long_ago = last is None or writing.clock.now_us() - last > _EVERY_US
+    return is_long_ago and await writing.store.count(principal.owner, FACTS, {"state": "active"}) > _MORE_THAN
 
-    async def last(self, principal: Principal) -> int | None:
-        """When facts were last consolidated, microseconds UTC; None if never."""
-        scan = Scan(STEPS, where={"change": "consolidated"}, order="at", reverse=True, limit=1)
-        (page,) = await self.writing.store.scan(principal.owner, scan)
-        return next((item.record.at for item in page.items), None)
 
-    async def consolidate(
-        self,
-        principal: Principal,
-        *,
-        threshold: float = THRESHOLD,
-        share: float = LARGEST_SHARE,
-        preview: bool = False,
-    ) -> ConsolidationReport:
-        """Merge duplicates, all in one commit or none; see `Memory.consolidate`."""
-        if not (0 < threshold <= 1 and 0 < share <= 1):
-            raise BadInput("threshold and share are numbers above 0 and up to 1.")
-        scan = Scan(FACTS, where={"state": "active"}, order="created_at", limit=_PAGE)
-        found = items_of(self.writing.store, principal.owner, scan)
-        facts = {item.record.id: item async for item in found}
-        vectors = await vectors_of(self.writing, principal.owner, list(facts))
-        records = [one.record for one in facts.values()]
-        pairs = await anyio.to_thread.run_sync(partial(_duplicates, records, vectors, threshold))
-        most = min(max(1, int(share * len(facts))), _AT_ONCE)
-        merges = merges_of({id: one.record for id, one in facts.items()}, pairs[:most])
-        planned = ConsolidationReport(len(facts), merges, waiting=len(pairs[most:]))
-        if preview:
-            return planned
-        return await self.writing.repeated(principal, partial(self._apply, planned, facts))
+async def consolidated(
+    writing: FactWriter,
+    principal: Principal,
+    *,
+    threshold: float = THRESHOLD,
+    share: float = LARGEST_SHARE,
+    preview: bool = False,
+) -> ConsolidationReport:
+    """Find duplicates off the event loop and merge them, all in one commit; see `Memory.consolidate`."""
+    if not (0 < threshold <= 1 and 0 < share <= 1):
+        raise BadInput("threshold and share are numbers above 0 and up to 1.")
+    scan = Scan(FACTS, where={"state": "active"}, order="created_at", limit=_PAGE)
+    facts = {item.record.id: item async for item in items_of(writing.store, principal.owner, scan)}
+    vectors = await vectors_of(writing, principal.owner, list(facts))
+    by_id = {id: one.record for id, one in facts.items()}
+    pairs = await anyio.to_thread.run_sync(_duplicates, by_id, vectors, threshold)
+    most = min(max(1, int(share * len(facts))), _AT_ONCE)
+    planned = ConsolidationReport(len(facts), merges_of(by_id, pairs[:most]), waiting=len(pairs[most:]))
 
-    async def _apply(
-        self, planned: ConsolidationReport, facts: dict[str, Versioned[Fact]], draft: Draft
-    ) -> ConsolidationReport:
+    async def merged(draft: Draft) -> ConsolidationReport:
         await draft.read(fact.id for merge in planned.merges for fact in (merge.kept, *merge.gone))
         # What was changed since it was looked at is left for the next time.
         merges = tuple(
@@ -395,11 +382,13 @@ class Consolidation:
             draft.put(merge.kept)
             for gone in merge.gone:
                 draft.put(msgspec.structs.replace(gone, state="merged", superseded_by=merge.kept.id))
-        undo = f"consolidated:{self.writing.new_id()}"
+        undo = f"consolidated:{writing.new_id()}"
         # Also where nothing was merged: it tells when the next one is due.
-        self.writing.note(draft, "consolidated", undo=undo)
-        await self.writing.commit(draft)
+        writing.note(draft, "consolidated", undo=undo)
+        await writing.commit(draft)
         return ConsolidationReport(planned.facts, merges, planned.waiting, undo if merges else None)
+
+    return planned if preview else await writing.repeated(principal, merged)
 
 
 async def vectors_of(writing: FactWriter, owner: str, ids: Sequence[str]) -> dict[str, Vector]:
@@ -414,20 +403,19 @@ async def vectors_of(writing: FactWriter, owner: str, ids: Sequence[str]) -> dic
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """`gone` says nothing that `kept` does not say; `nearness` orders them, the surest first."""
+    """`gone` says nothing that `kept` does not say; `likeness` (their cosine, or 1) orders them."""
 
     kept: Fact
     gone: Fact
-    nearness: float
+    likeness: float
 
 
-def _duplicates(facts: Sequence[Fact], vectors: dict[str, Vector], threshold: float) -> list[Duplicate]:
+def _duplicates(by_id: dict[str, Fact], vectors: dict[str, Vector], threshold: float) -> list[Duplicate]:
     """What may be merged: no fact goes twice, and none goes into one that goes itself."""
-    by_id = {fact.id: fact for fact in facts}
-    rested_on = {id for fact in facts for id in fact.depends_on}
+    rested_on = {id for fact in by_id.values() for id in fact.depends_on}
     readings: dict[str, FactReading] = {}
     found: list[Duplicate] = []
-    for (one, other), cosine in candidates_of(facts, vectors, threshold).items():
+    for (one, other), cosine in candidates_of([*by_id.values()], vectors, threshold).items():
         pair = judged_pair(by_id[one], by_id[other], cosine, readings=readings)
         if pair is not None and not pair.gone.doubts and pair.gone.id not in rested_on:
             found.append(pair)
@@ -437,7 +425,7 @@ def _duplicates(facts: Sequence[Fact], vectors: dict[str, Vector], threshold: fl
 def without_chains(found: Iterable[Duplicate]) -> list[Duplicate]:
     """The surest first: no fact goes twice, and none goes into one that goes itself."""
     kept, gone, chosen = set[str](), set[str](), list[Duplicate]()
-    for pair in sorted(found, key=lambda pair: (-pair.nearness, pair.kept.id, pair.gone.id)):
+    for pair in sorted(found, key=lambda pair: (-pair.likeness, pair.kept.id, pair.gone.id)):
         if pair.gone.id not in gone | kept and pair.kept.id not in gone:
             kept.add(pair.kept.id)
             gone.add(pair.gone.id)
@@ -449,10 +437,6 @@ def candidates_of(
     facts: Sequence[Fact], vectors: dict[str, Vector], threshold: float
 ) -> dict[tuple[str, str], float | None]:
     """Pairs worth a comparison: near in meaning, of one slot, or, without vectors, of the same words."""
-    import numpy as np  # heavy, and only wanted here
-
-    from bethink.memory.likeness import near_pairs
-
     pairs: dict[tuple[str, str], float | None] = {}
     alike: defaultdict[object, list[Fact]] = defaultdict(list)
     for fact in facts:
@@ -462,13 +446,23 @@ def candidates_of(
             alike[fact.project, frozenset(reading(fact.content).statement.keys)].append(fact)
     for group in alike.values():
         pairs |= {(one.id, other.id): None for one, other in combinations(group[:_IN_ONE_SLOT], 2)}
-    with_vector = [fact for fact in facts if fact.id in vectors]
-    if with_vector:
-        matrix = np.stack([vectors[fact.id] for fact in with_vector])
-        for (i, j), cosine in near_pairs(matrix, threshold).items():
-            if with_vector[i].project == with_vector[j].project:
-                pairs[with_vector[i].id, with_vector[j].id] = cosine
-    return pairs
+    return pairs | {(one.id, other.id): cosine for one, other, cosine in _near(facts, vectors, threshold)}
+
+
+def _near(
+    facts: Sequence[Fact], vectors: dict[str, Vector], least: float
+) -> Iterator[tuple[Fact, Fact, float]]:
+    """Pairs of one project whose cosine is at least so much, with it."""
+    import numpy as np  # heavy, and only wanted here
+
+    from bethink.memory.likeness import near_pairs
+
+    known = [fact for fact in facts if fact.id in vectors]
+    if not known:
+        return
+    for (i, j), cosine in near_pairs(np.stack([vectors[fact.id] for fact in known]), least).items():
+        if known[i].project == known[j].project:
+            yield known[i], known[j], cosine
 
 
 def judged_pair(
@@ -528,46 +522,27 @@ _WITHOUT: Final = re.compile(r"\b(?:without|ohne)\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?<!^)\b[A-Z]\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class LikelyDuplicate:
-    """Two facts that say nearly the same, the one to keep first; `likeness` is their cosine."""
-
-    kept: Fact
-    gone: Fact
-    likeness: float
-
-
-async def likely_duplicates(writing: FactWriter, principal: Principal) -> list[LikelyDuplicate]:
+async def likely_duplicates(writing: FactWriter, principal: Principal) -> list[Duplicate]:
     """Pairs of facts in use for a person to look at, the likest first.
 
     Near enough in meaning that a person takes them for the same, though their words do not prove it: nothing
     merges them by itself.
     """
     scan = Scan(FACTS, where={"state": "active"}, order="created_at", limit=_PAGE)
-    facts = {fact.id: fact async for fact in records_of(writing.store, principal.owner, scan)}
-    vectors = await vectors_of(writing, principal.owner, [*facts])
-    known = [facts[id] for id in vectors if id in facts]
-    return await anyio.to_thread.run_sync(partial(_likely, known, vectors))
+    facts = [fact async for fact in records_of(writing.store, principal.owner, scan)]
+    vectors = await vectors_of(writing, principal.owner, [fact.id for fact in facts])
 
+    def likely() -> list[Duplicate]:
+        found: list[Duplicate] = []
+        for one, other, cosine in _near(facts, vectors, LIKELY):
+            is_doubted = one.doubts or other.doubts
+            if not is_doubted and _may_be_same(reading(one.content), reading(other.content), cosine):
+                # The one that says more, else the older.
+                kept, gone = sorted((one, other), key=lambda fact: (-len(fact.content), fact.created_at))
+                found.append(Duplicate(kept, gone, round(cosine, 3)))
+        return sorted(found, key=lambda pair: (-pair.likeness, pair.kept.id))
 
-def _likely(facts: Sequence[Fact], vectors: dict[str, Vector]) -> list[LikelyDuplicate]:
-    import numpy as np  # heavy, and only wanted here
-
-    from bethink.memory.likeness import near_pairs
-
-    if not facts:
-        return []
-    matrix = np.stack([vectors[fact.id] for fact in facts])
-    found: list[LikelyDuplicate] = []
-    for (i, j), cosine in near_pairs(matrix, LIKELY).items():
-        one, other = facts[i], facts[j]
-        if one.project != other.project or one.doubts or other.doubts:
-            continue
-        if _may_be_same(reading(one.content), reading(other.content), cosine):
-            # The one that says more, else the older.
-            kept, gone = sorted((one, other), key=lambda fact: (-len(fact.content), fact.created_at))
-            found.append(LikelyDuplicate(kept, gone, round(cosine, 3)))
-    return sorted(found, key=lambda pair: (-pair.likeness, pair.kept.id))
+    return await anyio.to_thread.run_sync(likely)
 
 
 def _may_be_same(one: FactReading, other: FactReading, cosine: float) -> bool:

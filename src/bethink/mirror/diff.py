@@ -15,7 +15,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput, NoSuchPage, TooLarge
-from bethink.forgetting.announcements import ended
+from bethink.forgetting.announcements import announced_of
 from bethink.memory import FACTS, STEPS
 from bethink.memory.facts import MARK
 from bethink.memory.writer import REVISION, REVISIONS
@@ -93,7 +93,7 @@ class ChangeReader:
         state = await self.state(owner)
         (revision,) = await self.store.get(REVISIONS, owner, [REVISION])
         counted = 0 if revision is None else revision.version
-        forgotten = await ended(self.store, owner)
+        forgotten = (await announced_of(self.store, owner)).record.ended
         change, _ = await self.vault.changed_since(owner, 2**62)
         now = state.record
         following = msgspec.structs.replace(now, change=change, revision=counted, ended=forgotten)

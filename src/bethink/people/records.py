@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from typing import Any
@@ -19,6 +18,7 @@ import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput
+from bethink.field_checks import tidied
 from bethink.masking import has_card_number
 from bethink.store import Collection, Record
 
@@ -126,7 +126,6 @@ _PHONE_DIGITS = range(5, 16)
 _CARD_DIGITS = range(13, 20)
 _CODE = re.compile(r"\d{3,4}")
 _EXPIRY = re.compile(r"(?:0[1-9]|1[0-2])/\d{4}")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 REQUIRED = ("name", "surname", "email", "about_me")
 _ADDRESS = ("country", "city", "street", "flat_house")
@@ -197,7 +196,7 @@ def line(value: object, most: int = MAX_LINE_CHARS) -> str:
     """A text without control characters, white space folded unless it may have lines."""
     if not isinstance(value, str):
         raise InvalidField("give a text")
-    text = unicodedata.normalize("NFC", _CONTROL.sub("", value)).strip()
+    text = tidied(value)
     if most == MAX_LINE_CHARS:
         text = " ".join(text.split())
     if not text:

@@ -28,7 +28,7 @@ from bethink.index import IndexQuery
 from bethink.search.analysis import Analyzer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from bethink.conversations.service import Conversations
     from bethink.index import Candidate, Index
@@ -201,12 +201,11 @@ def _window(text: str, first: Span) -> Span:
     return start, end
 
 
-def marked(found: MessageHit, marks: Iterable[str] = ("**", "**")) -> str:
-    """The snippet with marks around its words, for those who read plain text."""
-    before, behind = marks
+def marked(found: MessageHit) -> str:
+    """The snippet with `**` around its words, for those who read plain text."""
     text = found.snippet
     for start, end in reversed(found.marks):
-        text = f"{text[:start]}{before}{text[start:end]}{behind}{text[end:]}"
+        text = f"{text[:start]}**{text[start:end]}**{text[end:]}"
     return text
 
 

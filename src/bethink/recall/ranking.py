@@ -19,7 +19,7 @@ from bethink.assertions import asked_subject
 from bethink.clock import to_us
 from bethink.embeddings.e5 import E5
 from bethink.feature import ASSISTANT, OWNER
-from bethink.search.analysis import STOP_WORDS
+from bethink.search.analysis import STOP_WORDS, word_set
 from bethink.when import find
 
 if TYPE_CHECKING:
@@ -135,11 +135,9 @@ _ENDS = f".!\uff01\u3002\u0964{_MARKS}"
 SENTENCE = re.compile(f"[^\n{_ENDS}]+[{_ENDS}]*")
 _SHORT_QUESTION = 12
 """Words that a question without its mark has at most."""
-_INVERTING = """
-    do does did is are was were can could would should will have has
-"""
-_QUESTION_WORDS = f"""
-    {_INVERTING} who what when where which whose whom why how
+_INVERTED = word_set("do does did is are was were can could would should will have has")
+_ASKING = _INVERTED | word_set("""
+    who what when where which whose whom why how
     wer was wann wo welche welcher welches wem wen wessen wohin woher warum wieso wie
     qui que quel quelle quels quelles quand où pourquoi comment combien
     qué quién quiénes cuándo dónde cuál cuáles cómo cuánto cuánta
@@ -148,14 +146,12 @@ _QUESTION_WORDS = f"""
     кто что когда где куда какой какая какое какие почему как сколько чей хто що коли де чому який скільки
     kim ne nerede nereye hangi neden niçin nasıl kaç
     من ماذا ما متى أين كيف هل لماذا كم कौन क्या कब कहाँ क्यों कैसे कितना
-"""
-_SUBJECTS = """
+""")
+_SUBJECT = word_set("""
     i we you he she it they a an the ich wir du ihr er sie es ein eine der die das je j tu il elle nous vous
     on le la les yo él ella io lui lei noi eu ele ela ik jij hij ja ona я мы он она
-"""
+""")
 """What follows a question word in a statement: "when I was ten", "what a day"."""
-_ASKING, _INVERTED = frozenset(_QUESTION_WORDS.split()), frozenset(_INVERTING.split())
-_SUBJECT = frozenset(_SUBJECTS.split())
 _REQUEST = re.compile(
     r"(?:please |can you |could you |bitte )*(?:tell me|remind me|sag mir|sage mir|erinnere mich|nenn mir"
     r"|dime|dis-moi|dimmi|recuérdame|rappelle-moi|diga-me|me diga) ",

@@ -227,7 +227,7 @@ class Recall:
             question = replace(question, project=principal.project)
         if self.named is not None:
             question = replace(question, text=await self.named(principal, question.text))
-        moment = _us(question.as_of)
+        moment = asked_us(question.as_of)
         asked = read_question(question.text, self._now(principal, moment))
         wanted = self._wanted(question, asked)
         if not 1 <= question.k <= MAX_K:
@@ -254,8 +254,8 @@ class Recall:
             conversation=question.conversation,
             project=question.project,
             part_of=question.part_of,
-            since=_us(question.since),
-            until=_us(question.until),
+            since=asked_us(question.since),
+            until=asked_us(question.until),
             as_of=moment,
             limit=max(_CANDIDATES, 2 * question.k),
         )
@@ -422,7 +422,12 @@ def _meaning(query: str) -> str:
     return kept if any(char.isalnum() for char in kept) else query
 
 
-def _us(moment: datetime | None) -> int | None:
+def asked_us(moment: datetime | None) -> int | None:
+    """A moment that somebody asks for, in microseconds UTC.
+
+    Raises:
+        BadInput: it has no time zone.
+    """
     if moment is None:
         return None
     try:

@@ -44,8 +44,13 @@ class Language:
     function_words: frozenset[str]
 
 
+def word_set(words: str) -> frozenset[str]:
+    """The words of a table."""
+    return frozenset(words.split())
+
+
 def _language(name: str, letters: str, words: str) -> Language:
-    return Language(name, re.compile(letters), frozenset(words.split()))
+    return Language(name, re.compile(letters), word_set(words))
 
 
 ENGLISH: Final = _language(
@@ -135,11 +140,10 @@ LANGUAGES: Final = (ENGLISH, *_OTHERS)
 
 _WORDS_READ: Final = 200
 """By the first of them a language is told."""
-_ENGLISH_TOO: Final = """
+_UNTELLING: Final = frozenset("abcdefghijklmnopqrstuvxy") | word_set("""
     ai ale bin car den die dies era fait font gar go hast hat in las los man mit mas muss para plus pour
     sans sin si sol son soy sur ten war with
-"""
-_UNTELLING: Final = frozenset("abcdefghijklmnopqrstuvxy") | frozenset(_ENGLISH_TOO.split())
+""")
 """A letter alone may be of a name (O'Brien) or a unit, but "w" and "z" are words of Polish only; the rest
 are English words or parts of names, too."""
 _BY_LETTERS: Final = 1
@@ -164,16 +168,6 @@ def language_of(text: str, words: Collection[str]) -> Language:
         if count > most:
             best, most = language, count
     return best
-
-
-def matter_of(run: str) -> list[str]:
-    """The parts of a question's run without spaces that say what it is about."""
-    return [part for part in _UNSPACED_FUNCTIONS.split(run) if part]
-
-
-def is_function_pair(pair: str) -> bool:
-    """Whether a pair of characters most likely is a particle or an ending."""
-    return _HIRAGANA_PAIR.fullmatch(pair) is not None
 
 
 STOP_WORDS = ENGLISH.function_words
@@ -277,16 +271,12 @@ class Analyzer:
 
     def words(self, text: str) -> set[str]:
         """The distinct terms of a text by English rules, whatever its language: for comparing texts."""
-        words, runs = _split(text)
-        terms = {self._term(word[:MAX_TERM], ENGLISH) for word in words}
-        terms.update(pair for run in runs for pair in _pairs(run, single=True))
-        terms.discard("")
-        return terms
+        return self.terms_of(text, (ENGLISH,))
 
-    def terms_of(self, word: str) -> set[str]:
-        """What a word becomes in any of the languages, a run without spaces as in `document`."""
-        words, runs = _split(word)
-        terms = {self._term(one[:MAX_TERM], language) for one in words for language in LANGUAGES}
+    def terms_of(self, text: str, languages: Sequence[Language] = LANGUAGES) -> set[str]:
+        """What words become in any of the languages, a run without spaces as in `document`."""
+        words, runs = _split(text)
+        terms = {self._term(word[:MAX_TERM], language) for language in languages for word in words}
         terms.update(pair for run in runs for pair in _pairs(run, single=True))
         terms.discard("")
         return terms
@@ -362,10 +352,10 @@ def _split(text: str) -> tuple[list[str], list[str]]:
 
 def _asked_pairs(runs: Sequence[str], *, is_alone: bool) -> list[str]:
     """The pairs of a question's runs, without its function words unless that leaves nothing to ask for."""
-    parts = [part for run in runs for part in matter_of(run)]
+    parts = [part for run in runs for part in _UNSPACED_FUNCTIONS.split(run) if part]
     pairs = [pair for part in parts for pair in _pairs(part, single=False)]
     kept = [pair for pair in pairs if len(pair) > 1 or _HAN.match(pair)]
-    if telling := [pair for pair in kept if not is_function_pair(pair)]:
+    if telling := [pair for pair in kept if not _HIRAGANA_PAIR.fullmatch(pair)]:
         return telling
     return [pair for run in runs for pair in _pairs(run, single=False)] if is_alone else []
 

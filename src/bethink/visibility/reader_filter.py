@@ -269,23 +269,22 @@ class ReaderFilter:
         if not text.lstrip().startswith(("{", "[")):
             return self.text(text)
         try:
-            was = msgspec.json.decode(text)
+            return self._json(text)
         except msgspec.DecodeError:
             return "".join(filter(None, map(self._line, text.splitlines(keepends=True))))
-        now = self.value(was)
-        if now == was:
-            return text
-        return None if _is_emptied(was, now) else msgspec.json.encode(now).decode()
 
     def _line(self, line: str) -> str | None:
         try:
-            was = msgspec.json.decode(line)
+            return self._json(line, end="\n")
         except msgspec.DecodeError:
             return self.text(line)
+
+    def _json(self, text: str, *, end: str = "") -> str | None:
+        was = msgspec.json.decode(text)
         now = self.value(was)
         if now == was:
-            return line
-        return None if _is_emptied(was, now) else f"{msgspec.json.encode(now).decode()}\n"
+            return text
+        return None if _is_emptied(was, now) else f"{msgspec.json.encode(now).decode()}{end}"
 
     async def tool_output(self, output: ToolOutput, tool: Tool) -> ToolOutput:
         """What a tool answers, without what is hidden; what is fetched from the net is not the owner's."""
