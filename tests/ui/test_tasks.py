@@ -227,6 +227,60 @@ def test_on_the_board_tasks_are_carried_by_mouse_and_by_keys(served: Served, pag
     expect(doing.locator("[data-row]").first).to_contain_text("Three")
 
 
+def test_within_a_column_the_mouse_puts_a_card_above_another_and_it_stays_there(
+    served: Served, page: Page
+) -> None:
+    for title in ("One", "Two", "Three"):
+        _task(served, title)
+    page.goto(f"{served.url}/tasks/board")
+    cards = _column(page, "To do").locator("[data-row]")
+    expect(cards).to_have_count(3)
+    titles = cards.all_inner_texts()
+    last, first = cards.last.bounding_box(), cards.first.bounding_box()
+    assert last is not None
+    assert first is not None
+    page.mouse.move(last["x"] + last["width"] / 2, last["y"] + 12)
+    page.mouse.down()
+    page.mouse.move(first["x"] + first["width"] / 2, first["y"] + 4, steps=6)
+    page.mouse.up()
+    expect(page.get_by_text("is in To do")).to_be_visible()
+    page.reload()
+    expect(cards).to_have_count(3)
+    assert cards.all_inner_texts() == [titles[2], titles[0], titles[1]]
+
+
+def test_a_card_that_keys_carry_twice_at_once_is_in_one_column_alone_all_the_time(
+    served: Served, page: Page
+) -> None:
+    _task(served, "Carried")
+    page.goto(f"{served.url}/tasks/board")
+    expect(_row(page, "Carried")).to_have_count(1)
+    page.evaluate(
+        """() => {
+            globalThis.most = 0;
+            const look = () => {
+                const cards = document.querySelectorAll("[data-status] [data-row]").length;
+                globalThis.most = Math.max(globalThis.most, cards);
+            };
+            new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+        }"""
+    )
+    _row(page, "Carried").get_by_role("link").focus()
+    page.keyboard.press("Alt+ArrowRight")
+    page.keyboard.press("Alt+ArrowRight")
+    expect(_column(page, "Blocked").locator("[data-row]")).to_have_count(1)
+    expect(_row(page, "Carried").get_by_role("link")).to_be_focused()
+    expect(page.get_by_text("“Carried” is in Blocked")).to_be_visible()
+    with page.expect_response(
+        lambda response: '"blocked"' in (response.request.post_data or ""), timeout=60_000
+    ):
+        page.keyboard.press("Alt+ArrowLeft")
+        page.keyboard.press("Alt+ArrowRight")
+    assert page.evaluate("globalThis.most") == 1
+    page.reload()
+    expect(_column(page, "Blocked").locator("[data-row]")).to_have_count(1)
+
+
 def test_the_board_of_a_phone_begins_with_the_first_column_that_has_tasks(
     served: Served, new_page: NewPage
 ) -> None:

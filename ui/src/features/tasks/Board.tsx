@@ -17,37 +17,40 @@ type BoardProps = ListProps & { filter: TaskFilter };
 
 export function Board({ filter, changes, selection, current, onOpen }: BoardProps) {
   const board = useRef<HTMLDivElement>(null);
+  /** The columns as the server tells them, and as they are shown: with what is carried at its new place. */
+  const known = useRef(new Map<Status, readonly Task[]>());
   const shown = useRef(new Map<Status, readonly Task[]>());
   /** The task that keys carry: the focus goes with it, whichever column it comes up in. */
   const followed = useRef<string | null>(null);
   const phone = useMedia(PHONE);
   const unread = useRef(new Set(columns.map(({ status }) => status)));
   const [drop, setDrop] = useState<Drop | null>(null);
-  const all = () => [...shown.current.values()].flat();
-  const find = (id: string | undefined) => all().find((each) => each.id === id);
-  const place = async ({ task, status, before }: Drop) => {
-    const others = (shown.current.get(status) ?? []).filter(({ id }) => id !== task.id);
-    const last = others.at(-1);
+  const moves = useRef(Promise.resolve());
+  const find = (lists: typeof known, id: string | undefined) =>
+    [...lists.current.values()].flat().find((each) => each.id === id);
+  const write = async ({ task: { id }, status, before }: Drop) => {
+    const task = find(known, id);
+    if (!task) return;
+    const last = known.current.get(status)?.findLast((each) => each.id !== id);
     const position = before ? { before } : last ? { after: last.id } : undefined;
-    const isMoved = status !== task.status || (position && nextOf(shown.current, task) !== before);
-    if (isMoved) {
-      const patch = {
-        ...(status === task.status ? {} : { status }),
-        ...(position ? { position } : {}),
-      };
-      await changes.change(
-        task,
-        patch,
-        t("“{title}” is in {column}", { title: task.title, column: statusName(status) }),
-      );
-    }
-    setDrop(null);
+    await changes.change(
+      task,
+      { status, ...(position ? { position } : {}) },
+      t("“{title}” is in {column}", { title: task.title, column: statusName(status) }),
+    );
+  };
+  /** Shows it there at once, and writes it once the moves before it are written. */
+  const place = (to: Drop) => {
+    setDrop(to);
+    moves.current = moves.current
+      .then(() => write(to))
+      .finally(() => setDrop((now) => (now === to ? null : now)));
   };
   const drag = useDrag<Task>({
     take: ({ target }) => {
       const part = target as Element;
       if (part.closest("button, input, select, label")) return null;
-      return find(part.closest<HTMLElement>("[data-row]")?.dataset.row) ?? null;
+      return find(known, part.closest<HTMLElement>("[data-row]")?.dataset.row) ?? null;
     },
     move: (task, { x, y }) => {
       const to = placeUnder(x, y, task.id);
@@ -55,21 +58,22 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
     },
     drop: (task, { x, y }) => {
       const to = placeUnder(x, y, task.id);
-      if (to) void place({ task, ...to });
+      if (to && (to.status !== task.status || to.before !== nextOf(known.current, task)))
+        place({ task, ...to });
       else setDrop(null);
     },
     leave: () => setDrop(null),
   });
   const press = (event: KeyboardEvent) => {
     const row = (event.target as Element).closest<HTMLElement>("[data-row]");
-    const task = find(row?.dataset.row);
+    const task = find(shown, row?.dataset.row);
     if (!task || !event.key.startsWith("Arrow")) return;
     event.preventDefault();
     if (!event.altKey) return focusBeside(board.current, row, across(event.key));
     const to = carriedTo(shown.current, task, across(event.key));
     if (!to) return;
     followed.current = task.id;
-    void place({ task, ...to });
+    place({ task, ...to });
   };
   const follow = () => {
     const { activeElement: now } = document;
@@ -84,7 +88,7 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
     column?.scrollIntoView({ inline: "center", block: "nearest", behavior: "instant" });
   };
   const act = (work: (task: Task) => unknown) => (id: string) => {
-    const task = find(id);
+    const task = find(known, id);
     if (task) work(task);
   };
   useListKeys(board, {
@@ -116,9 +120,10 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
           changes={changes}
           selection={selection}
           onOpen={onOpen}
-          onShown={(items, isKnown) => {
+          onShown={(tasks, items) => {
+            known.current.set(status, tasks.items);
             shown.current.set(status, items);
-            if (isKnown) begin(status);
+            if (tasks.isKnown) begin(status);
             if (items.some(({ id }) => id === followed.current)) follow();
           }}
         />

@@ -8,14 +8,15 @@ import { More } from "./More";
 import type { Drop } from "./places";
 import type { ListProps } from "./TaskList";
 import styles from "./Tasks.module.css";
-import { useTasks } from "./useTasks";
+import { type Tasks, useTasks } from "./useTasks";
 
 type ColumnProps = ListProps & {
   status: Status;
   label: string;
   filter: TaskFilter;
   drop: Drop | null;
-  onShown: (items: readonly Task[], isKnown: boolean) => void;
+  /** What is known of it, and what is shown. */
+  onShown: (tasks: Tasks, items: readonly Task[]) => void;
 };
 
 /** The tasks with the one that is carried at the place where it would be put. */
@@ -24,7 +25,7 @@ function withDrop(items: readonly Task[], status: Status, drop: Drop | null): re
   const others = items.filter(({ id }) => id !== drop.task.id);
   if (drop.status !== status) return others;
   const at = others.findIndex(({ id }) => id === drop.before);
-  return others.toSpliced(at < 0 ? others.length : at, 0, drop.task);
+  return others.toSpliced(at < 0 ? others.length : at, 0, { ...drop.task, status });
 }
 
 /** How many cards of a column are read at a time. */
@@ -35,7 +36,7 @@ export function Column(props: ColumnProps) {
   const { status, label, filter, drop, current, changes, selection, onOpen, onShown } = props;
   const tasks = useTasks({ ...queryOf({ ...filter, status }), order: "position", limit: CARDS });
   const items = withDrop(tasks.items, status, drop);
-  useEffect(() => onShown(items, tasks.isKnown));
+  useEffect(() => onShown(tasks, items));
   return (
     <section className={styles.column} data-status={status} aria-label={label}>
       <h2>
