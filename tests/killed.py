@@ -232,7 +232,7 @@ async def look(directory: Path, done: int) -> list[str]:
         faults += await _lost(house, own, done)
         faults += await _of_facts(house, files, done)
         faults += await _undone(house, own)
-        vault.context.folder(LOCAL_OWNER).sweep()
+        vault.context.folder(LOCAL_OWNER).walk(0)
         if left := [file.name for file in house.root.rglob(".bethink-*")]:
             faults.append(f"left behind: {left}")
     return faults

@@ -7,10 +7,11 @@ insertions, and take quadratic time for tables.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.reading.messages import Document, UnfitError
-from bethink.documents.reading.package import attribute, child, local
+from bethink.documents.reading.package import attribute, local
 from bethink.documents.reading.tables import as_markdown, bounded, paged, with_whole_lists
 from bethink.internet.decoder import visible
 
@@ -39,7 +40,7 @@ def read_docx(package: Package) -> Document:
     root = package.xml(_BODY)
     if root is None:
         raise UnfitError("This is not a DOCX file: it contains no document.")
-    body = child(root, "body")
+    body = root.find("{*}body")
     if body is None:
         raise UnfitError("This DOCX file is damaged: it cannot be opened.")
     blocks, note = bounded(_Reader(_styles(package), _numbering(package)).blocks(body, 0))
@@ -52,7 +53,7 @@ def _styles(package: Package) -> Mapping[str, str]:
     root = package.xml("word/styles.xml")
     found: dict[str, str] = {}
     for style in () if root is None else root:
-        name = child(style, "name")
+        name = style.find("{*}name")
         if name is not None:
             found[attribute(style, "styleId")] = attribute(name, "val")
     return found
@@ -66,12 +67,12 @@ def _numbering(package: Package) -> Mapping[tuple[str, str], str]:
     for element in () if root is None else root:
         if local(element) == "abstractNum":
             for level in element:
-                form = child(level, "numFmt")
+                form = level.find("{*}numFmt")
                 if form is not None:
                     key = attribute(element, "abstractNumId"), attribute(level, "ilvl")
                     formats[key] = attribute(form, "val")
         elif local(element) == "num":
-            meant = child(element, "abstractNumId")
+            meant = element.find("{*}abstractNumId")
             abstract = "" if meant is None else attribute(meant, "val")
             for (one, level), form in formats.items():
                 if one == abstract:
@@ -117,14 +118,13 @@ class _Reader:
         text = _text(element).strip()
         if not text:
             return ""
-        properties = child(element, "pPr")
-        style = None if properties is None else child(properties, "pStyle")
+        style = element.find("{*}pPr/{*}pStyle")
         name = "" if style is None else self._styles.get(attribute(style, "val"), "")
         if found := _HEADING.match(name):
             return f"{'#' * min(int(found[1]) or 1, 6)} {' '.join(text.split())}"
         if name == "Title":
             return f"# {' '.join(text.split())}"
-        numbered = None if properties is None else child(properties, "numPr")
+        numbered = element.find("{*}pPr/{*}numPr")
         if numbered is not None:
             return self._item(numbered, text)
         return (
@@ -147,12 +147,7 @@ class _Reader:
 
 
 def _table(element: Any) -> str:  # noqa: ANN401 - the same
-    rows: list[list[str]] = []
-    for row in element.iter():
-        if local(row) == "tr":
-            rows.append(_cells(row))
-            if len(rows) == _MAX_ROWS:
-                break
+    rows = [_cells(row) for row in islice(element.iter("{*}tr"), _MAX_ROWS)]
     return as_markdown([row for row in rows if row])
 
 
@@ -161,8 +156,7 @@ def _cells(row: Any) -> list[str]:  # noqa: ANN401 - the same
     for cell in row:
         if local(cell) in {"tc", "sdt"}:
             cells.append(" ".join(_text(cell).split()))
-            properties = child(cell, "tcPr")
-            span = None if properties is None else child(properties, "gridSpan")
+            span = cell.find("{*}tcPr/{*}gridSpan")
             if span is not None and (value := attribute(span, "val")).isdigit():
                 cells += [""] * (min(int(value), 64) - 1)
     return cells

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.reading.markup import html_blocks, title_of
 from bethink.documents.reading.messages import MAX_CHARS, TOO_LONG, Document, UnfitError
-from bethink.documents.reading.package import attribute, local, resolved
+from bethink.documents.reading.package import attribute, resolved
 from bethink.documents.reading.tables import paged
 from bethink.internet.decoder import decoded, visible
 
@@ -35,12 +35,9 @@ def read_epub(package: Package) -> Document:
     folder = name.rpartition("/")[0]
     items = {
         str(item.get("id")): (resolved(folder, str(item.get("href"))), str(item.get("media-type")))
-        for item in root.iter()
-        if local(item) == "item"
+        for item in root.iter("{*}item")
     }
-    spine = [
-        items[ref] for one in root.iter() if local(one) == "itemref" and (ref := one.get("idref")) in items
-    ]
+    spine = [items[ref] for one in root.iter("{*}itemref") if (ref := one.get("idref")) in items]
     titles = _contents(package, items)
     locked = package.part("META-INF/encryption.xml") or b""
     pages: list[str] = []
@@ -65,8 +62,8 @@ def read_epub(package: Package) -> Document:
 
 def _package_document(package: Package) -> str:
     container = package.xml("META-INF/container.xml")
-    for element in () if container is None else container.iter():
-        if local(element) == "rootfile" and (name := element.get("full-path")):
+    for element in () if container is None else container.iter("{*}rootfile"):
+        if name := element.get("full-path"):
             return str(name)
     raise UnfitError("This EPUB file is damaged: it names no chapters.")
 
@@ -78,11 +75,9 @@ def _contents(package: Package, items: Mapping[str, tuple[str, str]]) -> dict[st
         if media_type != "application/x-dtbncx+xml":
             continue
         root = package.xml(name)
-        for point in () if root is None else root.iter():
-            if local(point) != "navPoint":
-                continue
-            text = next((one.text for one in point.iter() if local(one) == "text"), "")
-            source: Any = next((one for one in point.iter() if local(one) == "content"), None)
+        for point in () if root is None else root.iter("{*}navPoint"):
+            text = next((one.text for one in point.iter("{*}text")), "")
+            source: Any = next(point.iter("{*}content"), None)
             if source is not None:
                 target = resolved(name.rpartition("/")[0], attribute(source, "src"))
                 found.setdefault(target, " ".join((text or "").split()))

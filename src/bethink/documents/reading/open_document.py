@@ -5,10 +5,11 @@ Source: OASIS Open Document Format 1.3, part 3.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
-from bethink.documents.reading.package import attribute, child, local
+from bethink.documents.reading.package import attribute, local
 from bethink.documents.reading.tables import as_markdown, bounded, paged
 from bethink.internet.decoder import visible
 
@@ -45,7 +46,7 @@ def read_odp(package: Package) -> Document:
         UnfitError: it is damaged or locked.
     """
     pages: list[str] = []
-    for slide in (one for one in _body(package) if local(one) == "page"):
+    for slide in _body(package).iterfind("{*}page"):
         blocks: list[str] = []
         notes: list[str] = []
         for frame in sorted(slide, key=lambda frame: attribute(frame, "class") != "title"):
@@ -67,7 +68,7 @@ def _body(package: Package) -> Any:  # noqa: ANN401 - lxml's elements have no ty
     if b"encryption-data" in manifest:
         raise UnfitError(f"This {package.what} is locked with a password: save it without one.")
     root = package.xml("content.xml")
-    body = None if root is None else child(root, "body")
+    body = None if root is None else root.find("{*}body")
     if body is None or not len(body):
         raise UnfitError(f"This {package.what} is damaged: it cannot be opened.")
     return body[0]
@@ -99,9 +100,8 @@ def _heading(element: Any) -> Iterator[str]:  # noqa: ANN401 - the same
 
 
 def _boxes(paragraph: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - the same
-    for element in paragraph.iter():
-        if local(element) == "text-box":
-            yield from _blocks(element, depth)
+    for element in paragraph.iter("{*}text-box"):
+        yield from _blocks(element, depth)
 
 
 def _items(parent: Any, level: int) -> Iterator[str]:  # noqa: ANN401 - the same
@@ -114,10 +114,7 @@ def _items(parent: Any, level: int) -> Iterator[str]:  # noqa: ANN401 - the same
 
 
 def _rows(table: Any) -> Iterator[list[str]]:  # noqa: ANN401 - the same
-    count = 0
-    for row in table.iter():
-        if local(row) != "table-row":
-            continue
+    for row in islice(table.iter("{*}table-row"), _MAX_ROWS):
         cells: list[str] = []
         for cell in row:
             if local(cell) in {"table-cell", "covered-table-cell"}:
@@ -129,9 +126,6 @@ def _rows(table: Any) -> Iterator[list[str]]:  # noqa: ANN401 - the same
             cells.pop()
         if cells:
             yield cells
-        count += 1
-        if count == _MAX_ROWS:
-            return
 
 
 def _text(element: Any) -> str:  # noqa: ANN401 - the same
@@ -153,7 +147,7 @@ def _collect(element: Any, parts: list[str], depth: int) -> None:  # noqa: ANN40
             case "line-break":
                 parts.append("\n")
             case "note":
-                body = child(inner, "note-body")
+                body = inner.find("{*}note-body")
                 said = "" if body is None else " ".join(" ".join(_text(one) for one in body).split())
                 parts.append(f" ({said})" if said else "")
             case name if name and name not in _PASSED_OVER and name != "frame":

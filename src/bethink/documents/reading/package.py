@@ -133,8 +133,7 @@ class Package:
         root = self.xml(name)
         if root is None:
             return ""
-        found = (element for element in root.iter() if local(element) == "title")
-        return " ".join("".join(element.text or "" for element in found).split())
+        return " ".join("".join(element.text or "" for element in root.iter("{*}title")).split())
 
 
 def parsed(content: bytes, what: str) -> Any:  # noqa: ANN401 - the same
@@ -169,11 +168,6 @@ def local(element: Any) -> str:  # noqa: ANN401 - the same
     """An element's name without its namespace, of which Office has two generations; "" for comments."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
-
-
-def child(element: Any, name: str) -> Any:  # noqa: ANN401 - the same
-    """The first child of this name, whatever its namespace; None if there is none."""
-    return next((one for one in element if local(one) == name), None)
 
 
 def attribute(element: Any, name: str, missing: str = "") -> str:  # noqa: ANN401 - the same

@@ -39,7 +39,7 @@ def read_pptx(package: Package) -> Document:
     pages: list[str] = []
     labels: list[str] = []
     size = 0
-    for listed in (one for one in root.iter() if local(one) == "sldId"):
+    for listed in root.iter("{*}sldId"):
         _, name = related.get(_relation(listed), ("", ""))
         slide = package.xml(name)
         if slide is None:
@@ -62,7 +62,7 @@ def _relation(element: Any) -> str:  # noqa: ANN401 - lxml's elements have no ty
 
 def _slide(package: Package, name: str, slide: Any) -> Iterator[str]:  # noqa: ANN401 - the same
     related = package.related(name)
-    tree = next((one for one in slide.iter() if local(one) == "spTree"), ())
+    tree = next(slide.iter("{*}spTree"), ())
     shapes = list(_shapes(tree, 0))
     # The title is read first wherever it was drawn.
     for shape in sorted(shapes, key=lambda shape: _placeholder(shape) not in _TITLES):
@@ -91,7 +91,7 @@ def _shapes(parent: Any, depth: int) -> Iterator[Any]:  # noqa: ANN401 - the sam
 
 def _placeholder(shape: Any) -> str | None:  # noqa: ANN401 - the same
     """What a shape is for; None for one of the author's own."""
-    found = next((one for one in shape.iter() if local(one) == "ph"), None)
+    found = next(shape.iter("{*}ph"), None)
     return None if found is None else str(found.get("type", ""))
 
 
@@ -113,9 +113,8 @@ def _frame(package: Package, related: Mapping[str, tuple[str, str]], frame: Any)
     for element in frame.iter():
         if local(element) == "tbl":
             rows = [
-                [" ".join(text for text, _ in _lines(cell)) for cell in row if local(cell) == "tc"]
-                for row in element
-                if local(row) == "tr"
+                [" ".join(text for text, _ in _lines(cell)) for cell in row.iterfind("{*}tc")]
+                for row in element.iterfind("{*}tr")
             ]
             if table := as_markdown(rows):
                 yield table
@@ -129,9 +128,7 @@ def _frame(package: Package, related: Mapping[str, tuple[str, str]], frame: Any)
 
 def _lines(shape: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - the same
     """Paragraphs that say something, and how deep each is in its list."""
-    for paragraph in shape.iter():
-        if local(paragraph) != "p":
-            continue
+    for paragraph in shape.iter("{*}p"):
         parts: list[str] = []
         level = "0"
         for element in paragraph.iter():

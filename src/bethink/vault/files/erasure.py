@@ -138,8 +138,7 @@ class PageEraser:
         draft, done = work.draft, list[str]()
         walked = FileTree()
         if await anyio.to_thread.run_sync(work.folder.exists):
-            await anyio.to_thread.run_sync(work.folder.sweep)
-            walked = await anyio.to_thread.run_sync(work.folder.walk)
+            walked = await anyio.to_thread.run_sync(work.folder.walk, 0)
         # What was saved since all files were compared; nothing of it is taken in behind the forgetting.
         fresh = changed_among(draft.known, walked)
         for path in sorted(fresh - draft.known.pages.keys()):

@@ -385,12 +385,19 @@ class Folder:
                 ) from error
             os.fsync(found[0])
 
-    def walk(self) -> FileTree:
+    def walk(self, stale_s: float = _STALE_S) -> FileTree:
         """All pages and folders, without what is hidden; nothing that is a link is entered.
 
-        What a write that was cut short left behind goes, if it is older than an hour.
+        What a write that was cut short left behind goes, if it is that old; for who holds the lock, at once.
         """
-        return self._walked(_STALE_S)
+        found = FileTree()
+        with _translated(str(self.root)):
+            descriptor = os.open(self.root, _DIRECTORY)
+            try:
+                _look(descriptor, "", found, stale_s=stale_s)
+            finally:
+                os.close(descriptor)
+        return found
 
     def look(self, folder: str) -> FileTree | None:
         """What is in one folder, without what is below its folders; None where there is none."""
@@ -400,20 +407,6 @@ class Folder:
             tree = FileTree()
             _look(found[0], folder, tree, deep=False)
             return tree
-
-    def sweep(self) -> None:
-        """Remove what writes that were cut short left behind; for who holds the lock."""
-        self._walked(0)
-
-    def _walked(self, stale_s: float) -> FileTree:
-        found = FileTree()
-        with _translated(str(self.root)):
-            descriptor = os.open(self.root, _DIRECTORY)
-            try:
-                _look(descriptor, "", found, stale_s=stale_s)
-            finally:
-                os.close(descriptor)
-        return found
 
     @contextmanager
     def _parent(self, path: str, *, make: bool = False) -> Generator[tuple[int, str] | None]:

@@ -68,11 +68,9 @@ def sections_in(text: str) -> list[Section]:
 
 
 def _headings(text: str) -> Iterator[_Heading]:
-    fence = ""
-    start = last = 0
-    title = ""
-    while start < len(text):
-        end = text.find("\n", start) + 1 or len(text)
+    fence = title = ""
+    last = 0
+    for start, end in _lines(text):
         line = text[start:end].rstrip("\r\n")
         was_in, fence = fence, _fenced(line, fence)
         is_code = bool(was_in or fence)
@@ -91,7 +89,16 @@ def _headings(text: str) -> Iterator[_Heading]:
             title = ""
         else:
             title = line.strip()
-        last, start = start, end
+        last = start
+
+
+def _lines(text: str) -> Iterator[Span]:
+    """Where the lines of a text stand, with their endings."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield start, end
+        start = end
 
 
 def _fenced(line: str, fence: str) -> str:
@@ -158,12 +165,7 @@ class _Line:
 
 def fields_in(text: str, field: str) -> list[FieldValue]:
     """Every place where a field of this name, or pattern of names, has a value."""
-    lines: list[_Line] = []
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start) + 1 or len(text)
-        lines.append(_Line(start, text[start:end]))
-        start = end
+    lines = [_Line(start, text[start:end]) for start, end in _lines(text)]
     front = 0
     if lines and _FENCE.match(lines[0].bare.removeprefix("\ufeff")):
         front = next((count for count, line in enumerate(lines[1:], 2) if _FENCE.match(line.bare)), 0)

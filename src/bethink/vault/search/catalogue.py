@@ -18,7 +18,7 @@ import msgspec
 
 from bethink.errors import StorageError
 from bethink.vault.markdown.frontmatter import PageInfo, info_of, name_of
-from bethink.vault.search.query import folded, sought_in
+from bethink.vault.search.query import folded_line, sought_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
@@ -249,8 +249,8 @@ def _keep(connection: sqlite3.Connection, path: str, page: PageContent) -> None:
     """Tell of a page."""
     info = info_of(path, page.text)
     name = name_of(path)
-    names = dict.fromkeys(map(_line, (*name.split("\n"), info.title, *info.aliases)))
-    headings = "\n".join(map(_line, info.headings))
+    names = dict.fromkeys(map(folded_line, (*name.split("\n"), info.title, *info.aliases)))
+    headings = "\n".join(map(folded_line, info.headings))
     number = connection.execute(
         "INSERT INTO pages (path, version, changed, size, names, headings) VALUES (?, ?, ?, ?, ?, ?)",
         (path, page.version, page.changed, page.size, "\n".join(names), headings),
@@ -276,10 +276,6 @@ def _may_hold(connection: sqlite3.Connection, term: str) -> set[int] | None:
     return {
         number for (number,) in connection.execute("SELECT rowid FROM grams WHERE grams MATCH ?", (query,))
     }
-
-
-def _line(text: str) -> str:
-    return " ".join(folded(text).split())
 
 
 def _rows(connection: sqlite3.Connection, numbers: Collection[int] | None) -> list[CatalogueRow]:

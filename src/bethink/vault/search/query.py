@@ -33,6 +33,11 @@ def folded(text: str) -> str:
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).casefold()
 
 
+def folded_line(text: str) -> str:
+    """The same, with single spaces for all that is white."""
+    return " ".join(folded(text).split())
+
+
 def sought_in(text: str) -> str:
     """What the grams of a page are taken from: its folded text, and as it stands where that differs."""
     plain = text.casefold()
@@ -127,7 +132,7 @@ class SearchFilters:
         def globs(kind: str, *, turned: bool) -> tuple[re.Pattern[str], ...]:
             return tuple(
                 # Python's translation never goes back over what it took: no pattern takes long.
-                re.compile(translate(" ".join(folded(value).split())))
+                re.compile(translate(folded_line(value)))
                 for value in found.get((kind, turned), ())
             )
 
@@ -172,7 +177,7 @@ class SearchFilters:
             return [(0, len(text))]
         found: list[Span] = []
         for section in sections(document):
-            titles = [" ".join(folded(title).split()) for title in section.path]
+            titles = [folded_line(title) for title in section.path]
             if self.sections and not any(one.match(title) for one in self.sections for title in titles):
                 continue
             if not any(one.match(title) for one in self.no_sections for title in titles):
