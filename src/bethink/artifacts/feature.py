@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -18,14 +19,11 @@ from bethink.artifacts.records import (
 from bethink.artifacts.service import Artifacts
 from bethink.clock import checked_id
 from bethink.errors import BadInput
-from bethink.feature import Feature, OpenFeature, RetentionRule
+from bethink.feature import Feature, OpenFeature, RetentionRule, Surroundings
 from bethink.record_texts import JointTexts, RecordLines, RecordTexts, of_document
 from bethink.store import DeleteAll, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from bethink.feature import Surroundings
     from bethink.principal import Principal
 
 _PAGE: Final = 20

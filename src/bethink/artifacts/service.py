@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -22,8 +23,6 @@ from bethink.errors import BadInput, UnknownId
 from bethink.store import Delete, DeleteAll, Put, Scan, Store, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from bethink.clock import Clock, Ids
     from bethink.principal import Principal
     from bethink.store import Change, Page, Versioned

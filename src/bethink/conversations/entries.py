@@ -7,7 +7,7 @@ conversation like any other. Source: spec 004, "Memory Service" (`MemoryEntry`) 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, cast
@@ -20,8 +20,6 @@ from bethink.errors import BadInput, BethinkError
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bethink.conversations.records import Conversation, StoredMessage
 
 MAX_ID_CHARS: Final = 200

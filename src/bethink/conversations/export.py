@@ -7,22 +7,18 @@ branches, and the branches' shape, so that nothing that was said is missing.
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 
 import msgspec
 
 from bethink.clock import to_datetime
-from bethink.conversations.records import ARCHIVED, MESSAGES, is_on_line, line
-from bethink.messages import AssistantMessage, ToolMessage, UserMessage
-from bethink.store import Scan, pages_of, records_of
+from bethink.conversations.records import ARCHIVED, MESSAGES, Conversation, StoredMessage, is_on_line, line
+from bethink.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
+from bethink.store import Scan, Store, pages_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
-
-    from bethink.conversations.records import Conversation, StoredMessage
-    from bethink.messages import Attachment
     from bethink.principal import Principal
-    from bethink.store import Store
 
 ExportFormat = Literal["md", "json"]
 MEDIA_TYPES: Final[dict[ExportFormat, str]] = {"md": "text/markdown", "json": "application/json"}

@@ -18,8 +18,9 @@ another line is made active by writing one number.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
@@ -29,13 +30,7 @@ from bethink.events import ClaimKind, ContextFilled, Mark, StopReason, Usage
 from bethink.feature import ASSISTANT, OWNER
 from bethink.index import IndexItem
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from bethink.store import Collection, Delete, DeleteAll, Put, Record
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.store import Change
-
+from bethink.store import Change, Collection, Delete, DeleteAll, Put, Record
 
 MAX_BRANCHES = 500
 """Of one conversation: all are on its record, about 30 bytes each, which every turn writes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -33,17 +34,14 @@ from bethink.conversations.records import (
     turn_of,
 )
 from bethink.errors import BadInput, Busy, Conflict, UnknownId
-from bethink.feature import Feature, OpenFeature, Recallable, RecallKind, RetentionRule
+from bethink.feature import Feature, OpenFeature, Recallable, RecallKind, RetentionRule, Surroundings
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Page, Put, Scan, Versioned, items_of, pages_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
     from bethink.events import Usage
-    from bethink.feature import Surroundings
     from bethink.principal import Principal
     from bethink.settings import Settings
     from bethink.store import Key, Store

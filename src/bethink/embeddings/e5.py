@@ -9,6 +9,7 @@ of many texts, unrelated ones have 0.15 and translations of each other 0.65, as 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,8 +19,6 @@ from bethink.embeddings.local import LocalModel, LocalSession, open_graph
 from bethink.embeddings.windows import estimated_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import numpy as np
     from numpy.typing import NDArray
     from sentencepiece import SentencePieceProcessor

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from bethink.embeddings.e5 import E5
-from bethink.embeddings.local import LocalEmbeddings
+from bethink.embeddings.local import LocalEmbeddings, LocalModel
 from bethink.embeddings.minilm import MINILM
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bethink.embeddings.local import LocalModel
     from bethink.settings import Settings
 
 MODELS: Final[Mapping[str, LocalModel]] = {local.name: local for local in (MINILM, E5)}

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -34,17 +35,13 @@ from anyio.streams.text import TextReceiveStream
 from bethink.durable_files import sync
 from bethink.embeddings.e5 import E5
 from bethink.embeddings.factory import MODELS
-from bethink.embeddings.local import open_session, verify
+from bethink.embeddings.local import LocalEmbeddings, LocalModel, open_session, verify
 from bethink.errors import EmbeddingsUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import numpy as np
     from anyio.abc import ByteReceiveStream
     from numpy.typing import NDArray
-
-    from bethink.embeddings.local import LocalEmbeddings, LocalModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ other; meaning beyond spelling it does not know.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -19,8 +20,6 @@ from bethink.embeddings import EmbeddingModel
 from bethink.embeddings.windows import estimated_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,8 +12,6 @@ from bethink.embeddings import EmbeddingModel
 from bethink.embeddings.local import LocalModel, LocalSession, open_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import numpy as np
     from numpy.typing import NDArray
     from tokenizers import Tokenizer

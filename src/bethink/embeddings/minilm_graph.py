@@ -9,6 +9,7 @@ Source: Wang et al. 2020 (MiniLM).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,8 +27,6 @@ from bethink.embeddings.int8_graph import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from bethink.embeddings.int8_graph import Array

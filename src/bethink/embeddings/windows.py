@@ -7,14 +7,13 @@ counted by the word: tokenizers cut texts into words first, and most words were 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -7,19 +7,15 @@ facts with ids made from what they say, so that a file read twice is read once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
 
 import msgspec
 
 from bethink.clock import hashed_id, time_of
 from bethink.errors import BadInput, TooLarge
-from bethink.export.records import BadLine, ExportWriter, KeptFact
+from bethink.export.records import BadLine, ExportHeader, ExportWriter, FactBatch, ImportLine, KeptFact
 from bethink.memory import Fact, NewFact, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from bethink.export.records import ExportHeader, FactBatch, ImportLine
 
 MAX_BYTES = 1_000_000_000
 """The format is one JSON document, read whole: some 120,000 memories with their vectors."""

@@ -6,6 +6,7 @@ again and answers still name it. Only what runs were doing stays behind.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +30,11 @@ from bethink.conversations.records import (
 )
 from bethink.errors import BadInput, UnknownId
 from bethink.export.records import BadLine, KeptConversation, KeptMessage, checked_project, document_of
-from bethink.store import Put, Scan, pages_of, records_of, retry_conflicts
+from bethink.store import Change, Put, Scan, Store, pages_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-
     from bethink.export.records import ImportLine
     from bethink.principal import Principal
-    from bethink.store import Change, Store
 
 _PAGE = 200
 _MAX_POSITION = 10_000_000

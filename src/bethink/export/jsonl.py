@@ -8,6 +8,7 @@ Files of other programs are read too: each line an object with `content` (or
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import msgspec
@@ -26,8 +27,6 @@ from bethink.export.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from bethink.export.records import ExportHeader, FactBatch, ImportLine
     from bethink.feature import DocumentForm
 

@@ -7,6 +7,7 @@ category that the heading above it names. Escapes are CommonMark's (0.31, 2.4).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
@@ -24,8 +25,6 @@ from bethink.export.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bethink.export.records import ExportHeader, FactBatch, ImportLine
 
 _HEADER = re.compile(r"<!-- bethink_memory schema (\d+)\b.*-->")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar, cast
 
@@ -21,8 +22,6 @@ from bethink.memory.facts import EarlierShape
 from bethink.memory.terms import check_span
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

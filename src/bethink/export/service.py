@@ -6,6 +6,7 @@ The formats stand in `FORMATS`, one row each; the doors ask for one by name.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
@@ -14,7 +15,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink import __version__
-from bethink.clock import rfc3339
+from bethink.clock import Clock, rfc3339
 from bethink.conversations.records import CONVERSATIONS
 from bethink.errors import BadInput
 from bethink.export import collection, jsonl, markdown, table
@@ -34,9 +35,6 @@ from bethink.export.records import (
 from bethink.memory.facts import import_token
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-
-    from bethink.clock import Clock
     from bethink.embeddings import Embeddings
     from bethink.export.records import ImportLine
     from bethink.feature import Features

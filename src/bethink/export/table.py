@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
@@ -28,8 +29,6 @@ from bethink.export.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bethink.export.records import ExportHeader, FactBatch, ImportLine
 
 _COLUMNS = (

@@ -10,6 +10,7 @@ and one that is refused reads here what it must not keep, while it can be read
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Literal
@@ -20,18 +21,13 @@ import msgspec
 from bethink.clock import to_datetime
 from bethink.errors import Conflict
 from bethink.forgettable import TextPlace
-from bethink.forgetting.occurrences import MessageCut, names_of, redacted, texts_of
+from bethink.forgetting.occurrences import MessageCut, OccurrenceFinder, names_of, redacted, texts_of
 from bethink.forgetting.pages import PageCut, cut_out
-from bethink.redaction import redaction_of, redaction_of_everything
-from bethink.store import Collection, Expect, Put, Record, Versioned, retry_conflicts
+from bethink.redaction import Redaction, redaction_of, redaction_of_everything
+from bethink.store import Change, Collection, Expect, Put, Record, Store, Versioned, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from bethink.conversations.records import StoredMessage
-    from bethink.forgetting.occurrences import OccurrenceFinder
-    from bethink.redaction import Redaction
-    from bethink.store import Change, Store
 
 
 _ONE = "forgettings"

@@ -10,6 +10,7 @@ knows neither calls of tools nor their results. Nothing here changes anything.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -18,21 +19,16 @@ import anyio.to_thread
 import msgspec
 
 from bethink.conversations.records import CONVERSATIONS, MESSAGES, SIGHTINGS, SUMMARIES, title_from, turn_of
-from bethink.feature import RecordCuts
+from bethink.feature import Features, RecordCuts
 from bethink.forgettable import FORGOTTEN, Span, without
-from bethink.memory import FACTS
-from bethink.messages import UserMessage
+from bethink.memory import FACTS, Fact
+from bethink.messages import Message, UserMessage
 from bethink.redaction import Redaction, redaction_of
 from bethink.store import Delete, DeleteAll, Put, Scan, items_of, pages_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
-
     from bethink.conversations.records import Conversation, Sighting, StoredMessage
-    from bethink.feature import Features
     from bethink.index import IndexItem
-    from bethink.memory import Fact
-    from bethink.messages import Message
     from bethink.store import Change, Store, Versioned
 
 _PAGE = 500

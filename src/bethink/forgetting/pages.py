@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
@@ -19,19 +20,15 @@ import msgspec
 
 from bethink.errors import BadInput
 from bethink.forgettable import without
-from bethink.redaction import Span
-from bethink.vault import USER_PAGE, title_of
+from bethink.redaction import Cut, Redaction, Span
+from bethink.vault import USER_PAGE, Erase, title_of
 from bethink.vault.files.erasure import PageText
 from bethink.vault.files.records import CONTENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
     from bethink.principal import Principal
-    from bethink.redaction import Cut, Redaction
     from bethink.search.analysis import Analyzer
     from bethink.store import Store
-    from bethink.vault import Erase
     from bethink.vault.filters.views import VaultViews
 
 

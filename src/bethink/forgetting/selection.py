@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -15,28 +16,23 @@ from bethink.conversations.records import MESSAGES
 from bethink.errors import BadInput
 from bethink.forgetting.occurrences import MessageCut
 from bethink.forgetting.pages import PageCut
-from bethink.memory import FACTS, KIND
+from bethink.memory import FACTS, KIND, Fact
 from bethink.memory.writer import PAST_KIND
 from bethink.messages import ToolMessage
-from bethink.recall.service import asked_us
-from bethink.redaction import redaction_of
-from bethink.store import Scan, records_of
+from bethink.recall.service import Recall, asked_us
+from bethink.redaction import Redaction, Span, redaction_of
+from bethink.store import Key, Scan, Store, records_of
 from bethink.vault import KIND as PAGE
+from bethink.vault import Vault
 from bethink.vault.files.folder import version_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from bethink.feature import RecordExcerpt
     from bethink.forgettable import Holding, TextPlace
-    from bethink.memory import Fact
     from bethink.memory.facts import State
     from bethink.principal import Principal
-    from bethink.recall.service import Recall
-    from bethink.redaction import Redaction, Span
-    from bethink.store import Key, Store
-    from bethink.vault import Vault
 
 
 MAX_FOUND = 100

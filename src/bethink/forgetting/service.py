@@ -10,6 +10,7 @@ which was cut short is finished at the next start.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol
@@ -17,8 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from bethink.errors import BadInput, BethinkError, Conflict, NotAllowed
-from bethink.forgetting.announcements import INTENTS, ForgetIntent
-from bethink.forgetting.occurrences import texts_of
+from bethink.forgetting.announcements import INTENTS, Announcements, ForgetIntent
+from bethink.forgetting.occurrences import OccurrenceFinder, Occurrences, texts_of
 from bethink.forgetting.pages import cut_out, erase_of, excerpts_of, rename_of
 from bethink.forgetting.selection import (
     CONVERSATIONS,
@@ -34,26 +35,18 @@ from bethink.forgetting.selection import (
     moment_of,
     outside,
 )
-from bethink.memory import FACTS, Fact
+from bethink.memory import FACTS, Fact, Memory
 from bethink.messages import UserMessage
-from bethink.principal import OWN_EYES
-from bethink.redaction import redaction_of
-from bethink.store import UNSCRUBBED, Delete, Put, Scan, owners_of, retry_conflicts, scrub
+from bethink.principal import OWN_EYES, Principal
+from bethink.redaction import Redaction, redaction_of
+from bethink.store import UNSCRUBBED, Change, Delete, Put, Scan, Store, owners_of, retry_conflicts, scrub
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
     from bethink.clock import Clock, Ids
     from bethink.feature import Features
     from bethink.forgettable import Forgettable, Removal, TextPlace
-    from bethink.forgetting.announcements import Announcements
-    from bethink.forgetting.occurrences import OccurrenceFinder, Occurrences
     from bethink.forgetting.selection import Selector
-    from bethink.memory import Memory
-    from bethink.principal import Principal
-    from bethink.redaction import Redaction
-    from bethink.store import Change, Store
     from bethink.vault.filters.views import VaultViews
 
 _LINES = 5

@@ -9,6 +9,7 @@ Searches of knowledge bases are widened by it, `web` shows it.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -23,8 +24,6 @@ from bethink.index import IndexQuery
 from bethink.recall.service import Recall, RecallQuestion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

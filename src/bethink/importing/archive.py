@@ -16,23 +16,19 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, Protocol
 
 import msgspec
 
 from bethink.clock import to_us
 from bethink.errors import BadInput, TooLarge
 from bethink.importing.items import Skipped, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from contextlib import AbstractContextManager
-
 
 MAX_TOTAL = 20_000_000_000
 """Bytes that an export may unpack to, all readings together."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import mimetypes
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,8 +36,6 @@ from bethink.importing.json_stream import named, objects
 from bethink.search.analysis import word_set
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from bethink.importing.archive import Archive
     from bethink.importing.items import Item
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mimetypes
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,6 @@ from bethink.importing.items import (
 from bethink.importing.json_stream import named, objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from bethink.importing.archive import Archive
     from bethink.importing.items import Item
 

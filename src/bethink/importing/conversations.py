@@ -13,6 +13,7 @@ messages and written after them: one that is cut short is written by the next im
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,18 +36,14 @@ from bethink.errors import BadInput, TooLarge
 from bethink.files import FILES, MAX_FILES, File, fit, free_name
 from bethink.importing.items import Skipped, TextPart, ToolExchange, one_line
 from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate, ImportOutcome, stable_id
-from bethink.messages import AssistantMessage, Attachment, ToolCall, ToolMessage, UserMessage
-from bethink.store import Put, Scan, retry_conflicts
+from bethink.messages import AssistantMessage, Attachment, Message, ToolCall, ToolMessage, UserMessage
+from bethink.store import Change, Put, Scan, Store, Versioned, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bethink.blobs import Blobs
     from bethink.importing.archive import Archive
     from bethink.importing.items import ExportedConversation, ExportedFile, ExportedMessage
     from bethink.importing.records import ImportContext
-    from bethink.messages import Message
-    from bethink.store import Change, Store, Versioned
 
 
 NO_RESULT = "The export does not say what came of this."

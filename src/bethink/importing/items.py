@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from bethink.clock import time_of
 from bethink.errors import BadInput
 from bethink.vault.files.paths import twin_key
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:*?\"<>|#^\[\]\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
 """What no file is called, and what a wikilink cannot name."""

@@ -6,6 +6,7 @@ The export is read in a thread, a few items at a time: no more of it is held, ho
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -15,19 +16,16 @@ import msgspec
 
 from bethink.errors import BadInput, EmbeddingsUnavailable, TooLarge
 from bethink.importing import chatgpt, claude, markdown
-from bethink.importing.archive import CONVERSATIONS, opened
+from bethink.importing.archive import CONVERSATIONS, Archive, opened
 from bethink.importing.conversations import import_conversations
-from bethink.importing.items import ExportedAttachment, ExportedConversation, ExportedPage, Skipped
+from bethink.importing.items import ExportedAttachment, ExportedConversation, ExportedPage, Item, Skipped
 from bethink.importing.pages import PageImporter, conversation_pages, import_attachments, topic_page
 from bethink.importing.topics import MAX_SAMPLE, TopicLearner, TopicMatcher, clusters, title_and_text
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bethink.embeddings import Embeddings
-    from bethink.importing.archive import Archive
-    from bethink.importing.items import Item
     from bethink.importing.records import (
         ImportContext,
         ImportOptions,

@@ -7,6 +7,7 @@ is asked to.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,16 +18,14 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput, BethinkError, Conflict
-from bethink.importing.records import Import, ImportOptions, ImportReport
+from bethink.importing.records import Import, ImportOptions, ImportReport, State
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from pathlib import Path
 
     from anyio.abc import TaskGroup
 
-    from bethink.importing.records import State
     from bethink.importing.service import Imports
     from bethink.principal import Principal
 

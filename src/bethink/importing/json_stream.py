@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
@@ -16,8 +17,6 @@ from bethink.errors import BadInput, TooLarge
 from bethink.importing.items import Skipped, mapping, one_line, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bethink.importing.archive import Archive, Readable
 
 

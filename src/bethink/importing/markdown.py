@@ -18,6 +18,7 @@ import csv
 import posixpath
 import re
 import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
@@ -37,8 +38,6 @@ from bethink.importing.items import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from bethink.importing.archive import Archive, Readable
     from bethink.importing.items import Item
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -19,19 +20,15 @@ from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, Storage
 from bethink.importing.conversations import ORIGINS
 from bethink.importing.items import FULL_PAGE_BYTES, ExportedPage, Skipped, TextPart, link_label, snake
 from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate, ImportOutcome
-from bethink.store import Put, Scan
-from bethink.vault import Authorship, PageToWrite
+from bethink.store import Change as StoreChange
+from bethink.store import Put, Scan, Versioned
+from bethink.vault import Authorship, Change, Page, PageToWrite
 from bethink.vault.files.paths import twin_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from bethink.importing.archive import Archive
     from bethink.importing.items import ExportedAttachment, ExportedConversation, ExportedMessage
     from bethink.importing.records import ImportContext, ImportTopic
-    from bethink.store import Change as StoreChange
-    from bethink.store import Versioned
-    from bethink.vault import Change, Page
 
 
 _CUT = "\n\n[The message goes on; a page holds no more.]"

@@ -10,23 +10,20 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from bethink.clock import hashed_id
+from bethink.clock import Clock, hashed_id
 from bethink.conversations.records import Branch
 from bethink.importing.items import ExportedConversation, ExportedPage, Skipped, TextPart
-from bethink.store import Collection, Record
+from bethink.store import Collection, Record, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from bethink.blobs import Blobs
-    from bethink.clock import Clock
     from bethink.principal import Principal
-    from bethink.store import Store
     from bethink.vault import Vault
 
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import time
 from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
@@ -19,7 +20,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.conversations.records import CONVERSATIONS, MESSAGES
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, Conversation
 from bethink.errors import BethinkError, Busy, Conflict, NoSuchPage, StorageError, UnknownId
 from bethink.files import fit
 from bethink.forgettable import FORGOTTEN
@@ -40,23 +41,19 @@ from bethink.importing.records import (
     ReportBuilder,
 )
 from bethink.leases import leased
-from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
-from bethink.vault import PageToDelete
+from bethink.store import Change, Delete, Put, Scan, Store, Versioned, items_of, pages_of, records_of
+from bethink.vault import PageToDelete, Vault
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
     from pathlib import Path
 
     from bethink.blobs import Blobs
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
-    from bethink.conversations.records import Conversation
     from bethink.embeddings import Embeddings
     from bethink.importing.records import ImportedItem, ImportedUpdate
     from bethink.principal import Principal
     from bethink.redaction import Redaction
-    from bethink.store import Change, Store, Versioned
-    from bethink.vault import Vault
 
 
 _BUSY = "Another import of yours is running: wait until it ends."

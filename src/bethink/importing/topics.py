@@ -10,20 +10,18 @@ import math
 import re
 from array import array
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bethink.importing.items import ExportedPage, TextPart
+from bethink.importing.items import ExportedConversation, ExportedPage, TextPart
 from bethink.importing.records import ImportTopic
 from bethink.search.analysis import STOP_WORDS, Analyzer, word_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from bethink.importing.items import ExportedConversation
 
 MAX_SAMPLE = 20_000
 """Items from which topics are learnt; later ones are only matched."""

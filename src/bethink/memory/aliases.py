@@ -6,27 +6,22 @@ They come when two names are made one (`POST /memories/batch`), and go with its 
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from bethink.assertions import OWNER, about_of, with_other_names
-from bethink.clock import checked_id, rfc3339, time_of, with_times
+from bethink.clock import Clock, Ids, checked_id, rfc3339, time_of, with_times
 from bethink.errors import BadInput, UnknownId
-from bethink.feature import DocumentForm, Feature, OpenFeature
-from bethink.principal import Recent
+from bethink.feature import DocumentForm, Feature, OpenFeature, Surroundings
+from bethink.principal import Principal, Recent
 from bethink.record_texts import RecordTexts
-from bethink.store import Collection, Delete, Put, Record, Scan, records_of
+from bethink.store import Change, Collection, Delete, Put, Record, Scan, Store, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-
-    from bethink.clock import Clock, Ids
-    from bethink.feature import Surroundings
     from bethink.memory.facts import NewFact
-    from bethink.principal import Principal
-    from bethink.store import Change, Store
 
 KIND: Final = "alias"
 _NAME_CHARS: Final = 64

@@ -6,6 +6,7 @@ no longer there or in another state, is left out; the answer says how many were 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
@@ -17,8 +18,6 @@ from bethink.memory.facts import FactChange, anew, category_of, checked_about, t
 from bethink.memory.undo import GONE, check_seen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.memory.aliases import OtherNames
     from bethink.memory.writer import Draft, FactWriter
     from bethink.principal import Principal

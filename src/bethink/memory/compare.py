@@ -15,6 +15,7 @@ for word: an order can be put in other words, in any language.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -25,8 +26,6 @@ from bethink.memory.terms import MAX_CHARS, Statement, Term, dates, is_date, rea
 from bethink.search.analysis import STOP_WORDS, word_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from bethink.tool import Evidence
 
 

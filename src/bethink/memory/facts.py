@@ -11,9 +11,9 @@ import base64
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -24,10 +24,6 @@ from bethink.masking import has_check_digit
 from bethink.search.analysis import word_set
 from bethink.store import Collection, Record
 from bethink.telemetry import KEY_FORMS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 _Finder = Callable[[str], bool]
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from bethink.errors import BadInput
-from bethink.index import IndexQuery
+from bethink.index import Candidates, IndexQuery
 from bethink.memory.compare import FactReading, Relation, compared
 from bethink.memory.facts import (
     FACTS,
@@ -39,9 +40,6 @@ from bethink.search.analysis import STOP_WORDS
 from bethink.store import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from bethink.index import Candidates
     from bethink.memory.writer import Draft, FactWriter, Vector
 
 

@@ -7,17 +7,12 @@ looked at fact by fact, in one pass over those that can be meant.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
-from bethink.memory.facts import FACTS, STEPS, Fact
-from bethink.store import Page, Scan, items_of, records_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.memory.facts import State, Trust
-    from bethink.store import Key, Store
+from bethink.memory.facts import FACTS, STEPS, Fact, State, Trust
+from bethink.store import Key, Page, Scan, Store, items_of, records_of
 
 _PAGE: Final = 500
 

@@ -7,6 +7,7 @@ what recall and the other rooms see of them.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -16,7 +17,7 @@ import msgspec
 from bethink.errors import JustForgotten, UnknownId
 from bethink.feature import Feature, GraphItem, GraphKind, OpenFeature, Recallable, RecallKind, graph_label
 from bethink.memory.aliases import OtherNames
-from bethink.memory.batch import FactBatch
+from bethink.memory.batch import BatchEdit, FactBatch
 from bethink.memory.facts import (
     FACTS,
     STEPS,
@@ -31,9 +32,9 @@ from bethink.memory.facts import (
     weight,
 )
 from bethink.memory.gate import WriteGate
-from bethink.memory.selection import FactSelector
+from bethink.memory.selection import FactSelection, FactSelector
 from bethink.memory.terms import dated
-from bethink.memory.undo import FactUndo, Reversal, takes_back_many
+from bethink.memory.undo import Along, FactUndo, Reversal, takes_back_many
 from bethink.memory.upkeep import (
     LARGEST_SHARE,
     THRESHOLD,
@@ -44,23 +45,16 @@ from bethink.memory.upkeep import (
     likely_duplicates,
 )
 from bethink.memory.writer import KIND, PAST_KIND, Draft, FactFilterOf, FactWriter, sees_all, text_of
-from bethink.principal import Recent
-from bethink.store import Collection, Page, Record, Scan, pages_of
+from bethink.principal import Principal, Recent
+from bethink.store import Change, Collection, Key, Page, Record, Scan, Store, pages_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
     from bethink.feature import Source, Surroundings
     from bethink.index import Index
-    from bethink.memory.batch import BatchEdit
-    from bethink.memory.selection import FactSelection
-    from bethink.memory.undo import Along
     from bethink.memory.upkeep import Duplicate
     from bethink.memory.writer import Vector
-    from bethink.principal import Principal
-    from bethink.store import Change, Key, Store
     from bethink.tool import Forgotten
 
 

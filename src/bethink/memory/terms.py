@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -25,8 +26,6 @@ from bethink.errors import BadInput
 from bethink.search.analysis import word_set
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.memory.facts import NewFact
     from bethink.when import Mention
 

@@ -7,6 +7,7 @@ superseded or put in doubt is told by its links, at any later time.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -30,15 +31,11 @@ from bethink.memory.facts import (
 )
 from bethink.memory.gate import GateOutcome, GateRequest, WriteGate, changed, correct, merge_token, supersede
 from bethink.memory.terms import check_span
-from bethink.memory.writer import text_of
-from bethink.store import Scan, records_of
+from bethink.memory.writer import Draft, FactWriter, text_of
+from bethink.store import Change, Scan, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from bethink.memory.writer import Draft, FactWriter
     from bethink.principal import Principal
-    from bethink.store import Change
 
 
 _KINDS = ("import:", "consolidated:", "reflected:", "expired:", "undone:", "batch:")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -24,20 +25,16 @@ import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput
-from bethink.feature import HealthFinding, RetentionRule
+from bethink.feature import Features, HealthFinding, RetentionRule
 from bethink.memory.compare import FactReading, compared, reading
 from bethink.memory.facts import FACTS, STEPS, Fact, holds, said_at, secret_in, taken_in
 from bethink.memory.terms import figures
-from bethink.store import Delete, Scan, items_of, pages_of, records_of
+from bethink.store import Delete, Scan, Versioned, items_of, pages_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
-
-    from bethink.feature import Features
     from bethink.memory.writer import Draft, FactWriter, Vector
     from bethink.principal import Principal
     from bethink.settings import Settings
-    from bethink.store import Versioned
 
 
 _PAGE = 500

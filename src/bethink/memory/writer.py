@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from bethink.errors import EmbeddingsUnavailable, UnknownId
-from bethink.index import IndexItem
+from bethink.index import Index, IndexItem
 from bethink.memory.compare import FactReadings
 from bethink.memory.facts import (
     FACTS,
@@ -27,22 +28,17 @@ from bethink.memory.facts import (
     digest,
     weight,
 )
-from bethink.principal import PerKey, Recent
-from bethink.store import Collection, Put, Record, Scan, pages_of, retry_conflicts
+from bethink.principal import PerKey, Principal, Recent
+from bethink.store import Change, Collection, Put, Record, Scan, Store, Versioned, pages_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
-    from bethink.index import Index
     from bethink.memory.facts import Source
     from bethink.memory.slots import Slot
-    from bethink.principal import Principal
-    from bethink.store import Change, Store, Versioned
 
     Vector = NDArray[np.float32]
 

@@ -5,24 +5,22 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times
+from bethink.clock import Clock, checked_id, rfc3339, time_of, to_datetime, with_times
 from bethink.errors import BadInput, Conflict, EmailTaken, UnknownId
-from bethink.feature import DocumentForm, Feature, OpenFeature
+from bethink.feature import DocumentForm, Feature, OpenFeature, Surroundings
 from bethink.people.records import EMAILS, PEOPLE, Email, Person, checked, email_id
 from bethink.record_texts import RecordTexts
 from bethink.store import OWES_SCRUB, Delete, Put, Scan, pages_of, records_of, retry_conflicts, scrub
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from datetime import date
 
-    from bethink.clock import Clock
-    from bethink.feature import Surroundings
     from bethink.principal import Principal
     from bethink.store import Change, Store, Versioned
 

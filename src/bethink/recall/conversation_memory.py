@@ -8,6 +8,7 @@ Source: spec 004, "Memory Service" and "Error Handling".
 from __future__ import annotations
 
 import hashlib
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,24 +16,20 @@ import msgspec
 
 from bethink.clock import time_of, to_datetime, to_us
 from bethink.conversations.entries import RESERVED, MemoryEntry, NewTurn, checked_id, turns_of
-from bethink.conversations.records import CONVERSATIONS, KIND, MESSAGES, line
-from bethink.conversations.service import ConversationEdit
+from bethink.conversations.records import CONVERSATIONS, KIND, MESSAGES, Conversation, StoredMessage, line
+from bethink.conversations.service import ConversationEdit, Conversations
 from bethink.documents.model import NewText
 from bethink.errors import BadInput, MemoryUnavailable, UnknownId
 from bethink.messages import tokens_in
-from bethink.recall.service import RecallQuestion
+from bethink.recall.service import Recall, RecallQuestion
 from bethink.store import Scan, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
     from pathlib import Path
 
-    from bethink.conversations.records import Conversation, StoredMessage
-    from bethink.conversations.service import Conversations
     from bethink.documents.knowledge_bases import ArchiveReport, KnowledgeBases
     from bethink.feature import FilterFor
     from bethink.principal import Principal
-    from bethink.recall.service import Recall
     from bethink.settings import Settings
 
 BASE: Final = "conversations"

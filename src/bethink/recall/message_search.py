@@ -8,6 +8,7 @@ edit took back: they are the owner's own history.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -24,14 +25,11 @@ from bethink.conversations.records import (
     is_on_line,
 )
 from bethink.errors import BadInput
-from bethink.index import IndexQuery
+from bethink.index import Candidate, Index, IndexQuery
 from bethink.search.analysis import Analyzer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from bethink.conversations.service import Conversations
-    from bethink.index import Candidate, Index
     from bethink.principal import Principal
     from bethink.visibility.reader_filter import ReaderFilter
     from bethink.visibility.search import VisibleSearch

@@ -11,32 +11,30 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
 
-from bethink.documents.passages import PassageLimits, above, passages_of
+from bethink.documents.passages import PassageLimits, PassageSpan, above, passages_of
 from bethink.embeddings.windows import embed_windows
 from bethink.engines.memory import MemoryIndex
 from bethink.errors import BadInput, DocumentError, EmbeddingsUnavailable
 from bethink.feature import Recallable, RecallKind
 from bethink.index import IndexItem
 from bethink.recall.service import Recall, RecallQuestion
-from bethink.search.analysis import model_key, quantized
+from bethink.search.analysis import Entry, model_key, quantized
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from bethink.clock import Clock
-    from bethink.documents.passages import PassageSpan
     from bethink.documents.reading.extraction import Extraction
     from bethink.documents.reading.messages import Extracted
     from bethink.embeddings import Embeddings
     from bethink.principal import Principal
-    from bethink.search.analysis import Entry
     from bethink.tool import HeldFile
     from bethink.visibility.reader_filter import ReaderFilter
     from bethink.visibility.service import ReaderFilters

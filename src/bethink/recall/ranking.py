@@ -11,6 +11,7 @@ was before what. A `Calibration` says what the cosines of an embedding model tel
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -18,15 +19,13 @@ from bethink.assertions import OWNER as SELF
 from bethink.assertions import asked_subject
 from bethink.clock import to_us
 from bethink.embeddings.e5 import E5
-from bethink.feature import ASSISTANT, OWNER
+from bethink.feature import ASSISTANT, OWNER, Recallable
 from bethink.search.analysis import STOP_WORDS, word_set
 from bethink.when import find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from bethink.feature import Recallable
     from bethink.index import Candidate, Candidates
 
 

@@ -8,18 +8,19 @@ question.
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from bethink.assertions import parted
-from bethink.clock import to_datetime, to_us
+from bethink.clock import Clock, to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
-from bethink.feature import OWNER, sees_everything
-from bethink.index import Candidate, IndexQuery
+from bethink.feature import OWNER, FilterFor, Recallable, RecallKind, sees_everything
+from bethink.index import Candidate, Candidates, Index, IndexQuery
 from bethink.messages import tokens_in
 from bethink.recall.ranking import (
     CODE,
@@ -36,13 +37,7 @@ from bethink.telemetry import Histogram, span
 from bethink.visibility.search import VisibleSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Sequence
-    from datetime import datetime
-
-    from bethink.clock import Clock
     from bethink.embeddings import Embeddings
-    from bethink.feature import FilterFor, Recallable, RecallKind
-    from bethink.index import Candidates, Index
     from bethink.principal import Principal
     from bethink.recall.ranking import ParsedQuestion, WeightedCandidate
 

@@ -6,14 +6,13 @@ tell something, must stand in these. An insight says what no single fact says, f
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from bethink.assertions import denies_alike, mixes_people_up, names_said, share_said
 from bethink.memory.facts import secret_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bethink.memory import Fact
 
 _MOST_CHARS: Final = 300

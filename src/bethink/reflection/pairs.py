@@ -7,20 +7,18 @@ that has every number, name and denial of the other; where neither has, both sta
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from bethink.assertions import denies_alike, names_said, share_said
-from bethink.memory.compare import compared, reading
+from bethink.memory.compare import FactReading, compared, reading
 from bethink.memory.terms import figures
 from bethink.memory.upkeep import Duplicate, candidates_of, judged_pair, of_one_time, rank_of
 from bethink.redaction import COMMON_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from bethink.memory import Fact
-    from bethink.memory.compare import FactReading
     from bethink.memory.writer import Vector
 
 FLOOR: Final = 0.5

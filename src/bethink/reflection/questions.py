@@ -7,6 +7,7 @@ put back like everything else. What was answered or dismissed is not asked again
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -15,15 +16,12 @@ import msgspec
 from bethink.clock import checked_id
 from bethink.conversations.records import MESSAGES
 from bethink.errors import BadInput, UnknownId
-from bethink.feature import Feature, OpenFeature, RetentionRule
+from bethink.feature import Feature, OpenFeature, RetentionRule, Surroundings
 from bethink.forgettable import FORGOTTEN
 from bethink.record_texts import RecordLines, RecordTexts, of_document
 from bethink.store import Collection, Delete, Put, Record, Scan, items_of, pages_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bethink.feature import Surroundings
     from bethink.principal import Principal
     from bethink.store import Change, Store
 

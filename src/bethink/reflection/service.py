@@ -8,6 +8,7 @@ was forgotten is cut out of it like out of everything else.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -15,16 +16,16 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio.to_thread
 import msgspec
 
-from bethink.clock import checked_id, rfc3339
+from bethink.clock import Clock, Ids, checked_id, rfc3339
 from bethink.conversations.records import CONVERSATIONS, SIGHTINGS
 from bethink.errors import BadInput, UnknownId
-from bethink.feature import Feature, OpenFeature
+from bethink.feature import Feature, OpenFeature, Surroundings
 from bethink.forgettable import FORGOTTEN
 from bethink.forgetting.announcements import StableRead
-from bethink.memory import FACTS, LARGEST_SHARE, Memory
+from bethink.memory import FACTS, LARGEST_SHARE, Fact, Memory, NewFact
 from bethink.memory.facts import said_at, taken_in
 from bethink.memory.service import FADING, FADING_ID, Fading
-from bethink.memory.upkeep import vectors_of, without_chains
+from bethink.memory.upkeep import Duplicate, vectors_of, without_chains
 from bethink.memory.writer import REVISION, REVISIONS, text_of
 from bethink.record_texts import RecordLines, RecordTexts, of_document
 from bethink.reflection.pairs import FactPair, PairsFound, kept_of, names_among, pairs_among
@@ -43,12 +44,6 @@ from bethink.reflection.records import (
 from bethink.store import Delete, Put, Scan, Versioned, items_of, pages_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from bethink.clock import Clock, Ids
-    from bethink.feature import Surroundings
-    from bethink.memory import Fact, NewFact
-    from bethink.memory.upkeep import Duplicate
     from bethink.memory.writer import Draft, Vector
     from bethink.principal import Principal
     from bethink.store import Change, Page, Store

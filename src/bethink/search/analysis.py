@@ -18,6 +18,8 @@ import hashlib
 import re
 import threading
 import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -28,9 +30,6 @@ from bethink.errors import BadInput
 from bethink.index import IndexItem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-
     import numpy as np
     from numpy.typing import NDArray
 

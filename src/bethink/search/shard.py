@@ -7,24 +7,19 @@ it. A shard does no locking and no input or output.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from bethink.index import Candidate, Candidates
-from bethink.search.analysis import TERM_BYTES, dimensions_of, model_key
-from bethink.search.legs import Column, Dense, Lexical
+from bethink.index import Candidate, Candidates, IndexQuery
+from bethink.search.analysis import TERM_BYTES, Analyzer, Entries, Names, dimensions_of, model_key
+from bethink.search.legs import Column, Dense, Lexical, Scored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
-
-    from bethink.index import IndexQuery
-    from bethink.search.analysis import Analyzer, Entries, Names
-    from bethink.search.legs import Scored
 
 
 T = TypeVar("T")

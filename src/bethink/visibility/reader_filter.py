@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -33,22 +34,17 @@ from bethink.events import (
     ToolRequested,
     Warned,
 )
-from bethink.memory.facts import mark_of
-from bethink.messages import AssistantMessage, ToolMessage, UserMessage
-from bethink.redaction import redaction_of
+from bethink.memory.facts import Source, mark_of
+from bethink.messages import AssistantMessage, Attachment, Message, ToolCall, ToolMessage, UserMessage
+from bethink.redaction import Redaction, redaction_of
 from bethink.vault.filters.page_filter import Mark, View, merged, view
 from bethink.vault.filters.patterns import HIDDEN, folded, numbers
 from bethink.vault.filters.structure import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from bethink.events import Event, Recalled
     from bethink.feature import Recallable
     from bethink.memory import Fact
-    from bethink.memory.facts import Source
-    from bethink.messages import Attachment, Message, ToolCall
-    from bethink.redaction import Redaction
     from bethink.tool import Tool, ToolOutput
     from bethink.vault.filters.rules import Rule
 

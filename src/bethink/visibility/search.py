@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -22,8 +23,6 @@ from bethink.errors import EmbeddingsUnavailable
 from bethink.search.analysis import Analyzer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
     from bethink.embeddings import Embeddings
     from bethink.feature import Recallable
     from bethink.index import Candidate, Candidates, Index, IndexQuery

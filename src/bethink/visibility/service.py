@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -12,26 +13,21 @@ import msgspec
 
 from bethink.errors import BethinkError
 from bethink.feature import OpenFeature, Recallable, RecallKind, RetentionRule
-from bethink.principal import Recent, WaitingOwners, if_filtered
+from bethink.principal import Principal, Recent, WaitingOwners, if_filtered
 from bethink.store import Put, owners_of
 from bethink.telemetry import log
 from bethink.vault import KIND, OWN_KIND, VAULTS, Vault
-from bethink.vault.files.parts import digest_of, plain_items, said_in, title_of
+from bethink.vault.files.parts import Items, Part, digest_of, plain_items, said_in, title_of
 from bethink.vault.filters.page_filter import HiddenPages, View, ViewContext, view
-from bethink.vault.filters.rules import RULE_SETS, FilterStore
+from bethink.vault.filters.rules import RULE_SETS, FilterStore, Rule, RuleSet
 from bethink.vault.filters.structure import names
 from bethink.vault.filters.views import VaultViews
 from bethink.vault.graph_pages import PageGraph
 from bethink.visibility.reader_filter import ReaderFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
     from bethink.memory import Fact
-    from bethink.principal import Principal
     from bethink.vault.files.page_reader import FoundPart
-    from bethink.vault.files.parts import Items, Part
-    from bethink.vault.filters.rules import Rule, RuleSet
 
 _KEPT: Final = 16
 _ANY: Final = 2**62
