@@ -19,7 +19,7 @@ from bethink.documents.records import KIND
 from bethink.errors import DocumentError, UnknownId
 from bethink.events import MemoryRecalled, Recalled
 from bethink.recall.service import AnswerCheck, RecallQuestion
-from bethink.tool import HeldFile, ToolContext, ToolOutput, tool
+from bethink.tool import HeldFile, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,55 +81,58 @@ def document_tools(passages: Passages | None, documents: Documents) -> list[Tool
     """The tools over documents and a conversation's files; none if they are switched off."""
     if passages is None:
         return []
-    sought = _Sought(passages, documents)
-    return [_extract_file_content_tool(sought), _rag_search_tool(sought)]
+    within = {"extract_file_content": passages.extraction.seconds, "rag_search": passages.search_s}
+    own = tools_in(DocumentTools(passages, documents))
+    return [replace(one, timeout_s=within[one.name] + _PATIENCE_S) for one in own]
 
 
-def _extract_file_content_tool(sought: _Sought) -> Tool:
+@dataclass(frozen=True, slots=True)
+class DocumentTools:
+    """The tools over the files of a conversation, and the library."""
+
+    passages: Passages
+    documents: Documents
+    check: AnswerCheck = field(default_factory=AnswerCheck)
+
     @tool(
         effect="read",
         trust="untrusted",
         label="Read page {page_number} of {file_url}",
-        timeout_s=sought.passages.extraction.seconds + _PATIENCE_S,
         needs_files=True,
         family="documents",
         aliases=("file_content_extraction_tool",),
     )
     async def extract_file_content(
-        context: ToolContext, file_url: _FileUrl, page_number: _PageNumber = 1
+        self, context: ToolContext, file_url: _FileUrl, page_number: _PageNumber = 1
     ) -> ToolOutput:
         """Extract text content from uploaded file (PDF, Office, EPUB, HTML, mail, CSV, JSON, text).
 
         Gives one page at a time, tables as Markdown, and says how many pages there are. To find
         something in a long file use rag_search.
         """
-        found = await sought.named(context, file_url)
+        found = await self._named(context, file_url)
         if isinstance(found, HeldFile):
-            page = await sought.passages.page(
+            page = await self.passages.page(
                 context.principal.owner, context.conversation, file=found, number=page_number
             )
             count, text, note = page.count, page.text, page.note
         else:
-            count, text, note = await sought.page(context.principal, found, page_number)
+            count, text, note = await self._page(context.principal, found, page_number)
         # As spec 002 shows a page ("FileContentExtractionTool", Response).
         there = f"{count:,} pages" if count > 1 else "1 page"
         head = f"[{found.name} has {there}.{' ' if note else ''}{note}]\n[{DATA}]"
         return ToolOutput(f"=== Page {page_number} ===\n{head}\n\n{text or _EMPTY}")
 
-    return extract_file_content
-
-
-def _rag_search_tool(sought: _Sought) -> Tool:
     @tool(
         effect="read",
         trust="untrusted",
         label="Search the files: {query}",
-        timeout_s=sought.passages.search_s + _PATIENCE_S,
         needs_files=True,
         family="documents",
         aliases=("rag_tool",),
     )
     async def rag_search(
+        self,
         context: ToolContext,
         query: _Query,
         file_urls: _FileUrls = [],  # noqa: B006 - pydantic copies it
@@ -146,37 +149,26 @@ def _rag_search_tool(sought: _Sought) -> Tool:
         principal = context.principal
         if len(named) < len(file_urls) and principal.project is None:
             principal, named = replace(principal, documents=None), []
-        files, documents = await sought.meant(context, named)
+        files, documents = await self._meant(context, named)
         if not files and documents is not None and not documents:
             return ToolOutput(_NO_FILES)
         question = RecallQuestion(query, max_passages)
-        own, notes = await sought.in_files(context, files, question)
-        in_own = sought.check.verdict(query, [(f"{one.file}\n{one.text}", one.score) for one in own])
+        own, notes = await self._in_files(context, files, question)
+        in_own = self.check.verdict(query, [(f"{one.file}\n{one.text}", one.score) for one in own])
         own = own if in_own.answers else ()
-        hits = await sought.in_library(principal, query, documents, max_passages - len(own))
-        in_library = sought.check.verdict(query, [(_searched(hit), hit.score) for hit in hits])
-        found = await sought.excerpts(context.principal, hits if in_library.answers else ())
+        hits = await self._in_library(principal, query, documents, max_passages - len(own))
+        in_library = self.check.verdict(query, [(_searched(hit), hit.score) for hit in hits])
+        found = await self._excerpts(context.principal, hits if in_library.answers else ())
         # What one of the two answers, the other need not.
         telling = [one for one in (in_own, in_library) if one.answers] or [in_library if hits else in_own]
         notes = [*notes, *(one.note for one in telling if one.note)]
         if documents is None and principal.documents is not None:
             notes.append(_where(principal))
-        sought.tell(context, found)
+        self._tell(context, found)
         blocks = [*map(_of_file, own), *(_of_document(one, context) for one in found)]
         return ToolOutput(_quoted(blocks, notes), memories=tuple(one.hit.id for one in found))
 
-    return rag_search
-
-
-@dataclass(frozen=True, slots=True)
-class _Sought:
-    """Where is searched: the files of a conversation, and the library."""
-
-    passages: Passages
-    documents: Documents
-    check: AnswerCheck = field(default_factory=AnswerCheck)
-
-    async def named(self, context: ToolContext, wanted: str) -> HeldFile | Document:
+    async def _named(self, context: ToolContext, wanted: str) -> HeldFile | Document:
         """The file or document that is meant: those of the conversation first."""
         held = await context.files()
         if (file := _named(held, wanted)) is not None:
@@ -195,13 +187,13 @@ class _Sought:
         """The same; of a collection all that is in it."""
         kind, _, id = wanted.strip().partition(":")
         if kind != "collection":
-            return [await self.named(context, wanted)]
+            return [await self._named(context, wanted)]
         library, principal = self.documents.library, context.principal
         inside = (await library.collection(principal, id.strip())).id
         listed = await library.list(principal, DocumentQuery(collection=inside), limit=_MOST_DOCUMENTS)
         return [one.document for one in listed.items]
 
-    async def page(self, principal: Principal, document: Document, number: int) -> tuple[int, str, str]:
+    async def _page(self, principal: Principal, document: Document, number: int) -> tuple[int, str, str]:
         """How many pages a document has, what one says, and what is to be said of the document."""
         library = self.documents.library
         content = await library.content(principal, document.content)
@@ -214,7 +206,7 @@ class _Sought:
             raise UnknownId(f"{document.name} has {there}: there is no page {number:,}.{unread}")
         return content.pages, found[0].text, content.note
 
-    async def meant(
+    async def _meant(
         self, context: ToolContext, wanted: Sequence[str]
     ) -> tuple[list[HeldFile], list[Document] | None]:
         """The files and documents to search; None for all documents."""
@@ -232,7 +224,7 @@ class _Sought:
         has_any = await self.documents.library.sharing.has_documents(context.principal)
         return files, None if has_any else []
 
-    async def in_files(
+    async def _in_files(
         self, context: ToolContext, files: Sequence[HeldFile], question: RecallQuestion
     ) -> tuple[Sequence[Passage], Sequence[str]]:
         """What files say to a question, and what is to be said of the search."""
@@ -243,7 +235,7 @@ class _Sought:
         )
         return found.passages, found.notes
 
-    async def in_library(
+    async def _in_library(
         self, principal: Principal, query: str, documents: Sequence[Document] | None, room: int
     ) -> list[PassageHit]:
         """What documents say to a question, in at most `room` passages."""
@@ -253,13 +245,13 @@ class _Sought:
         scope = Scope(documents=None if documents is None else tuple(one.id for one in documents))
         return await library.search(principal, query, room, scope=scope)
 
-    async def excerpts(self, principal: Principal, hits: Sequence[PassageHit]) -> list[Excerpt]:
+    async def _excerpts(self, principal: Principal, hits: Sequence[PassageHit]) -> list[Excerpt]:
         """Passages with what stands around them."""
         library, limits = self.documents.library, self.documents.ingest.limits
         return await excerpts_of(library, principal, hits, limits=limits, budget=_TOKENS)
 
     @staticmethod
-    def tell(context: ToolContext, found: Sequence[Excerpt]) -> None:
+    def _tell(context: ToolContext, found: Sequence[Excerpt]) -> None:
         """Have those who show the run know what was found, and where it stands."""
         items = [
             Recalled(
