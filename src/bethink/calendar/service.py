@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from bethink.bus import Bus
-    from bethink.calendar.words import EventLine
     from bethink.clock import Clock
     from bethink.feature import Search
     from bethink.principal import Principal
     from bethink.store import Change, Store, Versioned
+    from bethink.when.moments import SaidLine
 
 Scope = Literal["this", "following", "all"]
 
@@ -349,7 +349,7 @@ class Calendar:
 
     # --- changing ------------------------------------------------------------
 
-    async def read_line(self, principal: Principal, line: str) -> EventLine:
+    async def read_line(self, principal: Principal, line: str) -> SaidLine:
         """The event that a line says, such as "Lunch with Bruna tomorrow at 12 @Enzo"; nothing is kept.
 
         Raises:

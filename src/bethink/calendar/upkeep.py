@@ -139,6 +139,7 @@ class CalendarUpkeep:
     """What the feature's hooks do with events."""
 
     calendar: Calendar
+    acting: OnBehalfOf
 
     async def recallables(self, principal: Principal, ids: Sequence[str]) -> list[Recallable | None]:
         """What recall shows of these events; None for what is gone."""
@@ -167,6 +168,33 @@ class CalendarUpkeep:
             "next_seven_days": len(week.items),
         }
 
+    async def due(self, owner: str, begin: int, end: int) -> list[DueReminder]:
+        """What falls due from `begin` on and before `end`, in order."""
+        events, zone = await self._reminding(owner, begin)
+
+        def found() -> list[DueReminder]:
+            due = (one for event in events for one in _due(event, begin, end, zone=zone))
+            return sorted(due, key=lambda one: (one.at, one.id))
+
+        return await anyio.to_thread.run_sync(found)
+
+    async def next_due(self, owner: str, after: int) -> int | None:
+        """When the next one at or after a time falls due."""
+        events, zone = await self._reminding(owner, after)
+
+        def found() -> int | None:
+            return min((at for event in events for at in _next(event, after, zone)), default=None)
+
+        return await anyio.to_thread.run_sync(found)
+
+    async def _reminding(self, owner: str, since: int) -> tuple[list[Event], tzinfo]:
+        """The events with reminders that are not over, and the owner's zone."""
+        name = self.acting(owner, audience="health").time_zone
+        scan = Scan(EVENTS, {"reminding": 1}, "ends", low=since - _SLACK, limit=_REMINDING_PAGE)
+        events = [item.record async for item in items_of(self.calendar.store, owner, scan)]
+        await know_zones(name, *(event.zone for event in events))
+        return events, zone_of(name)
+
 
 def _document(event: Event) -> dict[str, Any]:
     document: dict[str, Any] = msgspec.to_builtins(event)
@@ -193,41 +221,6 @@ _SLACK: Final = timedelta(days=2) // timedelta(microseconds=1)
 _DAY: Final = timedelta(days=1)
 _LOOKED_AT: Final = 3
 """Instances of a series that may be the next to be reminded of: one may be called off, or moved."""
-
-
-@dataclass(frozen=True, slots=True)
-class EventReminders:
-    """The reminders of all owners' events."""
-
-    store: Store
-    acting: OnBehalfOf
-
-    async def due(self, owner: str, begin: int, end: int) -> list[DueReminder]:
-        """What falls due from `begin` on and before `end`, in order."""
-        events, zone = await self._reminding(owner, begin)
-
-        def found() -> list[DueReminder]:
-            due = (one for event in events for one in _due(event, begin, end, zone=zone))
-            return sorted(due, key=lambda one: (one.at, one.id))
-
-        return await anyio.to_thread.run_sync(found)
-
-    async def next_due(self, owner: str, after: int) -> int | None:
-        """When the next one at or after a time falls due."""
-        events, zone = await self._reminding(owner, after)
-
-        def found() -> int | None:
-            return min((at for event in events for at in _next(event, after, zone)), default=None)
-
-        return await anyio.to_thread.run_sync(found)
-
-    async def _reminding(self, owner: str, since: int) -> tuple[list[Event], tzinfo]:
-        """The events with reminders that are not over, and the owner's zone."""
-        name = self.acting(owner, audience="health").time_zone
-        scan = Scan(EVENTS, {"reminding": 1}, "ends", low=since - _SLACK, limit=_REMINDING_PAGE)
-        events = [item.record async for item in items_of(self.store, owner, scan)]
-        await know_zones(name, *(event.zone for event in events))
-        return events, zone_of(name)
 
 
 def _due(event: Event, begin: int, end: int, *, zone: tzinfo) -> Iterator[DueReminder]:
@@ -276,9 +269,8 @@ def _next(event: Event, after: int, zone: tzinfo) -> Iterator[int]:
 
 def _open(at: Surroundings) -> OpenFeature:
     calendar = Calendar(store=at.store, clock=at.clock, bus=at.bus, new_id=at.new_id, search_index=at.search)
-    reminders = EventReminders(at.store, at.acting)
     texts = _texts(at.store)
-    upkeep = CalendarUpkeep(calendar)
+    upkeep = CalendarUpkeep(calendar, at.acting)
     return OpenFeature(
         service=calendar,
         recall=[RecallKind(name=KIND, resolve=upkeep.recallables)],
@@ -294,8 +286,8 @@ def _open(at: Surroundings) -> OpenFeature:
                 keep=lambda owner, events: calendar.commit(owner, [put(event, 0) for event in events]),
             ).form
         ],
-        due=reminders.due,
-        next_due=reminders.next_due,
+        due=upkeep.due,
+        next_due=upkeep.next_due,
         components=[EventComponents(calendar).form],
         statistics=upkeep.statistics,
         retention=[*texts.retention(at.clock)],

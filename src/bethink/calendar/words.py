@@ -6,14 +6,13 @@ A zone of its own turns words into times of that zone; without one they are the 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.calendar.records import is_words
 from bethink.errors import BadInput, NotUnderstood
 from bethink.when.meanings import Day, Moment, Range, Recurrence, midnight
-from bethink.when.moments import extracted, understood
+from bethink.when.moments import SaidLine, extracted, understood
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -171,15 +170,7 @@ def _span(meant: Understood, text: str, now: datetime) -> tuple[datetime, dateti
             raise NotUnderstood(f"“{text[:60]}” happens again and again: give a day or a range of days.")
 
 
-@dataclass(frozen=True, slots=True)
-class EventLine:
-    """What a line says: the fields of an event."""
-
-    fields: dict[str, Any] = field(default_factory=dict[str, Any])
-    words: str = ""
-
-
-def read_line(line: str, now: datetime) -> EventLine:
+def read_line(line: str, now: datetime) -> SaidLine:
     """The event that a line says: `@` leads to a place, `#` to a category; its time is in words.
 
     Raises:
@@ -194,8 +185,8 @@ def read_line(line: str, now: datetime) -> EventLine:
         raise BadInput("The line says when, and not what: write it like “Lunch with Bruna tomorrow at 12”.")
     fields: dict[str, Any] = {"title": title, **signs}
     if found.understood is None:
-        return EventLine(fields)
-    return EventLine(fields | times_of(found.understood, "recurrence"), found.understood.words)
+        return SaidLine(fields)
+    return SaidLine(fields | times_of(found.understood, "recurrence"), found.understood.words)
 
 
 def signs_of(line: str) -> tuple[dict[str, Any], str]:

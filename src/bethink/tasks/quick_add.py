@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.errors import BadInput
 from bethink.tasks.due import due_fields
 from bethink.tasks.records import MAX_TAG, MAX_TITLE, PRIORITIES
 from bethink.when.meanings import Recurrence
-from bethink.when.moments import extracted
+from bethink.when.moments import SaidLine, extracted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,15 +20,7 @@ _PRIORITY: Final = re.compile(rf"(?<!\S)!({'|'.join(PRIORITIES)})(?!\S)", re.IGN
 _PROJECT: Final = re.compile(r"(?<!\S)\+(?:\"([^\"]{1,200})\"|([^\W\d][\w/-]{0,199}))(?!\S)")
 
 
-@dataclass(frozen=True, slots=True)
-class TaskLine:
-    """What a line says: the fields of a task, and its time in words."""
-
-    fields: dict[str, Any] = field(default_factory=dict[str, Any])
-    words: str = ""
-
-
-def read_line(line: str, now: datetime) -> TaskLine:
+def read_line(line: str, now: datetime) -> SaidLine:
     """The task that a line says. `#` leads to a tag, `!` to a priority, `+` to a project; a time is in words.
 
     Raises:
@@ -52,7 +43,7 @@ def read_line(line: str, now: datetime) -> TaskLine:
     if (meant := found.understood) is not None:
         fields |= due_fields(meant, fields)
         words = meant.words if isinstance(meant, Recurrence) else f"due {meant.words}"
-    return TaskLine({"title": title, **fields}, words)
+    return SaidLine({"title": title, **fields}, words)
 
 
 def signs_of(line: str) -> tuple[dict[str, Any], str]:

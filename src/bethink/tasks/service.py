@@ -215,9 +215,7 @@ class Tasks:
         return [
             item
             for status in query.statuses
-            async for item in items_of(
-                self.store, principal.owner, Scan(TASKS, {"status": status}, "position", limit=_PAGE)
-            )
+            async for item in items_of(self.store, principal.owner, column(status))
             if fits(item.record)
         ]
 
@@ -476,20 +474,15 @@ class Tasks:
 
     async def _placed(self, owner: str, task: Task, wanted: Mapping[str, str]) -> tuple[int, list[Change]]:
         """The position beside a task of the column; if there is no room, the column is numbered anew."""
-        column = [
-            item
-            async for item in items_of(
-                self.store, owner, Scan(TASKS, {"status": task.status}, "position", limit=_PAGE)
-            )
-            if item.record.id != task.id
-        ]
-        ids = [item.record.id for item in column]
+        items = items_of(self.store, owner, column(task.status))
+        others = [item async for item in items if item.record.id != task.id]
+        ids = [item.record.id for item in others]
         beside = wanted.get("before") or wanted.get("after")
         if beside not in ids:
             raise BadInput(f"position: the column {task.status} has no task {beside}.")
         place = ids.index(beside) + ("after" in wanted and not wanted.get("before"))
-        low = column[place - 1].record.position if place else 0
-        high = column[place].record.position if place < len(column) else low + 2 * _GAP
+        low = others[place - 1].record.position if place else 0
+        high = others[place].record.position if place < len(others) else low + 2 * _GAP
         if high - low > 1:
             return (low + high) // 2, []
         apart = [
@@ -497,7 +490,7 @@ class Tasks:
                 msgspec.structs.replace(item.record, position=(number + (number >= place) + 1) * _GAP),
                 item.version,
             )
-            for number, item in enumerate(column)
+            for number, item in enumerate(others)
         ]
         return (place + 1) * _GAP, [*apart]
 
@@ -534,6 +527,11 @@ def _moved(due: str | None, by: timedelta) -> str | None:
         return None
     moved = datetime.fromisoformat(due) + by
     return moved.isoformat() if "T" in due else moved.date().isoformat()
+
+
+def column(status: str) -> Scan[Task]:
+    """A column of the board, in order."""
+    return Scan(TASKS, {"status": status}, "position", limit=_PAGE)
 
 
 def _put(task: Task, version: int) -> Put[Task]:

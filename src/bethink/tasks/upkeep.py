@@ -19,7 +19,7 @@ from bethink.store import OWES_SCRUB, Delete, Scan, items_of, records_of, scrub
 from bethink.tasks.due import due_day, due_words, is_overdue, reminder_moments
 from bethink.tasks.fields import checked
 from bethink.tasks.records import KIND, PRIORITIES, STATUSES, TASKS, UNDO, Task, index_item
-from bethink.tasks.service import Tasks
+from bethink.tasks.service import Tasks, column
 from bethink.tasks.vtodo import TaskComponents
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bethink.feature import Surroundings
     from bethink.principal import OnBehalfOf, Principal
-from bethink.store import Change, Store
+from bethink.store import Store
 
 _PAGE: Final = 500
 _IMPORTANCE: Final = {"low": 0.3, "medium": 0.5, "high": 0.7, "urgent": 0.9}
@@ -115,9 +115,7 @@ class TaskUpkeep:
         of_priority = dict.fromkeys(PRIORITIES, 0)
         overdue = today = 0
         for status in STATUSES[:4]:
-            async for item in items_of(
-                store, owner, Scan(TASKS, {"status": status}, "position", limit=_PAGE)
-            ):
+            async for item in items_of(store, owner, column(status)):
                 of_priority[item.record.priority] += 1
                 overdue += is_overdue(item.record, now)
                 today += due_day(item.record, now) == now.date()
@@ -172,19 +170,16 @@ class TaskUpkeep:
         if self.archived_days is None:
             return 0
         before = self.tasks.clock.now_us() - timedelta(days=self.archived_days) // timedelta(microseconds=1)
-        scan = Scan(TASKS, {"status": "archived"}, "position", limit=_PAGE)
+        store, owner = self.tasks.store, principal.owner
         old = [
             Delete(TASKS, item.record.id, item.version)
-            async for item in items_of(self.tasks.store, principal.owner, scan)
+            async for item in items_of(store, owner, column("archived"))
             if item.record.updated_at < before
         ]
-        await self._commit(principal, old)
+        if old:
+            await store.commit(owner, [*old, OWES_SCRUB])
+            await scrub(store, owner)
         return len(old)
-
-    async def _commit(self, principal: Principal, changes: Sequence[Change]) -> None:
-        if changes:
-            await self.tasks.store.commit(principal.owner, [*changes, OWES_SCRUB])
-            await scrub(self.tasks.store, principal.owner)
 
 
 _ZONES: Final = 26 * 3_600_000_000

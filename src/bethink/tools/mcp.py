@@ -62,7 +62,7 @@ _PROGRESS_EVERY_S = 0.1
 _MARGIN_S = 5
 """The server's own time-out comes first: it says more."""
 _MAX_FILES = 20
-_NO_RULES = McpServer.model_construct()
+NO_RULES = McpServer.model_construct()
 _WEB = re.compile(r"https?:|//", re.IGNORECASE)
 """An address of the web, which other tools open too: a server's word does not make that harmless."""
 _MOST_LISTED = 10_000
@@ -128,8 +128,8 @@ class McpTools:
         is_reviewed, reads = self.servers.is_reviewed(config.name), self.servers.has_resources(config.name)
         made: list[Tool] = []
         names: dict[str, str] = {}
-        rules = self.rules.get(config.name)
-        offered = {remote.name: rules.tools.get(remote.name) if rules else None for remote in remotes}
+        rules = self.rules.get(config.name, NO_RULES)
+        offered = {remote.name: rules.tools.get(remote.name) for remote in remotes}
         for name, rule in offered.items():
             if (rule is None or rule.enabled) and (config.name, name) != self.code_tool:
                 names[name] = public_name(config.name, name, set(names.values()))
@@ -139,7 +139,7 @@ class McpTools:
             if name is None:
                 continue
             lists = tuple(rule.lists) if rule else ()
-            call = _Call(self.servers, config, remote, rules or _NO_RULES, lists, reader)
+            call = _Call(self.servers, config, remote, rules, lists, reader)
             tool = foreign_tool(
                 call,
                 name=name,
@@ -147,8 +147,8 @@ class McpTools:
                 or remote.title
                 or f"{remote.name}, a tool of {config.name}.",
                 parameters=plain(remote.input_schema),
-                effect=(rule and rule.effect) or _effect(remote, rules.effect if rules else "egress"),
-                trust=(rule and rule.trust) or (rules.trust if rules else "untrusted"),
+                effect=(rule and rule.effect) or _effect(remote, rules.effect),
+                trust=(rule and rule.trust) or rules.trust,
                 label=f"{config.name}: {remote.title or remote.name}"[:120],
                 source=config.name,
                 origin=f"{config.origin}:{remote.digest}",

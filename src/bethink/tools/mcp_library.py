@@ -47,7 +47,7 @@ _PARAMETERS: Final = {
 
 
 def reader_tool(
-    servers: Servers, config: ServerConfig, rules: McpServer | None, *, name: str, show: ShowParts
+    servers: Servers, config: ServerConfig, rules: McpServer, *, name: str, show: ShowParts
 ) -> Tool:
     """The tool with which a model lists and reads what one server has; judged as the server's tools are."""
 
@@ -63,8 +63,8 @@ def reader_tool(
         description=f"Read a resource of the server {config.name}, by its address (`uri`)."
         " Without one: list what it has.",
         parameters=_PARAMETERS,
-        effect=rules.effect if rules else "egress",
-        trust=rules.trust if rules else "untrusted",
+        effect=rules.effect,
+        trust=rules.trust,
         label=f"{config.name}: Read a resource"[:120],
         source=config.name,
         origin=f"{config.origin}:{READER}",

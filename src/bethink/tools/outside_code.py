@@ -23,7 +23,7 @@ from bethink.errors import BethinkError, NotAllowed
 from bethink.mcp_client import Text
 from bethink.principal import Recent
 from bethink.tool import NewFile, ToolContext, ToolOutput, tool
-from bethink.tools.mcp import output_of
+from bethink.tools.mcp import NO_RULES, output_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -273,9 +273,9 @@ def outside_source(mcp: McpTools, settings: Settings) -> Callable[[], Sequence[T
     def source() -> Sequence[Tool]:
         if not settings.code_enabled or runner.offered is None:
             return ()
-        rules = mcp.rules.get(server)
-        rule = rules.tools.get(runner.tool) if rules else None
-        effect = (rule and rule.effect) or (rules.effect if rules else "egress")
+        rules = mcp.rules.get(server, NO_RULES)
+        rule = rules.tools.get(runner.tool)
+        effect = (rule and rule.effect) or rules.effect
         if effect not in made:
             made[effect] = (replace(_execute_code(runner), effect=effect),)
         return made[effect]

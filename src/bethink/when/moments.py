@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bethink.errors import Ambiguous, NotUnderstood
@@ -66,6 +66,14 @@ class Extracted:
     rest: str
     understood: Understood | None
     phrase: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SaidLine:
+    """What a line such as "Call Bruna tomorrow" says: the fields of a record, and its time in words."""
+
+    fields: dict[str, Any]
+    words: str = ""
 
 
 def understood(text: str, now: datetime) -> Understood:
