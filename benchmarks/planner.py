@@ -26,23 +26,22 @@ from benchmarks import CLONE, planner_corpus
 from benchmarks.meter import Meter
 from benchmarks.process import can_measure, serving
 from bethink.app import open_app
-from bethink.calendar import Calendar, EventConflict, EventTarget
 from bethink.calendar.series import zone_of
-from bethink.calendar.service import put
+from bethink.calendar.service import Calendar, EventConflict, EventTarget, put
 from bethink.calendar_sync.service import AccountDraft
 from bethink.calendar_sync.upkeep import Calendars
 from bethink.clock import to_datetime, to_us
 from bethink.settings import Settings
 from bethink.store import Put
-from bethink.tasks import TaskQuery, Tasks
 from bethink.tasks.records import TASKS, index_item
+from bethink.tasks.service import TaskQuery, Tasks
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from benchmarks.process import Serving
     from bethink.app import App
-    from bethink.calendar import Event, Instance
+    from bethink.calendar.records import Event, Instance
     from bethink.principal import Principal
 
 SCHEDULES: Final = 1_000

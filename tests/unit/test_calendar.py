@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bethink.calendar import Calendar, EventChange, EventConflict, EventTarget, Hours
-from bethink.calendar.service import Scope
+from bethink.calendar.free_time import Hours
+from bethink.calendar.service import Calendar, EventChange, EventConflict, EventTarget, Scope
 from bethink.clock import FakeClock, to_datetime, to_us
 from bethink.errors import Ambiguous, BadInput, UnknownId
 from bethink.llm import Llm

@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 
 from bethink.agent.stored_runs import ApprovalChoice
-from bethink.calendar import Calendar, EventTarget
+from bethink.calendar.service import Calendar, EventTarget
 from bethink.clock import FakeClock, to_us
 from bethink.errors import BadInput, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished
@@ -480,7 +480,7 @@ async def test_events_go_out_and_come_back() -> None:
 
 
 def _all() -> Any:  # noqa: ANN401 - a scan
-    from bethink.calendar import EVENTS
+    from bethink.calendar.records import EVENTS
     from bethink.store import Scan
 
     return Scan(EVENTS, order="created_at")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bethink.ical import read
+from bethink.ical.lines import read
 from tests.calendar_server import event
 from tests.command_line import CommandLine
 from tests.door import Door, open_door

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.errors import BadInput, TooLarge
-from bethink.ical import read, written
-from bethink.ical.lines import MAX_BYTES, Component, components, parsed
+from bethink.ical.lines import MAX_BYTES, Component, components, parsed, read, written
 from bethink.ical.values import duration, escaped, texts, unescaped, when, written_duration, written_when
 from bethink.ical.zones import UnknownZone, described, named_zone, zone_of
 

@@ -20,12 +20,12 @@ from bethink.errors import AddressRefused, BadInput
 from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
-from bethink.schedules import Notice, Schedule, ScheduleDraft, ScheduleRun, Schedules
 from bethink.schedules.clock import ScheduleClock
 from bethink.schedules.due_times import QuietHours, next_due, understood
-from bethink.schedules.records import SCHEDULE_RUNS, SCHEDULES, run_id
+from bethink.schedules.records import SCHEDULE_RUNS, SCHEDULES, Notice, Schedule, ScheduleRun, run_id
+from bethink.schedules.service import ScheduleDraft, Schedules
 from bethink.store import Put
-from bethink.tasks import Tasks
+from bethink.tasks.service import Tasks
 from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio

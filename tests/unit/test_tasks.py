@@ -23,9 +23,8 @@ from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.families import families_of, offers
 from bethink.memory import NewFact
-from bethink.tasks import TaskQuery, Tasks
 from bethink.tasks.records import UNDO
-from bethink.tasks.service import TaskChanged
+from bethink.tasks.service import TaskChanged, TaskQuery, Tasks
 from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from bethink.llm.scripted import ScriptedLlm
-from bethink.schedules import Schedules
+from bethink.schedules.service import Schedules
 from tests.door import called
 from tests.house import open_house
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.when import find
+from bethink.when.ranges import find
 
 PARIS = ZoneInfo("Europe/Paris")
 NOW = datetime(2026, 11, 22, 12, tzinfo=PARIS)

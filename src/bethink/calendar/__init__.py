@@ -5,24 +5,6 @@ Tools, the web door, the command line and calendars of other programs call `Cale
 
 from __future__ import annotations
 
-from bethink.calendar.free_time import FreeTime, Hours
-from bethink.calendar.records import EVENTS, Attendee, Event, Instance, Override
-from bethink.calendar.service import Calendar, EventChange, EventConflict, EventRange, EventTarget, said_time
 from bethink.calendar.upkeep import FEATURE
 
-__all__ = [
-    "EVENTS",
-    "FEATURE",
-    "Attendee",
-    "Calendar",
-    "Event",
-    "EventChange",
-    "EventConflict",
-    "EventRange",
-    "EventTarget",
-    "FreeTime",
-    "Hours",
-    "Instance",
-    "Override",
-    "said_time",
-]
+__all__ = ["FEATURE"]

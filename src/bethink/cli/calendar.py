@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncGenerator
 
-    from bethink.calendar import Calendar, EventChange, EventTarget, Instance
+    from bethink.calendar.records import Instance
+    from bethink.calendar.service import Calendar, EventChange, EventTarget
     from bethink.calendar_sync.records import CalendarAccount
     from bethink.calendar_sync.upkeep import Calendars
     from bethink.cli.commands import Argument
@@ -59,7 +60,7 @@ def _fields() -> list[Argument]:
 
 
 def _calendar(session: Session) -> Calendar:
-    from bethink.calendar import Calendar
+    from bethink.calendar.service import Calendar
 
     return session.app.features.of(Calendar)
 
@@ -164,8 +165,7 @@ def _undo(session: Session, options: Namespace) -> None:
 )
 def _free(session: Session, options: Namespace) -> None:
     """Find times in which nothing is planned; by itself in the next seven days."""
-    from bethink.calendar import Hours
-    from bethink.calendar.free_time import clock_of
+    from bethink.calendar.free_time import Hours, clock_of
 
     start, end = _range(session, options)
     hours = Hours(
@@ -207,7 +207,7 @@ def _minutes(text: str) -> list[int]:
 
 
 def _target(options: Namespace) -> EventTarget:
-    from bethink.calendar import EventTarget
+    from bethink.calendar.service import EventTarget
 
     return EventTarget(options.event, options.scope)
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from bethink.cli.session import Session
-    from bethink.schedules import Schedule, Schedules
+    from bethink.schedules.records import Schedule
+    from bethink.schedules.service import Schedules
     from bethink.store import Versioned
 
 _EPILOG = """\
@@ -29,7 +30,7 @@ _ID = arg("id ID", "the schedule's id, as `list` shows it")
 
 
 def _schedules(session: Session) -> Schedules:
-    from bethink.schedules import Schedules
+    from bethink.schedules.service import Schedules
 
     return session.app.features.of(Schedules)
 
@@ -46,7 +47,7 @@ def _schedules(session: Session) -> Schedules:
 )
 def _add(session: Session, options: Namespace) -> None:
     """Have something happen later or regularly."""
-    from bethink.schedules import ScheduleDraft
+    from bethink.schedules.service import ScheduleDraft
 
     draft = ScheduleDraft(
         text=options.text,

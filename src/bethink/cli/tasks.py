@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from bethink.cli.session import Session
-    from bethink.tasks import TaskChange, Tasks, TaskView
+    from bethink.tasks.service import TaskChange, Tasks, TaskView
 
 _EPILOG = """\
 examples:
@@ -40,7 +40,7 @@ _FIELDS = (
 
 
 def _service(session: Session) -> Tasks:
-    from bethink.tasks import Tasks
+    from bethink.tasks.service import Tasks
 
     return session.app.features.of(Tasks)
 
@@ -68,7 +68,7 @@ def _add(session: Session, options: Namespace) -> None:
 )
 def _list(session: Session, options: Namespace) -> None:
     """List tasks, those that are due first."""
-    from bethink.tasks import TaskQuery
+    from bethink.tasks.service import TaskQuery
 
     tasks = _service(session)
     query = TaskQuery(
@@ -91,7 +91,7 @@ def _list(session: Session, options: Namespace) -> None:
 @COMMANDS.add("search", arg("query WORD+", "what they are about"), at_most(20, most=_MOST))
 def _search(session: Session, options: Namespace) -> None:
     """Find tasks by words or meaning."""
-    from bethink.tasks import TaskQuery
+    from bethink.tasks.service import TaskQuery
 
     found = session.mine(_service(session).search, " ".join(options.query), TaskQuery(), limit=options.limit)
     for view in found:

@@ -3,9 +3,3 @@
 `lines` reads and writes files of any origin, `values` what stands in a line, and `zones` knows which time
 zone is meant. What a component means is said beside the records: `tasks/vtodo` and `calendar/vevent`.
 """
-
-from __future__ import annotations
-
-from bethink.ical.lines import Component, Line, ParsedCalendar, read, written
-
-__all__ = ["Component", "Line", "ParsedCalendar", "read", "written"]

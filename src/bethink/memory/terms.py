@@ -20,14 +20,14 @@ from zoneinfo import ZoneInfo
 
 from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType]
 
-from bethink import when
 from bethink.clock import shown_in, to_datetime, to_us
 from bethink.errors import BadInput
 from bethink.search.analysis import word_set
+from bethink.when import ranges
 
 if TYPE_CHECKING:
     from bethink.memory.facts import NewFact
-    from bethink.when import Mention
+    from bethink.when.ranges import Mention
 
 
 MAX_CHARS = 2_000
@@ -204,7 +204,9 @@ def figures(text: str) -> set[str]:
 
 def dates(text: str) -> list[str]:
     """The dates that `read` puts into one form, as they are written."""
-    return [mention.text for mention in when.find(plain(text[:MAX_CHARS]), _ANY_DAY) if not mention.relative]
+    return [
+        mention.text for mention in ranges.find(plain(text[:MAX_CHARS]), _ANY_DAY) if not mention.relative
+    ]
 
 
 def is_date(key: str) -> bool:
@@ -221,7 +223,7 @@ _DENIED = "\x03"
 
 def _dated(text: str) -> str:
     """Dates in one form, whichever way they were written; relative ones stay as they are."""
-    for mention in reversed(when.find(text, _ANY_DAY)):
+    for mention in reversed(ranges.find(text, _ANY_DAY)):
         if not mention.relative:
             form = f"{_DATE}{mention.low or ''}|{mention.high or ''}\x02"
             text = text[: mention.start] + form + text[mention.end :]
@@ -364,7 +366,7 @@ def dated(fact: NewFact, time_zone: str, now: int) -> NewFact:
     text = fact.content
     said = shown_in(ZoneInfo(time_zone), _checked("at", fact.at or fact.source.at or now))
     tells_past = _HAPPENED.search(text) is not None and _AHEAD.search(text) is None
-    mentions = when.find(text, said, past_first=tells_past)
+    mentions = ranges.find(text, said, past_first=tells_past)
     for mention in reversed(mentions):
         if mention.relative and _is_placed(text, mention) and not _EXPLAINED.match(text, mention.end):
             text = f"{text[: mention.end]} ({_shown(mention)}){text[mention.end :]}"

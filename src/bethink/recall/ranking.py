@@ -21,7 +21,7 @@ from bethink.clock import to_us
 from bethink.embeddings.e5 import E5
 from bethink.feature import ASSISTANT, OWNER, Recallable
 from bethink.search.analysis import STOP_WORDS, word_set
-from bethink.when import find
+from bethink.when.ranges import find
 
 if TYPE_CHECKING:
     from datetime import datetime

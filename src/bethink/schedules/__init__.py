@@ -6,7 +6,5 @@
 from __future__ import annotations
 
 from bethink.schedules.feature import FEATURE
-from bethink.schedules.records import Notice, Schedule, ScheduleRun
-from bethink.schedules.service import ScheduleDraft, Schedules
 
-__all__ = ["FEATURE", "Notice", "Schedule", "ScheduleDraft", "ScheduleRun", "Schedules"]
+__all__ = ["FEATURE"]

@@ -5,8 +5,6 @@ Tools, the web door, the command line and calendars of other programs call `Task
 
 from __future__ import annotations
 
-from bethink.tasks.records import TASKS, Task
-from bethink.tasks.service import TaskChange, TaskPage, TaskQuery, Tasks, TaskView
 from bethink.tasks.upkeep import FEATURE
 
-__all__ = ["FEATURE", "TASKS", "Task", "TaskChange", "TaskPage", "TaskQuery", "TaskView", "Tasks"]
+__all__ = ["FEATURE"]

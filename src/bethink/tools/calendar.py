@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import anyio.to_thread
 from pydantic import BaseModel, Field
 
-from bethink.calendar import Calendar, EventConflict, EventTarget, Hours
-from bethink.calendar.service import Scope
+from bethink.calendar.free_time import Hours
+from bethink.calendar.service import Calendar, EventConflict, EventTarget, Scope
 from bethink.clock import to_datetime, to_us, zone_of
 from bethink.errors import UnknownId
 from bethink.field_checks import given_fields
@@ -20,7 +20,9 @@ from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bethink.calendar import EventChange, FreeTime, Instance
+    from bethink.calendar.free_time import FreeTime
+    from bethink.calendar.records import Instance
+    from bethink.calendar.service import EventChange
     from bethink.feature import Surroundings
     from bethink.principal import Principal
     from bethink.tool import Tool

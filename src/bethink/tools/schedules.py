@@ -10,15 +10,14 @@ from pydantic import BaseModel, Field
 
 from bethink.errors import UnknownId
 from bethink.field_checks import given_fields
-from bethink.schedules import ScheduleDraft, Schedules
 from bethink.schedules.due_times import timing_words
-from bethink.schedules.service import MAX_TEXT_CHARS, MAX_TITLE_CHARS, MAX_URL_CHARS
+from bethink.schedules.service import MAX_TEXT_CHARS, MAX_TITLE_CHARS, MAX_URL_CHARS, ScheduleDraft, Schedules
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
     from bethink.feature import Surroundings
     from bethink.principal import Principal
-    from bethink.schedules import Schedule
+    from bethink.schedules.records import Schedule
     from bethink.tool import Tool
 
 _schedule_tool = partial(tool, rare=True, family="schedules")

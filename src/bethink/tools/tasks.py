@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 
 from bethink.errors import UnknownId
 from bethink.field_checks import given_fields
-from bethink.tasks import TaskQuery, Tasks
 from bethink.tasks.due import due_words, is_overdue, recurrence_words, shown
 from bethink.tasks.records import Priority, Status
+from bethink.tasks.service import TaskQuery, Tasks
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from bethink.feature import Surroundings
     from bethink.principal import Principal
-    from bethink.tasks import TaskChange, TaskView
     from bethink.tasks.records import Task
+    from bethink.tasks.service import TaskChange, TaskView
     from bethink.tool import Tool
 
 _task_tool = partial(tool, family="tasks", rare=True)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, Field
 
-from bethink.calendar import Calendar, EventConflict, EventTarget, Hours
-from bethink.calendar.free_time import clock_of
-from bethink.calendar.service import know_zones
+from bethink.calendar.free_time import Hours, clock_of
+from bethink.calendar.service import Calendar, EventConflict, EventTarget, know_zones
 from bethink.calendar_sync.upkeep import Calendars
 from bethink.clock import to_datetime, to_us, zone_of
 from bethink.errors import Ambiguous, BadInput
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.app import App
-    from bethink.calendar import EventChange, Instance
+    from bethink.calendar.records import Instance
+    from bethink.calendar.service import EventChange
     from bethink.principal import Principal
 
 router = APIRouter(prefix="/calendar", tags=["calendar"])

@@ -28,7 +28,7 @@ from bethink.errors import DiskFull, MemoryUnavailable, StorageError
 from bethink.llm.models import AUTO
 from bethink.principal import LOCAL_OWNER
 from bethink.sandbox.interpreters import SWITCHED_OFF
-from bethink.schedules import Schedules
+from bethink.schedules.service import Schedules
 from bethink.settings.catalogue import SETTINGS
 from bethink.store import Expect
 from bethink.vault.files.context import OFF

@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bethink.clock import to_us
 from bethink.errors import BadInput
-from bethink.schedules import Notice, Schedule, ScheduleDraft, ScheduleRun, Schedules
 from bethink.schedules.delivery import DeliveryChange
 from bethink.schedules.due_times import recurrence_words, words_for
+from bethink.schedules.records import Notice, Schedule, ScheduleRun
+from bethink.schedules.service import ScheduleDraft, Schedules
 from bethink.schedules.web_push import Browser
 from bethink.web.deps import Body, Caller, Cursor, Limit, Moment, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented

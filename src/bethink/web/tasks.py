@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
 from bethink.errors import Ambiguous, BadInput, UnknownId
-from bethink.tasks import TaskQuery, Tasks
 from bethink.tasks.due import due_words, is_overdue, recurrence_words
 from bethink.tasks.quick_add import MAX_CHARS as MAX_LINE
 from bethink.tasks.quick_add import read_line, signs_of
+from bethink.tasks.service import TaskQuery, Tasks
 from bethink.web.deps import Body, Caller, Cursor, IdempotencyKey, Limit, Served, id_made_by
 from bethink.web.problems import documented
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bethink.app import App
     from bethink.field_checks import Link
     from bethink.principal import Principal
-    from bethink.tasks import TaskChange, TaskView
+    from bethink.tasks.service import TaskChange, TaskView
 
 router = APIRouter(prefix="/tasks", tags=["tasks"])
 

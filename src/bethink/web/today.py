@@ -11,13 +11,13 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime, to_us
-from bethink.schedules import Schedules
+from bethink.schedules.service import Schedules
 from bethink.web.calendar import EventShown, list_events
 from bethink.web.deps import Caller, CallerFilter, Served
 from bethink.web.memories import Memory, visible
 from bethink.web.schedules import NoticeShown, ScheduleRunShown, run_shown
 from bethink.web.tasks import TaskShown, list_tasks
-from bethink.when import Mention, find
+from bethink.when.ranges import Mention, find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
