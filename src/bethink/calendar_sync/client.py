@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
 import anyio
@@ -128,16 +129,10 @@ async def connected(gate: AddressGate, url: str, *, user: str, password: str) ->
     Raises:
         AddressRefused: the address is none, or may not be opened.
     """
-    transport = await anyio.to_thread.run_sync(_transport)
+    transport = await anyio.to_thread.run_sync(import_module, "bethink.internet.transport")
     base = checked_url(url)
     async with transport.gated_client(gate, _TIMEOUT_S) as http:
         yield CalDavClient(http, base, user, password)
-
-
-def _transport() -> Any:  # noqa: ANN401 - a module
-    from bethink.internet import transport
-
-    return transport
 
 
 @dataclass(slots=True)
@@ -206,7 +201,7 @@ class CalDavClient:
             ChangedThere: another one is there.
             RefusedThere: the server does not take it.
         """
-        condition = {"If-None-Match": "*"} if etag is None else {"If-Match": _quoted(etag)}
+        condition = {"If-None-Match": "*"} if etag is None else {"If-Match": f'"{etag}"'}
         headers = {"Content-Type": "text/calendar; charset=utf-8", **condition}
         answer = await self._ask("PUT", self._url(href), body=text.encode(), headers=headers)
         self._check_written(answer)
@@ -221,7 +216,7 @@ class CalDavClient:
             ChangedThere: it is not the one with this etag any more.
             RefusedThere: the server does not remove it.
         """
-        answer = await self._ask("DELETE", self._url(href), headers={"If-Match": _quoted(etag)})
+        answer = await self._ask("DELETE", self._url(href), headers={"If-Match": f'"{etag}"'})
         if answer.status not in _GONE:
             self._check_written(answer)
 
@@ -523,10 +518,6 @@ def _status(line: str) -> int:
 def _etag(text: str) -> str:
     """An etag without its quotes, and without the mark that proxies put before one."""
     return text.strip().removeprefix("W/").strip('"')
-
-
-def _quoted(etag: str) -> str:
-    return f'"{etag}"'
 
 
 def _phrase(status: int) -> str:
