@@ -138,14 +138,9 @@ def _as_json(held: Conversation, stored: StoredMessage) -> dict[str, Any]:
         "at": _moment(stored.at),
         "run": stored.run,
     }
-    if stored.speaker:
-        told["speaker"] = stored.speaker
-    if stored.stop_reason:
-        told["stop_reason"] = stored.stop_reason
-    if stored.note:
-        told["note"] = stored.note
-    if stored.usage:
-        told["usage"] = msgspec.to_builtins(stored.usage)
+    for name in ("speaker", "stop_reason", "note", "usage"):
+        if value := getattr(stored, name):
+            told[name] = msgspec.to_builtins(value)
     return told | msgspec.to_builtins(stored.message)
 
 

@@ -90,56 +90,52 @@ class FactSelection:
         return self.state in {None, fact.state}
 
 
-@dataclass(frozen=True, slots=True)
-class FactSelector:
-    """Reads the facts of one owner that are meant."""
+async def selected(
+    store: Store, owner: str, selection: FactSelection, *, limit: int, cursor: str | None
+) -> tuple[Page[Fact], int]:
+    """Some of what is meant of an owner's facts, newest first, and how many are meant in all.
 
-    store: Store
-    owner: str
+    The cursor is the store's where keys are enough, else the id of the last fact shown.
+    """
+    if selection.is_by_keys:
+        scan = Scan(FACTS, selection.where, order="created_at", reverse=True, limit=limit, after=cursor)
+        (page,) = await store.scan(owner, scan)
+        return page, await store.count(owner, FACTS, selection.where)
+    found = items_of(store, owner, selection.scan)
+    meant = [item async for item in found if selection.holds_of(item.record)]
+    if selection.as_of is not None:
+        known = await in_use_at(store, owner, [item.record for item in meant], moment=selection.as_of)
+        meant = [item for item in meant if item.record.id in known]
+    if selection.order == "category":
+        counts = Counter(item.record.category for item in meant)
+        meant.sort(key=lambda item: (-counts[item.record.category], item.record.category))
+    begin = next((place + 1 for place, item in enumerate(meant) if item.record.id == cursor), 0)
+    items = tuple(meant[begin : begin + limit])
+    more = begin + limit < len(meant)
+    return Page(items, items[-1].record.id if more else None), len(meant)
 
-    async def page(self, selection: FactSelection, limit: int, cursor: str | None) -> tuple[Page[Fact], int]:
-        """Some of what is meant, newest first, and how many are meant in all.
 
-        The cursor is the store's where keys are enough, else the id of the last fact shown.
-        """
-        if selection.is_by_keys:
-            scan = Scan(FACTS, selection.where, order="created_at", reverse=True, limit=limit, after=cursor)
-            (page,) = await self.store.scan(self.owner, scan)
-            return page, await self.store.count(self.owner, FACTS, selection.where)
-        found = items_of(self.store, self.owner, selection.scan)
-        meant = [item async for item in found if selection.holds_of(item.record)]
-        if selection.as_of is not None:
-            known = await self.in_use_at([item.record for item in meant], selection.as_of)
-            meant = [item for item in meant if item.record.id in known]
-        if selection.order == "category":
-            counts = Counter(item.record.category for item in meant)
-            meant.sort(key=lambda item: (-counts[item.record.category], item.record.category))
-        begin = next((place + 1 for place, item in enumerate(meant) if item.record.id == cursor), 0)
-        items = tuple(meant[begin : begin + limit])
-        more = begin + limit < len(meant)
-        return Page(items, items[-1].record.id if more else None), len(meant)
-
-    async def in_use_at(self, facts: Sequence[Fact], moment: int) -> set[str]:
-        """Those of the facts that were known and in use at a moment, microseconds UTC, by their ids."""
-        earlier: dict[str, State] = {}
-        scan = Scan(STEPS, order="at", low=moment + 1, limit=_PAGE)
-        async for step in records_of(self.store, self.owner, scan):
-            for touched in step.facts:
-                # Before its first change since, it was what it was at the moment. What was put back by an
-                # import was known when it was learnt.
-                if touched.was is not None:
-                    earlier.setdefault(touched.id, touched.was)
-        # The log is kept for a year: of what was superseded before, what came instead tells when.
-        instead = [fact.superseded_by for fact in facts if fact.state == "superseded" and fact.superseded_by]
-        found = await self.store.get(FACTS, self.owner, [*dict.fromkeys(instead)])
-        later = {one.record.id for one in found if one is not None and one.record.created_at > moment}
-        return {
-            fact.id
-            for fact in facts
-            if fact.created_at <= moment
-            and (
-                earlier[fact.id] == "active"
-                if fact.id in earlier
-                else fact.state == "active" or fact.superseded_by in later
-            )
-        }
+async def in_use_at(store: Store, owner: str, facts: Sequence[Fact], *, moment: int) -> set[str]:
+    """Those of the facts that were known and in use at a moment, microseconds UTC, by their ids."""
+    earlier: dict[str, State] = {}
+    scan = Scan(STEPS, order="at", low=moment + 1, limit=_PAGE)
+    async for step in records_of(store, owner, scan):
+        for touched in step.facts:
+            # Before its first change since, it was what it was at the moment. What was put back by an
+            # import was known when it was learnt.
+            if touched.was is not None:
+                earlier.setdefault(touched.id, touched.was)
+    # The log is kept for a year: of what was superseded before, what came instead tells when.
+    instead = [fact.superseded_by for fact in facts if fact.state == "superseded" and fact.superseded_by]
+    found = await store.get(FACTS, owner, [*dict.fromkeys(instead)])
+    later = {one.record.id for one in found if one is not None and one.record.created_at > moment}
+    return {
+        fact.id
+        for fact in facts
+        if fact.created_at <= moment
+        and (
+            earlier[fact.id] == "active"
+            if fact.id in earlier
+            else fact.state == "active" or fact.superseded_by in later
+        )
+    }

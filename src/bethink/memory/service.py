@@ -32,7 +32,7 @@ from bethink.memory.facts import (
     weight,
 )
 from bethink.memory.gate import WriteGate
-from bethink.memory.selection import FactSelection, FactSelector
+from bethink.memory.selection import FactSelection, in_use_at, selected
 from bethink.memory.terms import dated
 from bethink.memory.undo import Along, FactUndo, Reversal, takes_back_many
 from bethink.memory.upkeep import (
@@ -255,8 +255,7 @@ class Memory:
         meant = [(fact, score) for fact, score in found if selection.holds_of(fact)]
         if moment is None:
             return meant
-        selector = FactSelector(self.store, principal.owner)
-        known = await selector.in_use_at([fact for fact, _ in meant], moment)
+        known = await in_use_at(self.store, principal.owner, [fact for fact, _ in meant], moment=moment)
         return [(fact, score) for fact, score in meant if fact.id in known]
 
     async def list(
@@ -275,7 +274,7 @@ class Memory:
         self, principal: Principal, selection: FactSelection, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[Page[Fact], int]:
         """One page of the facts that are meant, newest first, and how many are meant in all."""
-        return await FactSelector(self.store, principal.owner).page(selection, limit, cursor)
+        return await selected(self.store, principal.owner, selection, limit=limit, cursor=cursor)
 
     async def pages(
         self, principal: Principal, where: Mapping[str, Key] | None = None
