@@ -404,9 +404,7 @@ class Runs:
             UnknownId: this owner has no such conversation.
             Busy: the run in it, in another process, does not stop.
         """
-        held = await self.conversations.get(principal, conversation)
-        if (active := held.record.active_run) is not None:
-            await self.stop(principal, active)
+        await self._stop_in(principal, conversation)
         await self.stored.delete(principal, conversation)
         self.on_delete(principal.owner, conversation)
         await self.files.sweep(principal.owner)
@@ -418,10 +416,13 @@ class Runs:
             UnknownId: this owner has no such conversation.
             Busy: the run in it, in another process, does not stop.
         """
+        await self._stop_in(principal, conversation)
+        await self.conversations.edit(principal, conversation, ConversationEdit(trashed=True))
+
+    async def _stop_in(self, principal: Principal, conversation: str) -> None:
         held = await self.conversations.get(principal, conversation)
         if (active := held.record.active_run) is not None:
             await self.stop(principal, active)
-        await self.conversations.edit(principal, conversation, ConversationEdit(trashed=True))
 
     def _here(self, owner: str, run: str) -> _Live | None:
         live = self._live.get(run)

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -36,6 +35,7 @@ from bethink.llm.markup import MarkupLlm
 from bethink.llm.openai_wire import WireLimits
 from bethink.llm.providers import PROVIDERS, Connection, connect, split_spec
 from bethink.llm.routed import RoutedLlm
+from bethink.llm.server_models import models_at
 from bethink.llm.tagged import TaggedLlm
 from bethink.messages import ToolMessage, UserMessage
 from bethink.settings.catalogue import SETTINGS
@@ -250,10 +250,7 @@ TRAINED: Final = "mem-agent"
 """Of several models that one server offers, the one with this in its name is taken."""
 OPENROUTER_MODEL: Final = "openrouter/auto"
 """OpenRouter's own choice among its models."""
-_ANSWER_S: Final = 0.5
-"""A server on this machine answers in milliseconds, or is busy loading."""
 _KNOWN_S: Final = 10
-_MOST_BYTES: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,14 +290,6 @@ class FoundModel:
         return f"A model answers here ({self.label}): BETHINK_MODEL={self.spec}{where} takes it."
 
 
-class _Model(msgspec.Struct):
-    id: str
-
-
-class _Models(msgspec.Struct):
-    data: list[_Model] = []
-
-
 @dataclass(slots=True)
 class Probing:
     """Looks for a model. What was found, or that there is none, is known for ten seconds."""
@@ -334,41 +323,11 @@ class Probing:
 
 async def _ask(place: DefaultServer) -> FoundModel | None:
     """The model that a program offers; None where none answers there in time."""
-    if not await _listens(place):
-        return None
-    import aiohttp
-
-    try:
-        async with (
-            asyncio.timeout(_ANSWER_S),
-            aiohttp.ClientSession(auto_decompress=False) as session,
-            session.get(f"{place.base_url}/models", allow_redirects=False) as response,
-        ):
-            body = b""
-            while len(body) < _MOST_BYTES and (part := await response.content.readany()):
-                body += part
-    except (aiohttp.ClientError, OSError, TimeoutError):
-        return None
-    try:
-        names = [model.id for model in msgspec.json.decode(body, type=_Models).data if model.id.strip()]
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+    names = [model.id for model in await models_at(place.base_url)]
     if not names:
         return None
     best = next((name for name in names if TRAINED in name.lower()), names[0])
     return FoundModel(place.label, f"{place.provider}:{best}", place.base_url)
-
-
-async def _listens(place: DefaultServer) -> bool:
-    """Whether anybody is there at all: most often nobody is, and no HTTP client need be loaded."""
-    parts = urlsplit(place.base_url)
-    try:
-        async with asyncio.timeout(_ANSWER_S):
-            _, writer = await asyncio.open_connection(parts.hostname, parts.port)
-    except (OSError, TimeoutError):
-        return False
-    writer.close()
-    return True
 
 
 ToolProtocol = Literal["auto", "native", "tagged", "routed"]

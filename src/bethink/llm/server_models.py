@@ -109,16 +109,25 @@ async def local_servers() -> list[LocalServer]:
     return [server for server in found if server is not None]
 
 
-async def _local(provider: str, base_url: str) -> LocalServer | None:
-    parts = urlsplit(base_url)
+async def models_at(base_url: str) -> list[ListedModel]:
+    """The models of a server on this machine; none if none answers there within a second."""
+    return list(_listed(await _document_at(base_url)))
+
+
+async def _document_at(base_url: str) -> object:
+    parts, endpoint = urlsplit(base_url), Endpoint(base_url, "")
     try:
         async with asyncio.timeout(_LOCAL_S):
             # Most often nobody is there: then no client of HTTP needs to be loaded.
             _, writer = await asyncio.open_connection(parts.hostname, parts.port)
             writer.close()
-            endpoint = Endpoint(base_url, "")
-            document = await _fetched(endpoint, endpoint.headers, title=provider)
+            return await _fetched(endpoint, endpoint.headers, title=base_url)
     except (OSError, TimeoutError, LlmError):
+        return None
+
+
+async def _local(provider: str, base_url: str) -> LocalServer | None:
+    if (document := await _document_at(base_url)) is None:
         return None
     if provider in {"llamacpp", "mlx"}:
         # They share a port, and llama.cpp says who it is.
