@@ -13,7 +13,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 import msgspec
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from bethink.conversations.service import Conversations
     from bethink.events import Usage
     from bethink.llm import Llm
+    from bethink.llm.models import OfferedModels
     from bethink.memory import Fact, FactChange, Memory
     from bethink.principal import Principal
     from bethink.settings import Settings
@@ -90,19 +91,6 @@ _GIVEN_UP: Final = (
 )
 _OWNERS: Final = frozenset(("", "user", "the user", "owner", "me", "self"))
 _log = log("extraction")
-
-
-class LearningModels(Protocol):
-    """Which models there are now: others may be set meanwhile."""
-
-    @property
-    def usual(self) -> Llm | None:
-        """The model that answers; None if none is set."""
-        ...
-
-    async def find(self, wanted: str) -> Llm:
-        """The model of this name."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +146,7 @@ class Extraction:
     """
 
     settings: Settings
-    models: LearningModels
+    models: OfferedModels
     memory: Memory
     conversations: Conversations
     prompt: str
@@ -171,8 +159,8 @@ class Extraction:
     """The model that is asked to tell sentences again, since its proposals were garbage."""
     _given_up: object = None
     """The model of which too many answers were none."""
-    _fault: str | None = None
-    """Why the last request failed, until one succeeds."""
+    fault: str | None = None
+    """Why the last turns could not be looked through, as a sentence; None if they could."""
 
     @property
     def llm(self) -> Llm | None:
@@ -193,11 +181,6 @@ class Extraction:
         if self.llm is None:
             return "Nothing is learnt from conversations: no model is set."
         return None if self.settings.extraction_model else _too_small(self.llm)
-
-    @property
-    def fault(self) -> str | None:
-        """Why the last turns could not be looked through, as a sentence; None if they could."""
-        return self._fault
 
     @property
     def is_on(self) -> bool:
@@ -299,9 +282,9 @@ class Extraction:
                 text, one = await self._answer(llm, _request(self.prompt, batch))
                 found, usage = self._parsed(text, batch), [one]
         except BethinkError as error:
-            self._fault = f"The last turns were not learnt from: {error}"
+            self.fault = f"The last turns were not learnt from: {error}"
             raise
-        self._fault = None
+        self.fault = None
         return found, usage
 
     async def _restated(self, llm: Llm, batch: _Batch) -> tuple[Sequence[Proposal], Sequence[Usage]]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from bethink.conversations.service import Conversations
     from bethink.events import Usage
-    from bethink.llm import Llm
+    from bethink.llm.models import OfferedModels
     from bethink.memory import Memory
     from bethink.principal import OnBehalfOf
     from bethink.reflection.questions import OpenQuestions
@@ -51,15 +51,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-
-class UsualModel(Protocol):
-    """Which model is the usual one now: another one may be set meanwhile."""
-
-    @property
-    def usual(self) -> Llm | None:
-        """The model; None if none is set."""
-        ...
 
 
 _TITLE_PROMPT: Final = (
@@ -80,7 +71,7 @@ class Titles:
     """Names conversations, if the settings want that of a model."""
 
     settings: Settings
-    models: UsualModel
+    models: OfferedModels
     conversations: Conversations
     on_usage: Callable[[Usage], None]
 
@@ -339,7 +330,7 @@ class UnfoundQuestions:
     and comes from no memory.
     """
 
-    models: UsualModel
+    models: OfferedModels
     memory: Memory
     questions: OpenQuestions
 

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from bethink.agent.completion import ModelAnswer
-    from bethink.agent.extraction import LearningModels
     from bethink.agent.post_turn import PostTurnQueue
     from bethink.bus import Bus
     from bethink.events import Usage
     from bethink.llm import Llm
+    from bethink.llm.models import OfferedModels
     from bethink.memory import Fact
     from bethink.principal import OnBehalfOf, Principal
     from bethink.reflection.pairs import FactPair
@@ -182,7 +182,7 @@ class ReflectionRuns:
     """Puts the memories of all owners in order, as its `settings` say; `running` tells of this process."""
 
     settings: Settings
-    models: LearningModels
+    models: OfferedModels
     reflections: Reflections
     queue: PostTurnQueue
     bus: Bus

@@ -37,6 +37,12 @@ class ToolOffer:
     schemas: tuple[ToolSchema, ...] = ()
     tokens: int = 0
 
+    @classmethod
+    def of(cls, offers: Sequence[ToolOffer]) -> ToolOffer:
+        """Several as one."""
+        schemas = tuple(schema for one in offers for schema in one.schemas)
+        return cls(schemas, sum(one.tokens for one in offers))
+
 
 NO_TOOLS = ToolOffer()
 SEARCH_TOOLS = "search_tools"
@@ -287,7 +293,6 @@ class ToolSnapshot:
     given: tuple[Sequence[Tool], ...]
     by_name: Mapping[str, Tool]
     all: Sequence[Tool]
-    offer: ToolOffer
     schemas: Mapping[str, ToolOffer]
     cues: Cues
 
@@ -304,11 +309,9 @@ def snapshot_of(given: tuple[Sequence[Tool], ...], last: ToolSnapshot | None = N
         return _alone(tool)
 
     single = {name: alone(name, tool) for name, tool in by_name.items()}
-    few = [one for name, one in single.items() if name != SEARCH_TOOLS]
     aliases = {alias: one for one in by_name.values() for alias in one.aliases}
-    offer = ToolOffer(tuple(one.schemas[0] for one in few), sum(one.tokens for one in few))
     tools = tuple(by_name.values())
-    return ToolSnapshot(given, aliases | by_name, tools, offer, single, Cues.of(tools))
+    return ToolSnapshot(given, aliases | by_name, tools, single, Cues.of(tools))
 
 
 def brief(schema: ToolSchema) -> ToolOffer:

@@ -26,6 +26,7 @@ from pydantic import BaseModel
 
 from bethink.agent.tool_selection import (
     NO_TOOLS,
+    SEARCH_TOOLS,
     ToolOffer,
     ToolRoom,
     ToolSnapshot,
@@ -164,12 +165,14 @@ class Toolbox:
     @property
     def offer(self) -> ToolOffer:
         """All tools but the search for tools, as a model is told of them while they are few."""
-        return self._known.offer if self.enabled else NO_TOOLS
+        if not self.enabled:
+            return NO_TOOLS
+        return ToolOffer.of([one for name, one in self._known.schemas.items() if name != SEARCH_TOOLS])
 
     def alone(self, *names: str) -> ToolOffer:
         """These of the tools, as a model is told of them; one that is not there any more is left out."""
-        chosen = [one for name in names if (one := self._known.schemas.get(name)) is not None]
-        return ToolOffer(tuple(one.schemas[0] for one in chosen), sum(one.tokens for one in chosen))
+        schemas = self._known.schemas
+        return ToolOffer.of([schemas[name] for name in names if name in schemas])
 
     async def offer_in(self, messages: Sequence[Message], principal: Principal, room: ToolRoom) -> ToolOffer:
         """The tools that a model is told of at this point of a conversation (`select_tools`)."""
@@ -186,8 +189,7 @@ class Toolbox:
             size=lambda one: shown[one.name].tokens,
             has_files=holds_files(messages) or await self.has_documents(principal),
         )
-        offers = [shown[tool.name] for tool in chosen]
-        return ToolOffer(tuple(one.schemas[0] for one in offers), sum(one.tokens for one in offers))
+        return ToolOffer.of([shown[tool.name] for tool in chosen])
 
     def has_unreviewed(self, offer: ToolOffer) -> bool:
         """Whether what a model is told of these tools holds words from outside that nobody has accepted."""
