@@ -1,7 +1,7 @@
 """Thoughts and calls that a model wrote into its text, because its server has no parser for them.
 
-`factory` puts `MarkupLlm` around every model that is not spoken to by tags of its own (`tagged`). The loop
-then sees reasoning and calls, like of any other model.
+`llm/models.py` puts `MarkupLlm` around every model that is not spoken to by tags of its own (`tagged`). The
+loop then sees reasoning and calls, like of any other model.
 
 A `<think>` at the beginning of a line begins thoughts. Templates that write it into the prompt leave
 only its end in the answer: what stood before it were thoughts. Both count outside of code alone, and,

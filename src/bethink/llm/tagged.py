@@ -1,8 +1,8 @@
 """Models that were trained on tags: `<think>`, `<python>` and `<reply>` become ordinary deltas.
 
-`factory` puts this around a model that is known by its name (`*mem-agent*`) or by a setting. The loop then
-sees reasoning, calls of `execute_python` and text, like of any other model; the model reads a call's
-result as `<result>`.
+`llm/models.py` puts this around a model that is known by its name (`*mem-agent*`) or by a setting. The
+loop then sees reasoning, calls of `execute_python` and text, like of any other model; the model reads a
+call's result as `<result>`.
 Source: the prompt and the agent of mem-agent (github.com/firstbatchxyz/mem-agent-mcp, `agent/`).
 """
 

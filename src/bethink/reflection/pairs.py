@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FLOOR: Final = 0.5
 """Least cosine of two that a model is asked about. Paraphrases have 0.6 and more, texts about other things
-0.1 on average (all-MiniLM-L6-v2, and multilingual-e5-small: `recall/calibration`)."""
+0.1 on average (all-MiniLM-L6-v2, and multilingual-e5-small: `recall/ranking.py`)."""
 _ONE_SUBJECT: Final = 0.34
 """The share of words that two need to have in common to contradict each other."""
 _CASELESS_SHARE: Final = 0.6
