@@ -245,7 +245,9 @@ class Configuration:
         for name in names:
             origin = self.origin(name)
             if name in UNKEPT:
-                raise NotAllowed(f"{name} cannot be changed here: set {_variable(name)} and start again.")
+                raise NotAllowed(
+                    f"{name} cannot be changed here: set BETHINK_{name.upper()} and start again."
+                )
             if origin.source not in {"kept", "default"}:
                 raise NotAllowed(f"{name} is set by {origin.told}: change it there.")
 
@@ -384,7 +386,3 @@ def _logged(name: str, settings: Settings) -> object:
     if setting.secret:
         return None if value is None else SECRET
     return shown(setting, value)
-
-
-def _variable(name: str) -> str:
-    return f"BETHINK_{name.upper()}"

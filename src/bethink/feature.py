@@ -518,12 +518,6 @@ class OpenFeature:
     parts: Sequence[Part] = ()
 
 
-def _closed(at: Surroundings) -> OpenFeature:
-    """Of a room that only keeps records, or only has tools."""
-    del at
-    return OpenFeature(service=None)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """What is known of a feature before it is opened.
@@ -539,7 +533,7 @@ class Feature:
     """
 
     name: str
-    open: Callable[[Surroundings], OpenFeature] = _closed
+    open: Callable[[Surroundings], OpenFeature] = lambda _at: OpenFeature(service=None)
     collections: tuple[Collection[Any], ...] = ()
     counted: Mapping[str, tuple[str, Collection[Any]]] = field(
         default_factory=dict[str, "tuple[str, Collection[Any]]"]

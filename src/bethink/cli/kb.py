@@ -15,7 +15,6 @@ from bethink.errors import BadInput, EmbeddingsUnavailable
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Generator
 
     from bethink.app import App
     from bethink.cli.session import Session
@@ -142,8 +141,9 @@ def _search(session: Session, options: Namespace) -> None:
     )
     for hit in hits:
         place = f"page {hit.page}" if hit.content.pages > 1 else ""
+        quoted = [f"      {line}".rstrip() for line in hit.text.strip().splitlines()]
         head = ", ".join(filter(None, (one_line(hit.document.name), one_line(hit.label) or place)))
-        session.screen.result(_hit(hit), f"{hit.score:.2f}  {head}", *_quoted(hit.text), "")
+        session.screen.result(_hit(hit), f"{hit.score:.2f}  {head}", *quoted, "")
     if not hits:
         session.screen.remark("Nothing in this base answers that.")
 
@@ -191,11 +191,6 @@ def _hit(hit: PassageHit) -> dict[str, Any]:
         "score": round(hit.score, 4),
         "source": hit.source,
     }
-
-
-def _quoted(text: str) -> Generator[str]:
-    for line in text.strip().splitlines():
-        yield f"      {line}".rstrip()
 
 
 @COMMANDS.add("list", json="each base")

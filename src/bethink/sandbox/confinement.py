@@ -172,8 +172,8 @@ def _text_of(file: str) -> str:
     return resources.files("bethink.sandbox").joinpath(file).read_text(encoding="utf-8")
 
 
-def _interpreter_arguments() -> list[str]:
-    """Python without its environment and its packages, running the guest."""
+def guest_command() -> list[str]:
+    """Python without its environment and its packages, running the guest: whole with its orders behind it."""
     return [str(interpreter()), "-I", "-S", "-B", "-X", "utf8", "-c", _text_of("guest.py")]
 
 
@@ -253,12 +253,9 @@ class Bubblewrap:
 
     def command(self, job: Job) -> Command:
         """The walls, then what is let in through them."""
-        program = self.found()
-        if program is None:
-            raise FileNotFoundError("bwrap")
-        walls = [str(program), *_WALLS, *_openings(job), "--remount-ro", "/", "--chdir", "/", "--"]
+        walls = [*self._walls(), *_openings(job), "--remount-ro", "/", "--chdir", "/", "--"]
         return Command(
-            [*_dying_with_us(), *walls, *_interpreter_arguments()],
+            [*walls, *guest_command()],
             _orders(job, _free(_WORK), _free(_SCRATCH) if job.scratch else None),
         )
 
@@ -268,16 +265,13 @@ class Bubblewrap:
         Raises:
             FileNotFoundError: there is no `bwrap`.
         """
-        program = self.found()
-        if program is None:
-            raise FileNotFoundError("bwrap")
         left_out = {"--clearenv"} if own_network else {"--clearenv", "--unshare-net"}
-        return [*_dying_with_us(), str(program), *(wall for wall in _WALLS if wall not in left_out)]
+        return [part for part in self._walls() if part not in left_out]
 
-    @staticmethod
-    def guest() -> list[str]:
-        """The guest, to which its orders are given as one more argument."""
-        return _interpreter_arguments()
+    def _walls(self) -> list[str]:
+        if (program := self.found()) is None:
+            raise FileNotFoundError("bwrap")
+        return [*_dying_with_us(), str(program), *_WALLS]
 
     def found(self) -> Path | None:
         """The program; looks for files."""
@@ -357,7 +351,7 @@ class Landlock:
         """The interpreter itself: it restricts itself before it reads the program."""
         scratch = str(job.scratch) if job.scratch else None
         return Command(
-            _interpreter_arguments(),
+            guest_command(),
             _orders(
                 job,
                 str(job.directory),
@@ -366,11 +360,6 @@ class Landlock:
                 landlock=_rules(job, self.version_here()),
             ),
         )
-
-    @staticmethod
-    def guest() -> list[str]:
-        """The guest, to which its orders are given as one more argument."""
-        return _interpreter_arguments()
 
     def rules_for_programs(
         self, readable: Sequence[Path], writable: Sequence[Path], *, network: bool, closed_port: int

@@ -22,7 +22,7 @@ import anyio.to_thread
 
 from bethink.child_process import ChildProcess
 from bethink.errors import SandboxUnavailable
-from bethink.sandbox.confinement import Bubblewrap, Landlock, machine, readable_for_guest
+from bethink.sandbox.confinement import Bubblewrap, Landlock, guest_command, machine, readable_for_guest
 from bethink.sandbox.folder import made, removed
 from bethink.sandbox.seccomp import program_filter
 
@@ -159,13 +159,11 @@ class Programs:
             places = view.readable, view.writable
             rules = confinement.rules_for_programs(*places, network=program.network, closed_port=closed_port)
             start, orders = [], _orders(program, rules, own_network=False) | {"parent": os.getpid()}
-        return Enclosed((*start, *confinement.guest(), json.dumps(orders)), env)
+        return Enclosed((*start, *guest_command(), json.dumps(orders)), env)
 
     async def _chosen(self) -> tuple[Bubblewrap | Landlock | None, tuple[str, ...]]:
         reasons: list[str] = []
-        for confinement in (Bubblewrap(), Landlock()):
-            if self.wanted not in {"auto", confinement.name}:
-                continue
+        for confinement in _of_kind(self.wanted):
             fault = await anyio.to_thread.run_sync(_missing, confinement)
             if fault is None and (fault := await self._fault_of(confinement)) is None:
                 return confinement, tuple(reasons)
@@ -214,10 +212,11 @@ class Programs:
 
 def may_hold(wanted: Wanted) -> bool:
     """Whether this machine seems to have a sandbox for programs; looks for files and starts nothing."""
-    return any(
-        wanted in {"auto", confinement.name} and _missing(confinement) is None
-        for confinement in (Bubblewrap(), Landlock())
-    )
+    return any(_missing(confinement) is None for confinement in _of_kind(wanted))
+
+
+def _of_kind(wanted: Wanted) -> list[Bubblewrap | Landlock]:
+    return [one for one in (Bubblewrap(), Landlock()) if wanted in {"auto", one.name}]
 
 
 def _missing(confinement: Bubblewrap | Landlock) -> str | None:

@@ -411,6 +411,14 @@ class Entry(NamedTuple):
     vector: bytes
 
 
+class EmbeddedText(NamedTuple):
+    """What an index keeps of a text with its vector, as in `Entry`."""
+
+    terms: bytes
+    model: str
+    vector: bytes
+
+
 class Entries(NamedTuple):
     """Entries, field by field: so they are read from rows and added to arrays most quickly."""
 
@@ -441,6 +449,17 @@ def entry_of(id: str, item: IndexItem, analyzer: Analyzer) -> Entry:
         None if not vector or item.model is None else model_key(item.model),
         vector,
     )
+
+
+def embedded(
+    text: str, vector: NDArray[np.float32], model: EmbeddingModel, *, analyzer: Analyzer
+) -> EmbeddedText:
+    """A text with its vector.
+
+    Raises:
+        ValueError: the vector is not one of the model.
+    """
+    return EmbeddedText(analyzer.document_digests(text), model_key(model), vector_bytes(vector, model))
 
 
 def check_text(text: str) -> None:

@@ -387,6 +387,36 @@ def check_scan(scan: Scan[Any]) -> Position | None:
     return None if scan.after is None else _position(scan, scan.after)
 
 
+ScanBound = tuple[str, tuple[int | str | None, ...]]
+"""A condition, with `{}` for each of its values."""
+
+
+def scan_parts(scan: Scan[Any], after: Position | None, order: str | None) -> list[list[ScanBound]]:
+    """Conditions whose rows follow one another in the scan's order, each answered from an index.
+
+    `order` is the order key as it stands in a statement. Rows without it come first (last in reverse) and
+    lie outside of any bounds, so a page may begin among them and go on among the others.
+    """
+    than = "<" if scan.reverse else ">"
+    if order is None:
+        return [[] if after is None else [(f"id {than} {{}}", (after.id,))]]
+    bounds: list[ScanBound] = []
+    if scan.low is not None:
+        bounds.append((f"{order} >= {{}}", (scan.low,)))
+    if scan.high is not None:
+        bounds.append((f"{order} < {{}}", (scan.high,)))
+    if after is None and not bounds:
+        return [[]]
+    none: list[list[ScanBound]] = [] if bounds else [[(f"{order} IS NULL", ())]]
+    some: list[ScanBound] = [(f"{order} IS NOT NULL", ()), *bounds]
+    if after is not None and after.key is None:
+        none = [[(f"{order} IS NULL", ()), (f"id {than} {{}}", (after.id,))]]
+        return none if scan.reverse else [*none, some]
+    if after is not None:
+        some.append((f"({order}, id) {than} ({{}}, {{}})", (after.key, after.id)))
+    return [some, *none] if scan.reverse else [some]
+
+
 def order_key(scan: Scan[Any], key: object) -> int | None:
     """A record's value of the order key.
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from bethink.engines.postgres.connection import Connections, Session
     from bethink.index import Candidates, IndexQuery
     from bethink.sealing import Cipher
+    from bethink.search.analysis import EmbeddedText
     from bethink.search.copies import Copy
 
 _log = log("index")
@@ -116,14 +117,6 @@ INSERT INTO index_tombstones
     SELECT $1, $2 + place, id FROM unnest($3::text[]) WITH ORDINALITY AS gone (id, place)
 """
 _PRUNE = "DELETE FROM index_tombstones WHERE owner = $1 AND change <= $2"
-
-
-class EmbeddedText(NamedTuple):
-    """What an index keeps of a text, as in `Entry`."""
-
-    terms: bytes
-    model: str
-    vector: bytes
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ by a checkpoint, if the server lets us; if not, or where it keeps them, that is 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from bethink.engines.postgres.connection import PARTITIONED, PARTITIONS
 from bethink.engines.postgres.large import drop_stale
@@ -53,7 +53,8 @@ async def scrub(connections: Connections, owner: str | None) -> tuple[str, ...]:
             await _wait_for_readers(session, deadline, connections.place)
             for (number,) in await session.fetch(_OF_OWNER, owner, PARTITIONS):
                 for table in PARTITIONED:
-                    await _anew(session, f"{table}_{number:02}", deadline, place=connections.place)
+                    while not await _is_written(session, f"{table}_{number:02}"):
+                        await _pause(deadline, connections.place)
         finally:
             await session.execute("RESET lock_timeout")
         return await _leave_log(session)
@@ -74,11 +75,6 @@ async def _wait_for_readers(session: Session, deadline: float, place: str) -> No
             "SELECT pg_relation_size('bethink_probe')"
         ):
             return
-        await _pause(deadline, place)
-
-
-async def _anew(session: Session, table: str, deadline: float, *, place: str) -> None:
-    while not await _is_written(session, table):
         await _pause(deadline, place)
 
 
@@ -104,7 +100,7 @@ async def _pause(deadline: float, place: str) -> None:
 
 async def _leave_log(session: Session) -> tuple[str, ...]:
     """Have the server give up its log so far; what it keeps of it."""
-    recycles, archives, keeps, slots, standbys, may_checkpoint, may_switch = await _log_of(session)
+    recycles, archives, keeps, slots, standbys, may_checkpoint, may_switch = await session.fetchrow(_LOG)
     remains: list[str] = []
     if may_checkpoint and may_switch:
         await session.execute("SELECT pg_switch_wal()")
@@ -126,7 +122,3 @@ _IN_ARCHIVE: Final = (
     "The PostgreSQL server archives its log: deleted text stays there until its archives expire."
 )
 _ON_STANDBYS: Final = "Standbys of the PostgreSQL server have logs of their own, which may hold deleted text."
-
-
-async def _log_of(session: Session) -> Any:  # noqa: ANN401 - a row
-    return await session.fetchrow(_LOG)

@@ -17,12 +17,12 @@ import anyio
 import anyio.to_thread
 
 from bethink.engines.postgres.connection import CONNECTIONS_MAX, open_connections
-from bethink.engines.postgres.index import EmbeddedText, IndexRows, PostgresIndex
+from bethink.engines.postgres.index import IndexRows, PostgresIndex
 from bethink.engines.postgres.schema import NUMBER, columns_of, known, make, prepare
 from bethink.engines.postgres.scrub import scrub
 from bethink.engines.postgres.tables import Table
 from bethink.errors import DiskFull, StorageError
-from bethink.search.analysis import Analyzer, entry_of, model_key, vector_bytes
+from bethink.search.analysis import Analyzer, embedded, entry_of
 from bethink.store import (
     Change,
     Delete,
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 
     from bethink.engines.postgres.connection import Connections, Session
     from bethink.sealing import Cipher, SealedHome
-    from bethink.search.analysis import Entry
-    from bethink.store import Collection, Key, Row, Scan, Versioned
+    from bethink.store import Collection, Key, Scan, Versioned
 
     Step = Callable[[Session, IndexRows], Awaitable[None]]
 
@@ -314,11 +313,10 @@ class PostgresStore:
         collection = puts[0].collection
         table = self._table(collection)
         rows = [(table.row_of(put.record), put.if_version) for put in puts]
-        entries = [_entry(row, put, self._analyzer) for (row, _), put in zip(rows, puts, strict=True)]
         kept = [
-            (put.index.text, entry, put.if_version == 0)
-            for put, entry in zip(puts, entries, strict=True)
-            if put.index is not None and entry is not None
+            (put.index.text, entry_of(row.id, put.index, self._analyzer), put.if_version == 0)
+            for (row, _), put in zip(rows, puts, strict=True)
+            if put.index is not None
         ]
         # A record that did not exist had no item.
         bare = [put.record.id for put in puts if put.index is None and put.if_version != 0]
@@ -356,11 +354,7 @@ class PostgresStore:
         return step
 
     def _set_vector(self, change: SetVector) -> Step:
-        item = EmbeddedText(
-            self._analyzer.document_digests(change.text),
-            model_key(change.model),
-            vector_bytes(change.vector, change.model),
-        )
+        item = embedded(change.text, change.vector, change.model, analyzer=self._analyzer)
 
         async def step(_: Session, index: IndexRows) -> None:
             index.set_vector(change.id, text=change.text, item=item)
@@ -385,10 +379,6 @@ def _without_repeats(changes: list[Any]) -> list[list[Any]]:
         seen.add(id)
         parts[-1].append(change)
     return parts
-
-
-def _entry(row: Row, put: Put[Any], analyzer: Analyzer) -> Entry | None:
-    return None if put.index is None else entry_of(row.id, put.index, analyzer)
 
 
 @dataclass(frozen=True, slots=True)

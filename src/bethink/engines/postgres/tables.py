@@ -24,6 +24,7 @@ from bethink.store import (
     order_key,
     record_of,
     row_of,
+    scan_parts,
     sealed,
 )
 
@@ -193,7 +194,7 @@ class Table:
         direction = "DESC NULLS LAST" if scan.reverse else "ASC NULLS FIRST"
         keys = ("id",) if scan.order is None else (quoted(scan.order), "id")
         order = ", ".join(f"{key} {direction}" for key in keys)
-        for bounds in _parts(scan, after):
+        for bounds in scan_parts(scan, after, scan.order and quoted(scan.order)):
             values = _Parameters()
             condition = self._equal(owner, scan.where, values)
             conditions = [condition, *(text.format(*map(values, given)) for text, given in bounds)]
@@ -266,33 +267,3 @@ def _page(scan: Scan[Any], found: Sequence[Versioned[Any]]) -> Page[Any]:
 def _position(scan: Scan[Any], item: Versioned[Any]) -> Position:
     key = None if scan.order is None else getattr(item.record, scan.order)
     return Position(order_key(scan, key), item.record.id)
-
-
-_Bound = tuple[str, tuple[object, ...]]
-
-
-def _parts(scan: Scan[Any], after: Position | None) -> list[list[_Bound]]:
-    """Bounds whose rows follow one another in the scan's order, each answered from an index.
-
-    Rows without the order key come first (last in reverse) and lie outside of
-    any bounds, so a page may begin among them and go on among the others.
-    """
-    than = "<" if scan.reverse else ">"
-    if scan.order is None:
-        return [[] if after is None else [(f"id {than} {{}}", (after.id,))]]
-    order = quoted(scan.order)
-    bounds: list[_Bound] = []
-    if scan.low is not None:
-        bounds.append((f"{order} >= {{}}", (scan.low,)))
-    if scan.high is not None:
-        bounds.append((f"{order} < {{}}", (scan.high,)))
-    if after is None and not bounds:
-        return [[]]
-    none: list[list[_Bound]] = [] if bounds else [[(f"{order} IS NULL", ())]]
-    some: list[_Bound] = [(f"{order} IS NOT NULL", ()), *bounds]
-    if after is not None and after.key is None:
-        none = [[(f"{order} IS NULL", ()), (f"id {than} {{}}", (after.id,))]]
-        return none if scan.reverse else [*none, some]
-    if after is not None:
-        some.append((f"({order}, id) {than} ({{}}, {{}})", (after.key, after.id)))
-    return [some, *none] if scan.reverse else [some]

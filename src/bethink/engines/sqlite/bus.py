@@ -8,26 +8,27 @@ holds the connection, and looks that often only while somebody subscribes.
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
 import sqlite3
 import threading
 import time
 import uuid
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from bethink.bus import ALIVE_WITHIN_S, Mailboxes, Notice, TokenBuckets, opened_payload, sealed_payload
 from bethink.clock import SystemClock
+from bethink.engines.sqlite.answers import Answer, Answers
 from bethink.errors import BethinkError, NewerSchema, StorageError
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Sequence
     from io import BufferedReader
 
@@ -277,13 +278,7 @@ class BusFile:
 
 def is_in_use(directory: Path) -> bool:
     """Whether a living process is on the bus of a data directory."""
-    for path in (directory / PROCESSES).glob("*"):
-        with suppress(FileNotFoundError), path.open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-    return False
+    return any(map(_is_locked, (directory / PROCESSES).glob("*")))
 
 
 @asynccontextmanager
@@ -373,10 +368,10 @@ class SqliteBus:
         self._process = uuid.uuid4().hex
         self._mailboxes = Mailboxes()
         self._buckets = TokenBuckets()
-        self._loop = asyncio.get_running_loop()
+        self._answers = Answers()
         # The thread ends on None.
         self._jobs: SimpleQueue[Callable[[BusFile], None] | None] = SimpleQueue()
-        self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._ended: asyncio.Future[None] = self._answers.future()
         self._closed = False
         self._fault: str | None = None
 
@@ -436,7 +431,7 @@ class SqliteBus:
         Raises:
             StorageError: the directory cannot be written.
         """
-        opened: asyncio.Future[None] = self._loop.create_future()
+        opened: asyncio.Future[None] = self._answers.future()
         threading.Thread(target=self._work, args=(opened,), name="bethink-bus", daemon=True).start()
         await opened
 
@@ -450,15 +445,16 @@ class SqliteBus:
     async def _run(self, work: Callable[[BusFile], T]) -> T:
         if self._closed:
             raise StorageError("The bus is closed.")
-        future: asyncio.Future[T] = self._loop.create_future()
+        future: asyncio.Future[T] = self._answers.future()
 
         def job(file: BusFile) -> None:
             try:
-                self._answer(future, work(file))
+                answer = Answer(future, work(file))
             except sqlite3.Error as error:
-                self._answer(future, error=self._unusable(error))
+                answer = Answer(future, error=self._unusable(error))
             except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the job
-                self._answer(future, error=error)
+                answer = Answer(future, error=error)
+            self._answers.send(answer)
 
         self._jobs.put(job)
         return await future
@@ -468,12 +464,12 @@ class SqliteBus:
             locks = self._path.with_name(PROCESSES)
             file = BusFile(open_file(self._path), self._process, self._clock, locks=locks)
         except BethinkError as error:
-            self._answer(opened, error=error)
+            self._answers.send(Answer(opened, error=error))
             return
         except Exception as error:  # noqa: BLE001 - handed on to whoever opens the bus
-            self._answer(opened, error=self._unusable(error))
+            self._answers.send(Answer(opened, error=self._unusable(error)))
             return
-        self._answer(opened)
+        self._answers.send(Answer(opened))
         chores_at = time.monotonic()
         try:
             while self._step(file, chores_at):
@@ -482,7 +478,7 @@ class SqliteBus:
                     chores_at = time.monotonic() + CHORES_S
         finally:
             self._attempt(file.close)
-            self._answer(self._ended)
+            self._answers.send(Answer(self._ended))
 
     def _step(self, file: BusFile, chores_at: float) -> bool:
         """Wait for a job or for the time to look for news; False at the end."""
@@ -515,34 +511,12 @@ class SqliteBus:
     def _deliver(self, notices: Sequence[Notice]) -> None:
         if notices:
             opened = [Notice(one.topic, opened_payload(one.payload, self._cipher)) for one in notices]
-            self._tell(self._mailboxes.deliver, opened)
-
-    def _answer(
-        self, future: asyncio.Future[Any], value: object = None, *, error: Exception | None = None
-    ) -> None:
-        self._tell(_settle, future, value, error)
-
-    def _tell(self, callback: Callable[..., None], *arguments: object) -> None:
-        try:
-            self._loop.call_soon_threadsafe(callback, *arguments)
-        except RuntimeError:
-            # The loop was closed without closing the bus: nobody waits any more.
-            return
+            self._answers.call(self._mailboxes.deliver, opened)
 
     def _unusable(self, error: Exception) -> StorageError:
         unusable = StorageError(f"{self._path} cannot be used: {error}")
         unusable.__cause__ = error
         return unusable
-
-
-def _settle(future: asyncio.Future[Any], value: object, error: Exception | None) -> None:
-    if future.done():
-        # Its caller was cancelled.
-        return
-    if error is None:
-        future.set_result(value)
-    else:
-        future.set_exception(error)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from functools import partial
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
 import msgspec
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from bethink.embeddings import EmbeddingModel
     from bethink.engines.sqlite.tables import Query
     from bethink.index import Candidates, IndexQuery
+    from bethink.search.analysis import EmbeddedText
     from bethink.search.copies import Copy
 
 
@@ -225,14 +226,6 @@ class Read(Protocol):
     async def __call__(self, work: Callable[[sqlite3.Connection], T], /) -> T:
         """What `work` gives."""
         ...
-
-
-class EmbeddedText(NamedTuple):
-    """What an index keeps of a text, as in `Entry`."""
-
-    terms: bytes
-    model: str
-    vector: bytes
 
 
 class SqliteIndex:

@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never
 import anyio
 import anyio.to_thread
 
-from bethink.engines.sqlite.index import EmbeddedText, IndexRows, SqliteIndex
+from bethink.engines.sqlite.answers import Answer, Answers
+from bethink.engines.sqlite.index import IndexRows, SqliteIndex
 from bethink.engines.sqlite.schema import (
     BUSY_S,
     FILE_NAME,
@@ -42,7 +43,7 @@ from bethink.engines.sqlite.schema import (
 )
 from bethink.engines.sqlite.tables import compact, tables_of
 from bethink.errors import BethinkError, DiskFull, StorageError
-from bethink.search.analysis import Analyzer, entry_of, model_key, vector_bytes
+from bethink.search.analysis import Analyzer, embedded, entry_of
 from bethink.store import (
     Change,
     Delete,
@@ -65,8 +66,6 @@ if TYPE_CHECKING:
     from bethink.engines.sqlite.tables import Table
     from bethink.sealing import Cipher
     from bethink.store import Collection, Key, R, Scan, Versioned
-
-    Step = Callable[[sqlite3.Connection, IndexRows], None]
 
 
 T = TypeVar("T")
@@ -91,41 +90,6 @@ _log = log("store")
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    future: asyncio.Future[Any]
-    value: Any = None
-    error: BaseException | None = None
-
-
-class _Answers:
-    """Futures of the loop that made this, answered from threads."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-
-    def future(self) -> asyncio.Future[Any]:
-        return self._loop.create_future()
-
-    def send(self, answers: list[_Answer]) -> None:
-        try:
-            self._loop.call_soon_threadsafe(_settle, answers)
-        except RuntimeError:
-            # The loop was closed without closing the store: nobody waits any more.
-            return
-
-
-def _settle(answers: list[_Answer]) -> None:
-    for answer in answers:
-        if answer.future.done():
-            # Its caller was cancelled.
-            continue
-        if answer.error is None:
-            answer.future.set_result(answer.value)
-        else:
-            answer.future.set_exception(answer.error)
-
-
-@dataclass(frozen=True, slots=True)
 class _Batch:
     prepare: Prepare
     future: asyncio.Future[None]
@@ -138,13 +102,13 @@ class _Task(Generic[T]):
     work: Callable[[sqlite3.Connection], T]
     future: asyncio.Future[T]
 
-    def answer(self, connection: sqlite3.Connection, path: Path) -> _Answer:
+    def answer(self, connection: sqlite3.Connection, path: Path) -> Answer:
         try:
-            return _Answer(self.future, self.work(connection))
+            return Answer(self.future, self.work(connection))
         except sqlite3.Error as error:
-            return _Answer(self.future, error=_storage_error(error, path))
+            return Answer(self.future, error=_storage_error(error, path))
         except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the task
-            return _Answer(self.future, error=error)
+            return Answer(self.future, error=error)
         finally:
             _roll_back(connection)
 
@@ -158,7 +122,7 @@ class Writer:
     def __init__(self, path: Path, cipher: Cipher | None = None) -> None:
         self._path = path
         self._cipher = cipher
-        self._answers = _Answers()
+        self._answers = Answers()
         self._jobs: SimpleQueue[_Batch | _Task[Any] | None] = SimpleQueue()
         self._ended = self._answers.future()
         self._closed = False
@@ -206,26 +170,26 @@ class Writer:
         try:
             connection = open_writer(self._path, self._cipher)
         except Exception as error:  # noqa: BLE001 - handed on to whoever opens the store
-            self._answers.send(
-                [_Answer(self._ended), _Answer(opened, error=_storage_error(error, self._path))]
-            )
+            self._answers.send(Answer(self._ended), Answer(opened, error=_storage_error(error, self._path)))
             return
-        self._answers.send([_Answer(opened)])
+        self._answers.send(Answer(opened))
         while self._serve(connection):
             pass
         with suppress(sqlite3.Error):
             connection.close()
-        self._answers.send([_Answer(self._ended)])
+        self._answers.send(Answer(self._ended))
 
     def _serve(self, connection: sqlite3.Connection) -> bool:
         """Do what waits, or wait; False at the end."""
         for kind, group in groupby(self._waiting(), type):
             jobs = list(group)
             if kind is _Batch:
-                self._answers.send(self._commit(connection, [job for job in jobs if isinstance(job, _Batch)]))
+                self._answers.send(
+                    *self._commit(connection, [job for job in jobs if isinstance(job, _Batch)])
+                )
             else:
                 tasks = [job for job in jobs if isinstance(job, _Task)]
-                self._answers.send([task.answer(connection, self._path) for task in tasks])
+                self._answers.send(*[task.answer(connection, self._path) for task in tasks])
             if jobs[-1] is None:
                 return False
         return True
@@ -237,14 +201,14 @@ class Writer:
             jobs.append(self._jobs.get())
         return jobs
 
-    def _commit(self, connection: sqlite3.Connection, batches: list[_Batch]) -> list[_Answer]:
-        answers: list[_Answer] = []
+    def _commit(self, connection: sqlite3.Connection, batches: list[_Batch]) -> list[Answer]:
+        answers: list[Answer] = []
         prepared: list[_Prepared] = []
         for batch in batches:
             try:
                 prepared.append((batch.future, batch.prepare()))
             except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the batch
-                answers.append(_Answer(batch.future, error=error))
+                answers.append(Answer(batch.future, error=error))
         # One for all of them: each waits for `BUSY_S` at least, and for twice as long at most.
         deadline = time.monotonic() + LEAST_WAIT_S
         if not self._waited_in_vain:
@@ -253,7 +217,7 @@ class Writer:
 
     def _transact(
         self, connection: sqlite3.Connection, prepared: list[_Prepared], deadline: float
-    ) -> list[_Answer]:
+    ) -> list[Answer]:
         if not prepared:
             return []
         try:
@@ -273,7 +237,7 @@ class Writer:
             if len(prepared) > 1 and not is_in_vain:
                 # One of them does not fit on the disk, say: the others still may.
                 return [answer for one in prepared for answer in self._transact(connection, [one], deadline)]
-            return [_Answer(future, error=_storage_error(error, self._path)) for future, _ in prepared]
+            return [Answer(future, error=_storage_error(error, self._path)) for future, _ in prepared]
         return answers
 
 
@@ -297,9 +261,7 @@ def _patience(connection: sqlite3.Connection, seconds: float) -> Generator[None]
 _Prepared = tuple["asyncio.Future[None]", Apply]
 
 
-def _applied(
-    connection: sqlite3.Connection, index: IndexRows, prepared: _Prepared, *, alone: bool
-) -> _Answer:
+def _applied(connection: sqlite3.Connection, index: IndexRows, prepared: _Prepared, *, alone: bool) -> Answer:
     """Apply a batch, or nothing of it; one that is `alone` in its transaction takes that back with it."""
     future, apply = prepared
     if not alone:
@@ -312,10 +274,10 @@ def _applied(
         connection.execute("ROLLBACK" if alone else "ROLLBACK TO batch")
         if not alone:
             connection.execute("RELEASE batch")
-        return _Answer(future, error=error)
+        return Answer(future, error=error)
     if not alone:
         connection.execute("RELEASE batch")
-    return _Answer(future)
+    return Answer(future)
 
 
 def _storage_error(error: Exception, path: Path) -> BethinkError:
@@ -349,7 +311,7 @@ class Readers:
     def __init__(self, path: Path, cipher: Cipher | None = None) -> None:
         self._path = path
         self._cipher = cipher
-        self._answers = _Answers()
+        self._answers = Answers()
         self._ended: list[asyncio.Future[None]] = []
         self._all: list[_Jobs] = []
         self._lock = threading.Lock()
@@ -409,15 +371,15 @@ class Readers:
                 connection = connection or open_connection(self._path, write=False, cipher=self._cipher)
                 answer = task.answer(connection, self._path)
             except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the task
-                answer = _Answer(task.future, error=_storage_error(error, self._path))
+                answer = Answer(task.future, error=_storage_error(error, self._path))
             # Idle before the answer is there: who asks next on account of it finds this thread.
             following = self._following(jobs)
-            self._answers.send([answer])
+            self._answers.send(answer)
             task = following or jobs.get()
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
-        self._answers.send([_Answer(ended)])
+        self._answers.send(Answer(ended))
 
     def _following(self, jobs: _Jobs) -> _Task[Any] | None:
         """What has waited longest; None if nothing waits, and the thread is idle."""
@@ -564,7 +526,7 @@ class SqliteStore:
                 await self._writer.alone(partial(_make, table))
         return await self._readers.run(work)
 
-    def _prepare(self, owner: str, changes: tuple[Change, ...], unmade: Sequence[Table]) -> Step:
+    def _prepare(self, owner: str, changes: tuple[Change, ...], unmade: Sequence[Table]) -> Apply:
         check_text(owner)
         steps = [self._step(owner, change) for change in changes]
 
@@ -576,7 +538,7 @@ class SqliteStore:
 
         return apply
 
-    def _step(self, owner: str, change: Change) -> Step:
+    def _step(self, owner: str, change: Change) -> Apply:
         match change:
             case Put():
                 return self._put(owner, change)
@@ -590,16 +552,12 @@ class SqliteStore:
                     connection, owner, change.id, version=change.version
                 )
             case SetVector():
-                item = EmbeddedText(
-                    self._analyzer.document_digests(change.text),
-                    model_key(change.model),
-                    vector_bytes(change.vector, change.model),
-                )
+                item = embedded(change.text, change.vector, change.model, analyzer=self._analyzer)
                 return lambda _, index: index.set_vector(owner, change.id, text=change.text, item=item)
             case _:
                 assert_never(change)
 
-    def _put(self, owner: str, put: Put[Any]) -> Step:
+    def _put(self, owner: str, put: Put[Any]) -> Apply:
         table = self._table(put.collection)
         row = row_of(put.collection, put.record)
         item = put.index
@@ -615,7 +573,7 @@ class SqliteStore:
 
         return step
 
-    def _delete(self, owner: str, delete: Delete[Any]) -> Step:
+    def _delete(self, owner: str, delete: Delete[Any]) -> Apply:
         table = self._table(delete.collection)
 
         def step(connection: sqlite3.Connection, index: IndexRows) -> None:
@@ -625,7 +583,7 @@ class SqliteStore:
 
         return step
 
-    def _delete_all(self, owner: str, delete: DeleteAll[Any]) -> Step:
+    def _delete_all(self, owner: str, delete: DeleteAll[Any]) -> Apply:
         table = self._table(delete.collection)
         check_where(delete.collection, delete.where)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from bethink.errors import Conflict, StorageError
 from bethink.sealing import FILE as SEALED
 from bethink.sealing import NotSealedSoError
-from bethink.store import Page, Position, Seal, Versioned, cursor, order_key, padded, record_of
+from bethink.store import Page, Position, Seal, Versioned, cursor, order_key, padded, record_of, scan_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -382,12 +382,14 @@ class Table:
         equal, values = self._equal(owner, scan.where)
         direction = "DESC" if scan.reverse else "ASC"
         order = f"{scan.order} {direction}, id {direction}" if scan.order else f"id {direction}"
-        for condition, bounds in _parts(scan, after):
+        for part in scan_parts(scan, after, scan.order):
+            condition = " AND ".join((equal, *(text.replace("{}", "?") for text, _ in part)))
+            bounds = [value for _, given in part for value in given]
             # CROSS JOIN: the collection's index gives the order, each body is looked up by its place.
             query = (
                 f"SELECT id, version, schema, body, {scan.order or 'NULL'} FROM {scan.collection.name} "
                 f"CROSS JOIN bodies USING (place) "
-                f"WHERE {' AND '.join(filter(None, (equal, condition)))} ORDER BY {order} LIMIT ?"
+                f"WHERE {condition} ORDER BY {order} LIMIT ?"
             )
             rows += connection.execute(query, (*values, *bounds, wanted - len(rows))).fetchall()
             if len(rows) == wanted:
@@ -406,32 +408,3 @@ class Table:
     def _versioned(self, row: tuple[str, int, int, bytes]) -> Versioned[Any]:
         id, version, schema, body = row
         return Versioned(record_of(self.collection, id, schema=schema, body=body), version)
-
-
-def _parts(scan: Scan[Any], after: Position | None) -> list[Query]:
-    """Conditions whose rows follow one another in the scan's order, each answered from an index.
-
-    Rows without the order key come first (last in reverse) and lie outside of
-    any bounds, so a page may begin among them and go on among the others.
-    """
-    than = "<" if scan.reverse else ">"
-    if scan.order is None:
-        return [("", ()) if after is None else (f"id {than} ?", (after.id,))]
-    bounds: list[tuple[str, int]] = []
-    if scan.low is not None:
-        bounds.append((f"{scan.order} >= ?", scan.low))
-    if scan.high is not None:
-        bounds.append((f"{scan.order} < ?", scan.high))
-    if after is None and not bounds:
-        return [("", ())]
-    conditions = [f"{scan.order} IS NOT NULL", *(text for text, _ in bounds)]
-    values = [value for _, value in bounds]
-    none: list[Query] = [] if bounds else [(f"{scan.order} IS NULL", ())]
-    if after is not None and after.key is None:
-        none = [(f"{scan.order} IS NULL AND id {than} ?", (after.id,))]
-        return none if scan.reverse else [*none, (" AND ".join(conditions), ())]
-    if after is not None:
-        conditions.append(f"({scan.order}, id) {than} (?, ?)")
-        values += [after.key, after.id]
-    some: Query = (" AND ".join(conditions), tuple(values))
-    return [some, *none] if scan.reverse else [some]
