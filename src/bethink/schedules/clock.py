@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from bethink.clock import Clock
     from bethink.feature import Features
     from bethink.principal import AccountHolder, OnBehalfOf, Principal
-    from bethink.schedules.delivery import Outbox, Recipients
+    from bethink.schedules.delivery import Outbox
     from bethink.schedules.records import Channel
     from bethink.schedules.work import Work
     from bethink.store import Change, Store
@@ -207,16 +207,14 @@ class ScheduleClock:
             run = held.record
             if run.schedule in self._taken:
                 continue
-            if run.outcome == "running" and await self._is_driven(run.process):
+            is_other = run.outcome == "running" and run.process != self.bus.process
+            if is_other and await self.bus.is_alive(run.process):
                 is_elsewhere = True
                 continue
             with anyio.move_on_after(_SETTLE_S):
                 await self._settle(principal, held)
         # Only now: if the store did not answer, these runs are looked at again.
         (self._elsewhere.add if is_elsewhere else self._elsewhere.discard)(principal.owner)
-
-    async def _is_driven(self, process: str) -> bool:
-        return process != self.bus.process and await self.bus.is_alive(process)
 
     async def _settle(self, principal: Principal, held: Versioned[ScheduleRun]) -> None:
         run, result = held.record, None
@@ -304,18 +302,16 @@ class ScheduleClock:
     async def _remind_all(self, principal: Principal, due: Sequence[Versioned[Schedule]], now: int) -> None:
         """Remind of what is due: in one batch, but for what is said in conversations too."""
         recipients = await self.outbox.recipients(principal)
-        together = [held for held in due if not held.record.conversation]
-        changes = [
-            change
-            for held in together
-            for run, after in [self._taken_up(principal, held.record, now)]
-            for change in (
-                Put(SCHEDULE_RUNS, run, 0),
-                _put(after, held.version),
-                *_told(recipients, held.record, run, owner_zone=principal.time_zone),
-            )
-        ]
         alone = [held for held in due if held.record.conversation]
+        changes: list[Change] = []
+        for held in due:
+            if held.record.conversation:
+                continue
+            run, after = self._taken_up(principal, held.record, now)
+            changes += [Put(SCHEDULE_RUNS, run, 0), _put(after, held.version)]
+            if run.outcome != "missed":
+                notice = _reminder(held.record, run, principal.time_zone)
+                changes += recipients.told(notice, held.record.channels)
         if changes:
             try:
                 await self.store.commit(principal.owner, changes)
@@ -568,15 +564,6 @@ def _reminder(schedule: Schedule, run: ScheduleRun, owner_zone: str) -> Notice:
         schedule=schedule.id,
         untrusted=schedule.untrusted,
     )
-
-
-def _told(
-    recipients: Recipients, schedule: Schedule, run: ScheduleRun, *, owner_zone: str
-) -> Sequence[Change]:
-    """The changes by which the owner is reminded; none of what was missed and is left."""
-    if run.outcome == "missed":
-        return ()
-    return recipients.told(_reminder(schedule, run, owner_zone), schedule.channels)
 
 
 def _put(schedule: Schedule, version: int) -> Put[Schedule]:

@@ -248,7 +248,7 @@ def _listed(result: CallResult, mark: str) -> list[tuple[str, int, str, str | No
     except (ValueError, RecursionError):
         return []
     entries = cast("list[Any]", told) if isinstance(told, list) else []
-    return [_file(one) for one in entries if _is_file(one)]
+    return [tuple(one) for one in entries if _is_file(one)]
 
 
 def _is_file(one: object) -> bool:
@@ -257,11 +257,6 @@ def _is_file(one: object) -> bool:
             return bool(name) and not name.startswith("/") and ".." not in name.split("/")
         case _:
             return False
-
-
-def _file(one: Any) -> tuple[str, int, str, str | None]:  # noqa: ANN401 - JSON that was looked at
-    name, size, digest, data = one
-    return name, size, digest, data
 
 
 def outside_source(mcp: McpTools, settings: Settings) -> Callable[[], Sequence[Tool]]:
