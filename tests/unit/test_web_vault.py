@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bethink.memory import NewFact
-from bethink.mirror import Mirror
+from bethink.principal import WaitingOwners
 from tests.door import Door, open_door
 
 pytestmark = pytest.mark.anyio
@@ -267,7 +267,7 @@ async def test_the_check_tells_of_lines_of_memories_that_wait_for_their_owner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Both sides change before they are compared.
-    monkeypatch.setattr(Mirror, "wake", lambda _self, _owner: None)
+    monkeypatch.setattr(WaitingOwners, "add", lambda _self, _owner: None)
     async with open_door(data_dir=tmp_path) as door:
         app, me = door.house.app, door.house.me
         await door.http.get("/vault")

@@ -197,25 +197,16 @@ def _unwise(pages: Sequence[CataloguePage], taken: set[str]) -> Iterator[Defect]
     for page in pages:
         folder, _, name = page.path.rpartition("/")
         plain = snake(name.removesuffix(SUFFIX))
-        try:
+        with suppress(BadInput):
             checked_new(page.path)
-        except BadInput:
-            said = "Its name does not work on every system."
-        else:
             continue
         path = posixpath.join(folder, f"{plain or 'page'}{SUFFIX}")
         if key_of(path) != key_of(page.path) and key_of(path) in taken:
             path = path.removesuffix(SUFFIX) + "_2" + SUFFIX
-        choices = (
-            ()
-            if key_of(path) in taken - {key_of(page.path)}
-            else (
-                RepairOption(
-                    "rename", page.path, f"Rename it to {path}, and update the links to it", to=path
-                ),
-            )
-        )
-        yield Defect("name", page.path, 0, said, choices=choices)
+        said = f"Rename it to {path}, and update the links to it"
+        is_taken = key_of(path) in taken - {key_of(page.path)}
+        choices = () if is_taken else (RepairOption("rename", page.path, said, to=path),)
+        yield Defect("name", page.path, 0, "Its name does not work on every system.", choices=choices)
 
 
 def _same_content(pages: Sequence[CataloguePage]) -> Iterable[Defect]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from dataclasses import dataclass
 from fnmatch import translate
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bethink.errors import BadInput
 from bethink.vault.markdown.format import parse, sections, tags_of
@@ -122,28 +123,17 @@ class SearchFilters:
         Raises:
             BadInput: one is empty, or of a kind that is not known.
         """
-        found: dict[tuple[str, bool], list[str]] = {}
+        found: defaultdict[str, list[Any]] = defaultdict(list)
         for one in written:
             kind, value, is_turned = _read(one)
-            if kind == "type" and folded(value) not in _KINDS:
-                raise BadInput(f"The vault holds Markdown pages only: {one!r} finds none of them.")
-            found.setdefault((kind, is_turned), []).append(value)
-
-        def globs(kind: str, *, turned: bool) -> tuple[re.Pattern[str], ...]:
-            return tuple(
-                # Python's translation never goes back over what it took: no pattern takes long.
-                re.compile(translate(folded_line(value)))
-                for value in found.get((kind, turned), ())
-            )
-
-        return cls(
-            paths=globs("path", turned=False),
-            tags=tuple(folded(tag) for tag in found.get(("tag", False), ())),
-            sections=globs("section", turned=False),
-            no_paths=globs("path", turned=True),
-            no_tags=tuple(folded(tag) for tag in found.get(("tag", True), ())),
-            no_sections=globs("section", turned=True),
-        )
+            if kind == "type":
+                if folded(value) not in _KINDS:
+                    raise BadInput(f"The vault holds Markdown pages only: {one!r} finds none of them.")
+                continue
+            # Python's translation never goes back over what it took: no pattern takes long.
+            wanted = folded(value) if kind == "tag" else re.compile(translate(folded_line(value)))
+            found[f"{'no_' * is_turned}{kind}s"].append(wanted)
+        return cls(**{name: tuple(values) for name, values in found.items()})
 
     @property
     def literal(self) -> list[str]:
