@@ -267,14 +267,17 @@ class Grants:
 
     async def is_access(self, token: str) -> bool:
         """Whether this is an access token that is good for anything."""
-        found = await self._found("access", token)
-        return found is not None and self.register.clock.now_us() < found.record.access_expires_at
+        return await self._of_access(token) is not None
 
     async def opened_by(self, access: str, resource: str | None) -> Grant | None:
         """The grant whose access token this is now, if it is for this resource (RFC 8707, section 2)."""
-        found = await self._found("access", access)
+        grant = await self._of_access(access)
+        return grant if grant is not None and grant.resource == resource else None
+
+    async def _of_access(self, token: str) -> Grant | None:
+        found = await self._found("access", token)
         is_good = found is not None and self.register.clock.now_us() < found.record.access_expires_at
-        return found.record if found is not None and is_good and found.record.resource == resource else None
+        return found.record if found is not None and is_good else None
 
     async def is_live(self, id: str) -> bool:
         """Whether a grant is neither ended nor over."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -274,18 +274,20 @@ class Accounts:
         known = await self.register.known()
         if (user := known.named(self.user.strip().lower())) is None:
             raise BadInput(f"There is no user {self.user[:80]!r}: `bethink users list` shows them.")
-        return Principal(user.id, audience, _ALL if user.is_admin else _ALL - {ADMIN}, self.zone_of(user.id))
+        return self._principal(user, audience, _ALL)
+
+    def _principal(self, user: User, audience: str, scopes: Iterable[str]) -> Principal:
+        """A user with what the scopes give them now: who is no administrator any more has no such keys."""
+        rights = frozenset(scopes) - (frozenset() if user.is_admin else {ADMIN})
+        return Principal(user.id, audience, rights, self.zone_of(user.id))
 
     def _by_key(self, known: AccountsSnapshot, text: str, *, audience: str, peer: str | None) -> Principal:
         key = self.register.key_of(text)
         if key is None:
             raise self._refused("nobody has it", peer)
-        now = self.register.clock.now_us()
-        if not key.is_live(now):
-            raise self._refused(f"{key.id} was revoked or has expired", peer)
         user = self._enabled(known, key.user, peer)
-        self._uses[key.id] = now
-        return Principal(user.id, audience, _rights(key.scopes, user), self.zone_of(user.id), key=key.id)
+        self._use(known, key.id, peer)
+        return replace(self._principal(user, audience, key.scopes), key=key.id)
 
     async def _by_sign_in(
         self, known: AccountsSnapshot, text: str, *, audience: str, peer: str | None
@@ -296,13 +298,11 @@ class Accounts:
             raise NotSignedIn("You are signed out: sign in again.")
         self._use(known, sign_in.key, peer)
         user = self._enabled(known, sign_in.user, peer)
-        rights = _rights(sign_in.scopes, user)
-        return Principal(
-            user.id, audience, rights, self.zone_of(user.id), key=sign_in.key, sign_in=sign_in.id
-        )
+        principal = self._principal(user, audience, sign_in.scopes)
+        return replace(principal, key=sign_in.key, sign_in=sign_in.id)
 
     def _use(self, known: AccountsSnapshot, id: str | None, peer: str | None) -> None:
-        """Note a use of the key by which somebody signed in, if it was one."""
+        """Note a use of a key, or of the one by which somebody signed in, if it was one."""
         if id is None:
             return
         key, now = known.keys.get(id), self.register.clock.now_us()
@@ -318,8 +318,8 @@ class Accounts:
             raise self._refused("it is no access token of this door, or over", peer)
         self._use(known, grant.key, peer)
         user = self._enabled(known, grant.user, peer)
-        rights = _rights(grant.access_scopes, user)
-        return Principal(user.id, audience, rights, self.zone_of(user.id), key=grant.key, grant=grant.id)
+        principal = self._principal(user, audience, grant.access_scopes)
+        return replace(principal, key=grant.key, grant=grant.id)
 
     def _enabled(self, known: AccountsSnapshot, id: str, peer: str | None) -> User:
         user = known.users.get(id)
@@ -388,8 +388,3 @@ def accounts_for(settings: Settings, register: Register) -> Accounts:
         owner_requests_per_minute=settings.owner_requests_per_minute,
         sign_in_days=settings.sign_in_days,
     )
-
-
-def _rights(scopes: Iterable[str], user: User) -> frozenset[str]:
-    """What the scopes give this user now: who is no administrator any more has no such keys."""
-    return frozenset(scopes) - (frozenset() if user.is_admin else {ADMIN})

@@ -89,9 +89,6 @@ class SetupKey:
                     _log.warning("somebody tried a wrong set-up key")
                     raise NotSignedIn("This is not the set-up key. `bethink serve` printed it as it started.")
             user = await self.register.add_user(name, is_admin=True, password=await hashed())
-            await anyio.to_thread.run_sync(self._spend)
+            await anyio.Path(self.data_dir / FILE).unlink(missing_ok=True)
         _log.info("%s is the first user", user.name)
         return user
-
-    def _spend(self) -> None:
-        (self.data_dir / FILE).unlink(missing_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio.to_thread
 from aidial_sdk import DIALApp
@@ -29,7 +29,7 @@ from bethink.errors import BethinkError
 from bethink.messages import tokens_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from aidial_sdk.chat_completion import Choice, Response
     from aidial_sdk.chat_completion import Request as DialRequest
@@ -45,8 +45,6 @@ _STATUS: Final = {"rate_limited": 429, "context_too_long": 400, "no_model": 500}
 """Of runs that failed as a whole. Core repeats a request after 429, 502, 503 and 504: where that helps
 nobody it is 500."""
 _BAD_REQUEST, _SERVER_ERROR = 400, 500
-T = TypeVar("T")
-R = TypeVar("R")
 _LEFT: Final = "Nobody reads this answer any more."
 
 
@@ -83,21 +81,18 @@ class Application(ChatCompletion):
 
     async def tokenize(self, request: TokenizeRequest) -> TokenizeResponse:
         """How many tokens each of the texts or requests takes, by estimate."""
-        return TokenizeResponse(outputs=await anyio.to_thread.run_sync(_each, counted, request.inputs))
+        outputs = await anyio.to_thread.run_sync(lambda: [counted(one) for one in request.inputs])
+        return TokenizeResponse(outputs=outputs)
 
     async def truncate_prompt(self, request: TruncatePromptRequest) -> TruncatePromptResponse:
         """Which messages of each request are left out to have it fit."""
-        outputs = await anyio.to_thread.run_sync(_each, truncated, request.inputs)
+        outputs = await anyio.to_thread.run_sync(lambda: [truncated(one) for one in request.inputs])
         return TruncatePromptResponse(outputs=outputs)
 
     async def configuration(self, request: ConfigurationRequest) -> dict[str, Any]:
         """What a request may set."""
         del request
         return self._door.configuration
-
-
-def _each(work: Callable[[T], R], inputs: Sequence[T]) -> list[R]:
-    return [work(one) for one in inputs]
 
 
 def create_application(door: Door) -> ASGIApp:

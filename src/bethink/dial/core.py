@@ -125,7 +125,7 @@ class Core:
             DialError: one of its family says what is wrong.
         """
         async with self._asked("GET", "v1/bucket") as response:
-            _check(response.status, await response.text(errors="replace"), "the bucket")
+            await _check(response, "the bucket")
             try:
                 return msgspec.json.decode(await response.read(), type=Bucket)
             except msgspec.DecodeError as error:
@@ -142,7 +142,7 @@ class Core:
             if response.status == HTTPStatus.NOT_FOUND:
                 return None
             if response.status != HTTPStatus.OK:
-                _check(response.status, await response.text(errors="replace"), url)
+                await _check(response, url)
             content = bytearray()
             async for part in response.content.iter_chunked(_PART):
                 content += part
@@ -160,7 +160,7 @@ class Core:
         async with self._asked("GET", f"v1/metadata/{_checked(url)}") as response:
             if response.status == HTTPStatus.NOT_FOUND:
                 return None
-            _check(response.status, await response.text(errors="replace"), url)
+            await _check(response, url)
             try:
                 return msgspec.json.decode(await response.read(), type=_Metadata).etag
             except msgspec.DecodeError as error:
@@ -183,8 +183,7 @@ class Core:
         form.add_field("file", io.BytesIO(content), filename="file", content_type=media_type)
         headers = {"If-None-Match": "*"} if new else {"If-Match": etag} if etag else {}
         async with self._asked("PUT", f"v1/{_checked(url)}", body=form, headers=headers) as response:
-            said = await response.text(errors="replace")
-            _check(response.status, said, url)
+            await _check(response, url)
             return _etag(response)
 
     async def delete(self, url: str, *, etag: str | None = None) -> None:
@@ -197,7 +196,7 @@ class Core:
         headers = {"If-Match": etag} if etag else {}
         async with self._asked("DELETE", f"v1/{_checked(url)}", headers=headers) as response:
             if response.status != HTTPStatus.NOT_FOUND:
-                _check(response.status, await response.text(errors="replace"), url)
+                await _check(response, url)
 
     @asynccontextmanager
     async def _asked(
@@ -247,8 +246,9 @@ def _etag(response: aiohttp.ClientResponse) -> str | None:
     return tag.removeprefix("W/").strip('"') if tag else None
 
 
-def _check(status: int, said: str, what: str) -> None:
+async def _check(response: aiohttp.ClientResponse, what: str) -> None:
     """Raise what an answer other than a success means; Core says it in plain text."""
+    status, said = response.status, await response.text(errors="replace")
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return
     reason = " ".join(said.split())[:_MAX_SAID]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import msgspec
 
@@ -436,6 +436,13 @@ class ServerStatus:
     sign_in: str | None = None
     attempts: int = 0
     confinement: Confinement | None = None
+
+    @classmethod
+    def of(cls, config: ServerConfig, state: State, since: int, *, reason: str | None = None) -> Self:
+        """How a server is of which nothing more is known."""
+        return cls(
+            config.name, config.transport, config.start, state, since, reason, confinement=config.confinement
+        )
 
 
 class Pinned(msgspec.Struct, frozen=True, kw_only=True):

@@ -148,14 +148,7 @@ class Connection:
         self._words = ""
         self._sign_in: SignIn | None = None
         self._settled: asyncio.Future[str | None] = _future()
-        self.status = ServerStatus(
-            config.name,
-            config.transport,
-            config.start,
-            "idle",
-            clock.now_us(),
-            confinement=config.confinement,
-        )
+        self.status = ServerStatus.of(config, "idle", clock.now_us())
         if config.start == "eager":
             self.want()
 

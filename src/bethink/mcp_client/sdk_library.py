@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -25,10 +25,10 @@ from bethink.errors import McpError, McpLost
 from bethink.mcp_client import File, Link, PromptArgument, PromptMessage, RemotePrompt, RemoteResource, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Generator
 
     from mcp import Client
-    from mcp.types import BlobResourceContents, ContentBlock, Prompt
+    from mcp.types import BlobResourceContents, ContentBlock, Prompt, Resource, ResourceTemplate
 
     from bethink.mcp_client import Part
 
@@ -56,42 +56,19 @@ class SdkLibrary:
         client = self._client
         if client.server_capabilities.resources is None:
             return []
-        listed = await _pages(
-            lambda cursor: client.list_resources(cursor=cursor), lambda page: page.resources
-        )
-        found = [
-            RemoteResource(
-                one.uri,
-                (one.title or one.name)[:_NAME_CHARS],
-                (one.description or "")[:_ABOUT_CHARS],
-                (one.mime_type or "")[:_NAME_CHARS],
-                one.size,
-            )
-            for one in listed
-        ]
-        try:
-            templates = await _pages(
-                lambda cursor: client.list_resource_templates(cursor=cursor),
-                lambda page: page.resource_templates,
-            )
-        except McpError:
-            # Many servers that have no templates do not know the question.
-            templates = []
-        found += [
-            RemoteResource(
-                one.uri_template,
-                (one.title or one.name)[:_NAME_CHARS],
-                (one.description or "")[:_ABOUT_CHARS],
-                (one.mime_type or "")[:_NAME_CHARS],
-                template=True,
-            )
-            for one in templates
-        ]
+        with answers():
+            listed = await pages(client.list_resources, lambda page: page.resources)
+        found = [_resource(one, one.uri, one.size) for one in listed]
+        # Many servers that have no templates do not know the question.
+        with suppress(McpError), answers():
+            templates = await pages(client.list_resource_templates, lambda page: page.resource_templates)
+            found += [_resource(one, one.uri_template, template=True) for one in templates]
         return [one for one in found if 0 < len(one.uri) <= _URI_CHARS]
 
     async def read(self, uri: str) -> tuple[Part, ...]:
         """The content at an address; see the port."""
-        result = await _answered(lambda: self._client.read_resource(uri))
+        with answers():
+            result = await self._client.read_resource(uri)
         return await anyio.to_thread.run_sync(lambda: tuple(map(_contents, result.contents)))
 
     async def prompts(self) -> list[RemotePrompt]:
@@ -99,26 +76,30 @@ class SdkLibrary:
         client = self._client
         if client.server_capabilities.prompts is None:
             return []
-        listed = await _pages(lambda cursor: client.list_prompts(cursor=cursor), lambda page: page.prompts)
+        with answers():
+            listed = await pages(client.list_prompts, lambda page: page.prompts)
         return [_prompt(one) for one in listed if 0 < len(one.name) <= _NAME_CHARS]
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> tuple[PromptMessage, ...]:
         """A prompt with its gaps filled; see the port."""
-        result = await _answered(lambda: self._client.get_prompt(name, arguments))
+        with answers():
+            result = await self._client.get_prompt(name, arguments)
         return await anyio.to_thread.run_sync(
             lambda: tuple(PromptMessage(one.role, part_of(one.content)) for one in result.messages)
         )
 
 
-async def _pages(
-    ask: Callable[[str | None], Coroutine[Any, Any, Any]], items: Callable[[Any], list[T]]
-) -> list[T]:
+class _Ask(Protocol):
+    def __call__(self, *, cursor: str | None) -> Awaitable[Any]: ...
+
+
+async def pages(ask: _Ask, items: Callable[[Any], list[T]]) -> list[T]:
+    """All items of a list that comes page by page; one that never ends is cut off."""
     found: list[T] = []
     cursor: str | None = None
     cursors: set[str] = set()
     for _ in range(_PAGES):
-        here = cursor
-        page = await _answered(lambda here=here: ask(here))
+        page = await ask(cursor=cursor)
         found += items(page)
         cursor = page.next_cursor
         if not cursor or cursor in cursors or len(found) >= _MAX_LISTED:
@@ -127,23 +108,36 @@ async def _pages(
     return found[:_MAX_LISTED]
 
 
-async def _answered(ask: Callable[[], Awaitable[T]]) -> T:
-    """What the server answers.
+@contextmanager
+def answers(refusal: Callable[[], str] = str) -> Generator[None]:
+    """The SDK's errors as those of the port; `refusal` tells more of why a server refuses.
 
     Raises:
         McpLost: the connection ended.
-        McpError: it refused, or its answer breaks the protocol.
+        McpError: the server refused, or its answer breaks the protocol.
     """
     try:
-        return await ask()
+        yield
     except MCPError as error:
         if error.code == CONNECTION_CLOSED:
             raise McpLost from error
-        raise McpError((str(error) or "The server refused.")[:_BRIEF]) from error
+        raise McpError(f"{brief(error)}{refusal()}") from error
     except (anyio.ClosedResourceError, anyio.BrokenResourceError, httpx2.HTTPError) as error:
         raise McpLost from error
     except (RuntimeError, ValueError, ExceptionGroup) as error:
-        raise McpError(f"The answer is not valid: {str(error)[:_BRIEF]}") from error
+        raise McpError(f"The answer is not valid: {brief(error)}") from error
+
+
+def brief(error: Exception) -> str:
+    """What an error says, bounded."""
+    return (str(error) or type(error).__name__)[:_BRIEF]
+
+
+def _resource(
+    one: Resource | ResourceTemplate, uri: str, size: int | None = None, *, template: bool = False
+) -> RemoteResource:
+    name, about = (one.title or one.name)[:_NAME_CHARS], (one.description or "")[:_ABOUT_CHARS]
+    return RemoteResource(uri, name, about, (one.mime_type or "")[:_NAME_CHARS], size, template)
 
 
 def _prompt(one: Prompt) -> RemotePrompt:

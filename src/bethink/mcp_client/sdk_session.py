@@ -17,7 +17,6 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.types import (
-    CONNECTION_CLOSED,
     URL_ELICITATION_REQUIRED,
     CallToolResult,
     ElicitationRequiredErrorData,
@@ -34,11 +33,11 @@ from mcp.types import (
 from mcp_types.methods import validate_server_result
 
 from bethink import __version__
-from bethink.errors import BadInput, McpError, McpLost, McpUnreachable
+from bethink.errors import BadInput, McpError, McpUnreachable
 from bethink.json_bounds import JsonBounds
 from bethink.mcp_client import MAX_MESSAGE_VALUES, CallResult, RemoteTool, ServerInfo
 from bethink.mcp_client.schemas import plain
-from bethink.mcp_client.sdk_library import SdkLibrary, part_of
+from bethink.mcp_client.sdk_library import SdkLibrary, answers, brief, pages, part_of
 from bethink.mcp_client.sdk_requests import callbacks, question_of
 from bethink.mcp_client.sign_in import signing_in
 from bethink.mcp_client.stdio import stdio_transport
@@ -80,9 +79,6 @@ _NEVER_S = 1e9
 _LISTEN_AGAIN_S = 5
 _MAX_PAGES = 3
 """That one call may want visited first."""
-_PAGES = 50
-"""Of a list of tools: a server that never ends it is cut off."""
-_MAX_TOOLS = 2_000
 _log = log("mcp")
 
 # What the SDK says of foreign servers belongs to our log, not to standard error.
@@ -202,21 +198,12 @@ class SdkSession:
         """All tools, page by page; see the port."""
         if self._client.server_capabilities.tools is None:
             return []
-        found: list[Tool] = []
-        cursor: str | None = None
-        cursors: set[str] = set()
         self._setup.left_out.clear()
         try:
-            for _ in range(_PAGES):
-                page = await self._client.list_tools(cursor=cursor)
-                found += page.tools
-                cursor = page.next_cursor
-                if not cursor or cursor in cursors or len(found) >= _MAX_TOOLS:
-                    break
-                cursors.add(cursor)
+            found: list[Tool] = await pages(self._client.list_tools, lambda page: page.tools)
         except (MCPError, ValueError) as error:
-            raise McpError(f"Its list of tools cannot be read: {_brief(error)}") from error
-        tools = [_remote(tool) for tool in found[:_MAX_TOOLS]]
+            raise McpError(f"Its list of tools cannot be read: {brief(error)}") from error
+        tools = [_remote(tool) for tool in found]
         self._promised = {tool.name: tool.output_schema for tool in tools if tool.output_schema}
         return tools
 
@@ -244,7 +231,7 @@ class SdkSession:
                 tool, arguments, read_timeout_seconds=_NEVER_S, progress_callback=report
             )
 
-        try:
+        with answers(self._refusal):
             try:
                 result = await made()
             except MCPError as error:
@@ -252,15 +239,6 @@ class SdkSession:
                 if error.code != URL_ELICITATION_REQUIRED or not await self._visited(error):
                     raise
                 result = await made()
-        except MCPError as error:
-            if error.code == CONNECTION_CLOSED:
-                raise McpLost from error
-            raise McpError(f"{_brief(error)}{self._refusal()}") from error
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError, httpx2.HTTPError) as error:
-            raise McpLost from error
-        except (RuntimeError, ValueError, ExceptionGroup) as error:
-            # The answer broke the tool's own schema or the protocol.
-            raise McpError(f"The answer is not valid: {_brief(error)}") from error
         parts = await anyio.to_thread.run_sync(lambda: tuple(map(part_of, result.content)))
         return CallResult(parts, structured=result.structured_content, is_error=bool(result.is_error))
 
@@ -284,7 +262,7 @@ class SdkSession:
             else:
                 await self._client.session.send_ping()
         except (MCPError, ValueError, anyio.ClosedResourceError, httpx2.HTTPError) as error:
-            raise McpUnreachable(f"It gave no sign of life: {_brief(error)}{self._refusal()}") from error
+            raise McpUnreachable(f"It gave no sign of life: {brief(error)}{self._refusal()}") from error
 
     def _refusal(self) -> str:
         return f" ({self._setup.refusal})" if self._setup.refusal else ""
@@ -298,13 +276,6 @@ def _fault(promised: dict[str, Any], structured: Any) -> str | None:  # noqa: AN
     except (SchemaError, RecursionError):
         return None
     return error.message if error else None
-
-
-_BRIEF = 500
-
-
-def _brief(error: Exception) -> str:
-    return (str(error) or type(error).__name__)[:_BRIEF]
 
 
 def _remote(tool: Tool) -> RemoteTool:

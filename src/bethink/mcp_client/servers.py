@@ -340,18 +340,7 @@ class Servers:
     def statuses(self) -> list[ServerStatus]:
         """How each server is, in the order of the configuration; those that are switched off come last."""
         now = self._clock.now_us()
-        off = [
-            ServerStatus(
-                config.name,
-                config.transport,
-                config.start,
-                "off",
-                now,
-                reason=reason,
-                confinement=config.confinement,
-            )
-            for config, reason in self._off
-        ]
+        off = [ServerStatus.of(config, "off", now, reason=reason) for config, reason in self._off]
         return [_status(server) for server in self._servers.values()] + off
 
     def status(self, name: str) -> ServerStatus:

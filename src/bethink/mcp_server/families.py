@@ -7,7 +7,7 @@ toolbox's own tool, and asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -330,8 +330,15 @@ def _fields(fact: Fact) -> dict[str, Any]:
     }
 
 
-Make = Callable[["App", str], Sequence["Tool"]]
+Make = Callable[["App", str], list["Tool"]]
 """Of an app, and what a client is bound to: a knowledge base by its name, or nothing."""
+_MADE: Mapping[str, Make] = {
+    "conversations": lambda app, _: tools_in(ConversationTools(app.conversation_memory)),
+    "memory": lambda app, _: [*memory_tools(app), *conversation_tools(app)],
+    "knowledge": lambda app, base: tools_in(
+        KnowledgeTools(app.features.of(Documents), app.message_search, base or None)
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +349,7 @@ class Family:
     """
 
     summary: str
-    made: Sequence[Make] = ()
+    made: Make | None = None
     on_request: bool = False
 
 
@@ -354,25 +361,8 @@ class Offer:
     output: dict[str, Any] | None = None
 
 
-def _memory_tools(app: App, _: str) -> list[Tool]:
-    return [*memory_tools(app), *conversation_tools(app)]
-
-
-def _conversation_tools(app: App, _: str) -> list[Tool]:
-    return tools_in(ConversationTools(app.conversation_memory))
-
-
-def _knowledge_tools(app: App, base: str) -> list[Tool]:
-    return tools_in(KnowledgeTools(app.features.of(Documents), app.message_search, base or None))
-
-
-_MADE: dict[str, Sequence[Make]] = {
-    "conversations": (_conversation_tools,),
-    "memory": (_memory_tools,),
-    "knowledge": (_knowledge_tools,),
-}
 FAMILIES: dict[str, Family] = {
-    feature.name: Family(feature.mcp_summary, _MADE.get(feature.name, ()), feature.mcp_on_request)
+    feature.name: Family(feature.mcp_summary, _MADE.get(feature.name), on_request=feature.mcp_on_request)
     for feature in sorted(FEATURES, key=lambda feature: feature.mcp_on_request)
     if feature.mcp_summary
 }
@@ -389,7 +379,7 @@ def offers(app: App, only: Sequence[str] = ()) -> dict[str, Offer]:
     for word in only or _BY_ITSELF:
         name, _, bound = word.partition(":")
         family = FAMILIES[name]
-        made = [one for make in family.made for one in make(app, bound)]
+        made = family.made(app, bound) if family.made else ()
         for one in (*made, *(one for one in app.toolbox.all if one.family == name)):
             found.setdefault(one.name, Offer(one, one.output and _schema_of(one.output)))
     return found

@@ -30,7 +30,6 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 
 from bethink import __version__
-from bethink.agent.policy import Policy
 from bethink.agent.records import ToolUse
 from bethink.agent.tool_selection import reads
 from bethink.agent.toolbox import CallResult, Postponed, Prepared, discreet
@@ -91,12 +90,8 @@ class Calls:
     app: App
     new_id: Ids
     now_s: Callable[[], float] = time.time
-    _policy: Policy = field(init=False, repr=False)
     _used: dict[str, int] = field(default_factory=dict[str, int], repr=False)
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-
-    def __post_init__(self) -> None:
-        self._policy = self.app.policy
 
     async def begin(
         self, offer: Offer, arguments: dict[str, Any], principal: Principal, *, confirmed: str = ""
@@ -111,12 +106,12 @@ class Calls:
             return ToolOutput(str(error), error="invalid_arguments")
         call = ToolCall(self.new_id(), offer.tool.name, discreet(offer.tool, written))
         prepared = Prepared(call, offer.tool, parsed, offer.tool.describe(parsed))
-        verdict = await self._policy.verdict(principal, prepared)
+        verdict = await self.app.policy.verdict(principal, prepared)
         match verdict.decision:
             case "auto":
                 return prepared
             case "deny":
-                await self._note(principal, prepared, by="deny", error="denied")
+                await self._note(principal, prepared, by="deny", error="denied", duration_ms=0)
                 return ToolOutput(verdict.reason, error="denied")
             case "ask":
                 ready, told = await self.app.toolbox.foretold(prepared, principal, verdict.reason)
@@ -164,14 +159,8 @@ class Calls:
                         pass
         message = result.message
         by: By = "approve" if context.approved or prepared.tool.effect == "destructive" else "policy"
-        await self._note(
-            context.principal,
-            prepared,
-            by=by,
-            error=message.error,
-            duration_ms=message.duration_ms,
-            redacted=kinds,
-        )
+        took, error = message.duration_ms, message.error
+        await self._note(context.principal, prepared, by=by, error=error, duration_ms=took, redacted=kinds)
         return ToolOutput(
             message.content, message.attachments, error=message.error, structured=result.structured
         )
@@ -182,10 +171,9 @@ class Calls:
         prepared: Prepared,
         *,
         by: By,
-        error: str | None = None,
-        duration_ms: float = 0,
-        redacted: dict[str, int] | None = None,
+        **more: Any,  # noqa: ANN401 - its fields
     ) -> None:
+        """Record a call; `more` are its error, and how it was."""
         use = ToolUse(
             id=self.new_id(),
             at=self.app.ports.clock.now_us(),
@@ -195,9 +183,7 @@ class Calls:
             run="",
             message=None,
             by=by,
-            error=error,
-            duration_ms=duration_ms,
-            redacted=redacted or {},
+            **more,
         )
         await self.app.audit.note(principal, use)
 

@@ -36,7 +36,7 @@ from bethink.web import (
 )
 from bethink.web import models as model_setup
 from bethink.web import setup as first_steps
-from bethink.web.endpoints import Endpoint, dial_routes, mcp_route, open_dial, open_mcp
+from bethink.web.endpoints import BARE, Endpoint, dial_routes, mcp_route, open_dial, open_mcp
 from bethink.web.health import ModelProbe
 from bethink.web.problems import Problem, documented, install
 from bethink.web.security.answers import ANSWERS, AnswerCounts
@@ -109,13 +109,9 @@ def create_rooms() -> ASGIApp:
         title="Bethink",
         version=__version__,
         summary="An agent with a memory that its owner can read, correct, undo and export.",
-        docs_url=None,  # the pages that FastAPI has for it load scripts from other hosts
-        redoc_url=None,
-        redirect_slashes=False,
         responses=documented(400, 403, 413, 422, 500, 503),
         generate_unique_id_function=lambda route: route.name,
-        # Nothing is reported to anybody: neither traces nor what people send in.
-        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        **BARE,
     )
     install(web)
     for feature in _FEATURES:

@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bethink.artifacts.records import MAX_CONTENT_CHARS, MAX_LANGUAGE_CHARS, MAX_TITLE_CHARS, Author, Format
 from bethink.artifacts.service import ArtifactDraft, ArtifactPatch, Artifacts
-from bethink.clock import to_datetime
 from bethink.web.deps import (
     SEES_ALL,
     Body,
     Caller,
     CallerFilter,
     Cursor,
+    Items,
+    KnownTime,
     Limit,
     ResponseModel,
     Served,
     Timestamp,
+    seen,
 )
 from bethink.web.problems import documented
 
@@ -68,7 +70,7 @@ class ArtifactShown(ResponseModel):
     untrusted: bool = Field(description="It was made while words from outside stood in the run.")
     created_at: Timestamp
     updated_at: Timestamp
-    trashed_at: Timestamp | None = Field(description="Since when it is in the trash; null if it is not.")
+    trashed_at: KnownTime = Field(description="Since when it is in the trash; null if it is not.")
 
 
 class ArtifactOpen(ArtifactShown):
@@ -79,10 +81,9 @@ class ArtifactOpen(ArtifactShown):
     by: Author
 
 
-class ArtifactList(BaseModel):
+class ArtifactList(Items[ArtifactShown]):
     """Artifacts, what changed last first."""
 
-    items: list[ArtifactShown]
     cursor: str | None
 
 
@@ -95,10 +96,8 @@ class ArtifactVersionShown(ResponseModel):
     chars: int
 
 
-class ArtifactVersions(BaseModel):
+class ArtifactVersions(Items[ArtifactVersionShown]):
     """The versions that are kept, the newest first."""
-
-    items: list[ArtifactVersionShown]
 
 
 @router.get("")
@@ -161,12 +160,9 @@ async def list_artifact_versions(artifact: str, app: Served, caller: Caller) -> 
 
 
 def _shown(artifact: Artifact, hidden: ReaderFilter | None = None) -> ArtifactShown:
-    title = artifact.title if hidden is None else hidden.text(artifact.title)
-    trashed_at = to_datetime(artifact.trashed_at) if artifact.trashed_at else None
-    return ArtifactShown.of(artifact, title=title, trashed_at=trashed_at)
+    return ArtifactShown.of(artifact, title=seen(artifact.title, hidden))
 
 
 def _open(artifact: Artifact, version: ArtifactVersion, hidden: ReaderFilter | None = None) -> ArtifactOpen:
-    content = version.content if hidden is None else hidden.text(version.content)
-    shown = _shown(artifact, hidden).model_dump()
+    shown, content = _shown(artifact, hidden).model_dump(), seen(version.content, hidden)
     return ArtifactOpen(**shown, content=content, number=version.number, by=version.by)

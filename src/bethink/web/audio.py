@@ -5,8 +5,7 @@ Source: OpenAI API reference, "Create transcription" and "Create speech".
 
 from __future__ import annotations
 
-from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, File, Form, Response, UploadFile
 from fastapi.responses import PlainTextResponse, StreamingResponse
@@ -17,11 +16,9 @@ from bethink.audio import SpeechFormat as Format
 from bethink.errors import BadInput, TooLarge
 from bethink.web.deps import Caller, ResponseModel, Served
 from bethink.web.problems import documented
+from bethink.web.sse import begun
 from bethink.web.v1.errors import ERRORS
 from bethink.web.v1.request import sound
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
 
 router = APIRouter()
 _own = APIRouter(prefix="/audio", tags=["audio"], responses=documented(404, 429, 502, 504))
@@ -130,17 +127,8 @@ async def _transcribed(app: Served, file: UploadFile, language: str | None, hint
 
 async def _spoken(app: Served, body: SpeechBody) -> Response:
     speech = Speech(body.input, body.voice, body.response_format, body.speed)
-    sound_parts = audio_of(app.settings).speak(speech)
-    # What is wrong is told before the answer begins.
-    first = await anext(sound_parts, b"")
-
-    async def parts() -> AsyncGenerator[bytes]:
-        async with aclosing(sound_parts):
-            yield first
-            async for part in sound_parts:
-                yield part
-
-    return StreamingResponse(parts(), media_type=MEDIA_TYPES[body.response_format])
+    parts = await begun(audio_of(app.settings).speak(speech))
+    return StreamingResponse(parts, media_type=MEDIA_TYPES[body.response_format])
 
 
 router.include_router(_own)

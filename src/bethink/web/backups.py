@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bethink.backups.service import BackupService
 from bethink.clock import to_datetime
-from bethink.web.deps import Caller, Served, Timestamp
+from bethink.web.deps import Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["backups"])
 
 
-class BackupShown(BaseModel):
+class BackupShown(ResponseModel):
     """One backup."""
 
     id: str
@@ -35,7 +35,7 @@ class BackupShown(BaseModel):
     goes_at: Timestamp | None = Field(description="When it goes by itself; null if it stays until removed.")
 
 
-class BackupsShown(BaseModel):
+class BackupsShown(ResponseModel):
     """All backups, the newest first."""
 
     backups: list[BackupShown]
@@ -75,16 +75,14 @@ async def _shown(service: BackupService) -> BackupsShown:
 
 
 def _one(service: BackupService, backup: Backup, backups: Sequence[Backup]) -> BackupShown:
-    header, checked, goes = backup.header, backup.checked, service.goes_at(backup, backups)
-    return BackupShown(
+    header, checked = backup.header, backup.checked
+    unread = {} if header else {"at": None, "reason": None, "version": None, "files": 0, "bytes": 0}
+    return BackupShown.of(
+        header,
+        **unread,
         id=backup.id,
-        at=to_datetime(header.at) if header else None,
-        reason=header.reason if header else None,
-        version=header.version if header else None,
-        files=header.files if header else 0,
-        bytes=header.bytes if header else 0,
-        encrypted=header.is_sealed if header else False,
-        verified_at=to_datetime(checked.at) if checked else None,
+        encrypted=header is not None and header.is_sealed,
+        verified_at=checked and checked.at,
         fault=backup.fault,
-        goes_at=to_datetime(goes) if goes is not None else None,
+        goes_at=service.goes_at(backup, backups),
     )

@@ -6,7 +6,7 @@ import json
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from bethink.calendar.free_time import Hours, clock_of
@@ -15,7 +15,18 @@ from bethink.calendar_sync.upkeep import Calendars
 from bethink.clock import to_datetime, to_us, zone_of
 from bethink.errors import Ambiguous, BadInput
 from bethink.recurrence import words
-from bethink.web.deps import Body, Caller, IdempotencyKey, ResponseModel, Served, id_made_by
+from bethink.web.deps import (
+    Body,
+    Caller,
+    IdempotencyKey,
+    Items,
+    ResponseModel,
+    Served,
+    Timestamp,
+    VersionMatch,
+    id_made_by,
+    version_of,
+)
 from bethink.web.problems import MEDIA_TYPE, documented
 
 if TYPE_CHECKING:
@@ -36,13 +47,10 @@ _Scope = Annotated[
     Scope | None,
     Query(description="Of a series; by itself the instance if its id is given, else all."),
 ]
-_IfMatch = Annotated[
-    str | None, Header(alias="If-Match", description="The `version` that is to be changed.", max_length=40)
-]
 _When = Annotated[str, Query(max_length=40, description="RFC 3339, or the owner's local time or day.")]
 
 
-class Attendee(BaseModel):
+class Attendee(ResponseModel):
     """Somebody who is asked to come."""
 
     name: str
@@ -50,7 +58,7 @@ class Attendee(BaseModel):
     status: Attendance
 
 
-class EventLink(BaseModel):
+class EventLink(ResponseModel):
     """What an event is about: `page` is named by its path, the others by their ids."""
 
     kind: LinkKind
@@ -65,7 +73,7 @@ class EventAccount(BaseModel):
     name: str
 
 
-class EventShown(BaseModel):
+class EventShown(ResponseModel):
     """An event, or one instance of a series; of whole days `start` and `end` (exclusive) are days."""
 
     id: str = Field(description="The instance's: of a series with `@` and the time that its rule gives.")
@@ -78,8 +86,8 @@ class EventShown(BaseModel):
     end: str
     all_day: bool
     zone: str = Field(description="IANA name; empty: the owner's, whichever it is.")
-    starts_at: datetime
-    ends_at: datetime
+    starts_at: Timestamp
+    ends_at: Timestamp
     attendees: list[Attendee]
     reminders: list[int] = Field(description="Minutes before the start.")
     recurrence: str | None = Field(description="A rule of RFC 5545; its UNTIL is local.")
@@ -94,18 +102,17 @@ class EventShown(BaseModel):
     conversation: str | None = Field(description="In which it was made.")
     conflicts: list[str] = Field(description="The ids of what it overlaps.")
     account: EventAccount | None = Field(default=None, description="With which it is synchronised.")
-    created_at: datetime
-    updated_at: datetime
+    created_at: Timestamp
+    updated_at: Timestamp
     untrusted: bool
     version: int
     understood: str | None = Field(default=None, description="What words about time were understood as.")
     undo: str | None = Field(default=None, description="Takes the change back that gave this.")
 
 
-class EventList(BaseModel):
+class EventList(Items[EventShown]):
     """Instances in order of their start."""
 
-    items: list[EventShown]
     more: bool = Field(description="There are others: ask for a shorter range.")
 
 
@@ -116,10 +123,8 @@ class FreeTimeShown(BaseModel):
     end: datetime
 
 
-class FreeTimes(BaseModel):
+class FreeTimes(Items[FreeTimeShown]):
     """Times in which nothing is planned, in order."""
-
-    items: list[FreeTimeShown]
 
 
 class EventConflictProblem(BaseModel):
@@ -221,12 +226,11 @@ class UnderstoodEvent(ResponseModel):
     problem: str | None = Field(default=None, description="Why the line would not be taken.")
 
 
-class UndoneEvents(BaseModel):
+class UndoneEvents(Items[EventShown]):
     """The events as they are again."""
 
-    items: list[EventShown]
 
-
+_NO_VERSION = 'If-Match: give the `version` of the event, such as "3".'
 _NO_TIME = "Say when it is, such as tomorrow at 12."
 _CONFLICT: dict[int | str, dict[str, Any]] = {
     **documented(404, 412),
@@ -265,7 +269,7 @@ async def add_event(
 ) -> EventShown | Response:
     """Keep an event; where another takes up its time, it is refused, unless `allow_conflict`."""
     calendar = app.features.of(Calendar)
-    given = _given(body)
+    given = body.model_dump(exclude_unset=True, exclude={"allow_conflict"})
     id = id_made_by(key, given)
     if (line := given.pop("words", None)) is not None:
         given = (await calendar.read_line(caller, line)).fields | given
@@ -348,12 +352,13 @@ async def edit_event(
     caller: Caller,
     *,
     scope: _Scope = None,
-    if_match: _IfMatch = None,
+    if_match: VersionMatch = None,
 ) -> EventShown | Response:
     """Change an event, or of a series this instance, all that follow it, or all."""
-    calendar, target = app.features.of(Calendar), EventTarget(event, scope, _version(if_match))
+    calendar, target = app.features.of(Calendar), EventTarget(event, scope, version_of(if_match, _NO_VERSION))
     try:
-        change = await calendar.update(caller, target, _given(body), allow_conflict=body.allow_conflict)
+        given = body.model_dump(exclude_unset=True, exclude={"allow_conflict"})
+        change = await calendar.update(caller, target, given, allow_conflict=body.allow_conflict)
     except EventConflict as error:
         return _taken(error, caller)
     return _changed(calendar, change, caller)
@@ -361,10 +366,10 @@ async def edit_event(
 
 @router.delete("/events/{event}", responses=documented(404, 412))
 async def delete_event(
-    event: str, app: Served, caller: Caller, *, scope: _Scope = None, if_match: _IfMatch = None
+    event: str, app: Served, caller: Caller, *, scope: _Scope = None, if_match: VersionMatch = None
 ) -> EventDeletion:
     """Delete an event, or of a series this instance, all that follow it, or all; `undo` brings it back."""
-    target = EventTarget(event, scope, _version(if_match))
+    target = EventTarget(event, scope, version_of(if_match, _NO_VERSION))
     return EventDeletion(undo=(await app.features.of(Calendar).delete(caller, target)).undo)
 
 
@@ -372,35 +377,22 @@ def shown(one: Instance, caller: Principal, conflicts: Sequence[str] = ()) -> Ev
     """An instance as JSON."""
     event = one.event
     zone = zone_of((not one.all_day and event.zone) or caller.time_zone)
-    return EventShown.model_validate(
-        {name: getattr(one, name) for name in _OF_INSTANCE}
-        | {name: getattr(event, name) for name in _OF_EVENT}
-        | {
-            "event": event.id,
-            "start": one.start if one.all_day else to_datetime(one.starts_at).astimezone(zone).isoformat(),
-            "end": one.end if one.all_day else to_datetime(one.ends_at).astimezone(zone).isoformat(),
-            "starts_at": to_datetime(one.starts_at),
-            "ends_at": to_datetime(one.ends_at),
-            "attendees": [_fields_of(attendee, "name", "email", "status") for attendee in one.attendees],
-            "recurrence": event.recurrence or None,
-            "recurrence_words": words(event.recurrence) if event.recurrence else None,
-            "links": [_fields_of(link, "kind", "id") for link in event.links],
-            "conflicts": list(conflicts),
-            "created_at": to_datetime(event.created_at),
-            "updated_at": to_datetime(event.updated_at),
-        }
+    return EventShown.of(
+        one,
+        **{name: getattr(event, name) for name in _OF_EVENT},
+        event=event.id,
+        start=one.start if one.all_day else to_datetime(one.starts_at).astimezone(zone).isoformat(),
+        end=one.end if one.all_day else to_datetime(one.ends_at).astimezone(zone).isoformat(),
+        recurrence=event.recurrence or None,
+        recurrence_words=words(event.recurrence) if event.recurrence else None,
+        conflicts=list(conflicts),
     )
 
 
-_OF_INSTANCE = (
-    "id", "title", "description", "location", "event_type", "all_day", "reminders", "is_changed", "status",
-    "busy", "version",
-)  # fmt: skip
-_OF_EVENT = ("zone", "is_series", "categories", "color", "conversation", "untrusted")
-
-
-def _fields_of(value: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
+_OF_EVENT = (
+    *("zone", "is_series", "categories", "color", "links", "conversation"),
+    *("created_at", "updated_at", "untrusted"),
+)
 
 
 def _with_conflicts(found: Sequence[Instance], caller: Principal) -> list[EventShown]:
@@ -455,20 +447,6 @@ def _taken(error: EventConflict, caller: Principal) -> Response:
 def _free(start: int, end: int, caller: Principal) -> FreeTimeShown:
     zone = zone_of(caller.time_zone)
     return FreeTimeShown(start=to_datetime(start).astimezone(zone), end=to_datetime(end).astimezone(zone))
-
-
-def _given(body: BaseModel) -> dict[str, Any]:
-    given = body.model_dump(exclude_unset=True)
-    given.pop("allow_conflict", None)
-    return given
-
-
-def _version(if_match: str | None) -> int | None:
-    if if_match is None or (text := if_match.strip().removeprefix("W/").strip('"')) == "*":
-        return None
-    if not text.isdecimal():
-        raise BadInput('If-Match: give the `version` of the event, such as "3".')
-    return int(text)
 
 
 def _moment(caller: Principal, name: str, text: str) -> int:

@@ -12,19 +12,26 @@ from bethink.calendar.service import Calendar
 from bethink.calendar_sync.feeds import NO_FEED
 from bethink.calendar_sync.service import AccountDraft
 from bethink.calendar_sync.upkeep import Calendars
-from bethink.errors import UnknownId
 from bethink.ical.lines import MAX_BYTES
-from bethink.web.deps import SEES_ALL, Body, Caller, Label, ResponseModel, Served, Timestamp
+from bethink.web.deps import (
+    SEES_ALL,
+    Body,
+    Caller,
+    Items,
+    KnownTime,
+    Label,
+    ResponseModel,
+    Served,
+    Timestamp,
+    opened_by_link,
+)
 from bethink.web.problems import documented
 from bethink.web.request_scope import READER_FILTER
-from bethink.web.security.credentials import peer_of
 from bethink.web.uploads import file_body, receive
 
 if TYPE_CHECKING:
     from bethink.app import App
     from bethink.calendar_sync.records import CalendarAccount, Feed
-    from bethink.calendar_sync.service import ShownConflict
-    from bethink.calendar_sync.sync import SyncReport
 
 router = APIRouter(prefix="/calendar", tags=["calendar"])
 
@@ -70,14 +77,12 @@ class FeedShown(ResponseModel):
     name: str
     forms: list[FormName]
     created_at: Timestamp
-    used_at: Timestamp | None
+    used_at: KnownTime
     path: str | None = None
 
 
-class FeedList(BaseModel):
+class FeedList(Items[FeedShown]):
     """The feeds."""
-
-    items: list[FeedShown]
 
 
 class CalendarAccountDraft(Body):
@@ -127,18 +132,16 @@ class CalendarAccountShown(ResponseModel):
     paused: bool
     calendars: list[SyncedCalendarShown]
     error: str
-    synced_at: Timestamp | None
-    next_at: Timestamp | None
+    synced_at: KnownTime
+    next_at: KnownTime
     pending_deletions: int = Field(description="Entries gone on one side: more than are believed unasked.")
     refused: list[CalendarRefusal] = Field(
         default=[], description="What one side does not take of the other."
     )
 
 
-class CalendarAccountList(BaseModel):
+class CalendarAccountList(Items[CalendarAccountShown]):
     """The accounts."""
-
-    items: list[CalendarAccountShown]
 
 
 class SyncAsked(Body):
@@ -173,10 +176,8 @@ class CalendarConflictShown(ResponseModel):
     there: str | None = Field(description="As a calendar file.")
 
 
-class CalendarConflictList(BaseModel):
+class CalendarConflictList(Items[CalendarConflictShown]):
     """The conflicts, the oldest first."""
-
-    items: list[CalendarConflictShown]
 
 
 class ConflictChoice(Body):
@@ -279,15 +280,8 @@ async def revoke_feed(feed: str, app: Served, caller: Caller) -> None:
 @router.get("/feed/{token}.ics", response_class=Response, responses={**_FILE, **documented(304, 404, 429)})
 async def read_feed(token: str, request: Request, app: Served) -> Response:
     """A calendar to subscribe to, by its secret address alone: without a key."""
-    feeds, peer = _calendars(app).feeds, peer_of(request.scope, app.settings.trusted_proxies)
-    found = await feeds.of(token)
-    user = await app.accounts.find_user(found[0]) if found else None
-    is_disabled = user is not None and user.disabled_at is not None
-    is_gone = user is None and await app.accounts.needs_key()
-    if found is None or is_disabled or is_gone:
-        app.accounts.signing.count_failure(peer)
-        raise UnknownId(NO_FEED)
-    owner, feed = found
+    feeds = _calendars(app).feeds
+    owner, feed = await opened_by_link(request, app, await feeds.of(token), NO_FEED)
     principal = await app.visibility.filters.hold(app.accounts.on_behalf_of(owner, audience="rest:feed"))
     request.scope["state"][READER_FILTER] = await app.visibility.filter_for(principal)
     etag = f'"{await feeds.etag(owner, feed)}"'
@@ -322,8 +316,7 @@ async def update_calendar_account(
     account: str, body: CalendarAccountPatch, app: Served, caller: Caller
 ) -> CalendarAccountShown:
     """Change an account."""
-    given = {name: value for name, value in body.model_dump().items() if value is not None}
-    return await _account(app, caller, await _calendars(app).sync.update(caller, account, given))
+    return await _account(app, caller, await _calendars(app).sync.update(caller, account, body.given()))
 
 
 @router.delete("/accounts/{account}", dependencies=[SEES_ALL], responses=documented(404, 409))
@@ -347,14 +340,15 @@ async def sync_calendar_account(
     accepts = body is not None and body.accept_deletions
     kept, report = await _calendars(app).sync.sync(caller, account, accepts_deletions=accepts)
     app.background.ask_vectors(caller.owner)
-    return _synced(report, await _account(app, caller, kept))
+    return Synced.of(report, account=await _account(app, caller, kept))
 
 
 @router.get("/conflicts", dependencies=[SEES_ALL])
 async def list_calendar_conflicts(app: Served, caller: Caller) -> CalendarConflictList:
     """What was changed here and on a calendar server: both versions are kept until one is chosen."""
     found = await _calendars(app).sync.conflicts(caller)
-    return CalendarConflictList(items=list(map(_conflict, found)))
+    items = [CalendarConflictShown.of(one.conflict, account_name=one.account, here=one.here) for one in found]
+    return CalendarConflictList(items=items)
 
 
 @router.post("/conflicts/{conflict}", status_code=204, dependencies=[SEES_ALL], responses=documented(404))
@@ -373,23 +367,13 @@ def _file(text: str, name: str) -> Response:
 
 
 def _feed(feed: Feed, path: str | None = None) -> FeedShown:
-    return FeedShown.of(feed, forms=list(feed.forms), used_at=feed.used_at or None, path=path)
+    return FeedShown.of(feed, path=path)
 
 
 async def _account(app: App, caller: Caller, account: CalendarAccount) -> CalendarAccountShown:
     refused = await _calendars(app).sync.refused(caller, account.id)
     return CalendarAccountShown.of(
         account,
-        calendars=[SyncedCalendarShown.of(one, forms=list(one.forms)) for one in account.calendars],
-        synced_at=account.synced_at or None,
-        next_at=None if account.paused or not account.next_at else account.next_at,
+        next_at=None if account.paused else account.next_at,
         refused=[CalendarRefusal(title=link.uid or link.href, why=link.why) for link in refused[:100]],
     )
-
-
-def _synced(report: SyncReport, account: CalendarAccountShown) -> Synced:
-    return Synced.of(report, account=account)
-
-
-def _conflict(found: ShownConflict) -> CalendarConflictShown:
-    return CalendarConflictShown.of(found.conflict, account_name=found.account, here=found.here)

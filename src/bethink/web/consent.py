@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from bethink.accounts.grants import GRANT_SCOPES, Clients, GrantRequest
 from bethink.accounts.register import is_loopback
 from bethink.errors import BadInput, NotAllowed, OAuthFault
-from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
+from bethink.web.deps import Body, Caller, Items, ResponseModel, Served, Timestamp
 from bethink.web.oauth import MCP_PATH, canonical, issuer_of, single
 from bethink.web.problems import documented
 
@@ -129,10 +129,8 @@ class GrantShown(ResponseModel):
     renewed_at: Timestamp | None = Field(description="When it last got tokens, which it does hourly in use.")
 
 
-class GrantList(BaseModel):
+class GrantList(Items[GrantShown]):
     """What a person granted, the oldest first."""
-
-    items: list[GrantShown]
 
 
 @router.get("/grants")

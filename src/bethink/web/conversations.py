@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
-from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -19,18 +18,18 @@ from bethink.conversations.service import ConversationEdit, ConversationFilter, 
 from bethink.errors import UnknownId
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from bethink.recall.message_search import MAX_QUERY_CHARS
-from bethink.web.deps import Body, Caller, Cursor, Label, Limit, ResponseModel, Served, Timestamp
+from bethink.web.deps import Body, Caller, Cursor, Label, Limit, Page, ResponseModel, Served, Timestamp
+from bethink.web.files import disposition
 from bethink.web.messages import ChatAnswer, Message, Waiting, collected, shown
 from bethink.web.problems import documented
-from bethink.web.sse import STREAM, EventStream, event_stream
+from bethink.web.sse import STREAM, EventStream, JsonFrames, event_stream
 from bethink.web.v1.frames import OpenAiFrames, asks_for_profile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Sequence
+    from collections.abc import AsyncGenerator, Collection
 
     from bethink.app import App
     from bethink.conversations import records as kept
-    from bethink.errors import BethinkError
     from bethink.principal import Principal
     from bethink.recall.message_search import MessageHit
 
@@ -61,8 +60,6 @@ _ROLES: dict[type[UserMessage | AssistantMessage | ToolMessage], _Role] = {
     AssistantMessage: "assistant",
     ToolMessage: "tool",
 }
-_TAKEN_AWAY = ("model", "project")
-"""What null takes away; null for anything else leaves it as it is."""
 _INTERRUPTED = "Bethink was stopped during this answer. The text so far is kept; ask again for the rest."
 
 
@@ -91,11 +88,8 @@ class FoundMessage(ResponseModel):
     )
 
 
-class FoundMessages(BaseModel):
+class FoundMessages(Page[FoundMessage]):
     """Some of what was found, the best first: with most of the words."""
-
-    items: list[FoundMessage]
-    cursor: str | None = Field(description="Leads to the next page; null at the end.")
 
 
 class SummaryShown(ResponseModel):
@@ -172,11 +166,9 @@ class WindowFilled(ResponseModel):
     window: int = Field(description="The size of the window.")
 
 
-class ConversationPage(BaseModel):
+class ConversationPage(Page[Conversation]):
     """Some conversations, the last changed first."""
 
-    items: list[Conversation]
-    cursor: str | None = Field(description="Leads to the next page; null at the end.")
     total: int = Field(description="How many there are on all pages.")
 
 
@@ -352,12 +344,11 @@ async def export_conversation(
         async for part in exported(app.ports.store, caller, held, format=format):
             yield part.encode()
 
-    name = quote(file_name(held, format), safe="")
     return StreamingResponse(
         body(),
         media_type=MEDIA_TYPES[format],
         headers={
-            "content-disposition": f"attachment; filename*=utf-8''{name}",
+            "content-disposition": disposition(file_name(held, format)),
             "x-content-type-options": "nosniff",
         },
     )
@@ -385,19 +376,6 @@ async def create_conversation(
     return _titled(made) if as_ums else made
 
 
-class _ChangeFrames:
-    """Changes of conversations as server-sent events."""
-
-    def written(self, batch: Sequence[ConversationChange]) -> bytes:
-        """A frame a change; a comment at the beginning."""
-        return b"".join(f"data: {one.model_dump_json()}\n\n".encode() for one in batch) or b": open\n\n"
-
-    def broken(self, error: BethinkError) -> bytes:
-        """A comment: the reader comes back by itself."""
-        del error
-        return b": the server ended this stream\n\n"
-
-
 @router.get("/events", response_model=ConversationPage, responses={200: _STREAMED})
 async def follow_conversations(
     app: Served,
@@ -408,7 +386,8 @@ async def follow_conversations(
     """Conversations as they change, for ever, or the last changed for who does not take a stream."""
     if STREAM not in accept:
         return await list_conversations(app, caller, limit=50, cursor=None)
-    return EventStream(_changes(app, caller.lasting), _ChangeFrames(), until=app.stopping)
+    frames = JsonFrames[ConversationChange](lambda change: change)
+    return EventStream(_changes(app, caller.lasting), frames, until=app.stopping)
 
 
 async def _changes(app: App, caller: Principal) -> AsyncGenerator[list[ConversationChange]]:
@@ -512,11 +491,8 @@ async def change_conversation(
         await app.runs.stored.settle(caller, conversation)
     if body.trashed:
         await app.runs.trash(caller, conversation)
-    given = body.model_dump(exclude_unset=True)
-    changes: dict[str, Any] = {
-        name: value for name, value in given.items() if value is not None or name in _TAKEN_AWAY
-    }
-    held = await app.conversations.edit(caller, conversation, ConversationEdit(**changes))
+    edit = ConversationEdit(**body.given(empties=("model", "project")))
+    held = await app.conversations.edit(caller, conversation, edit)
     return _conversation(held, await app.runs.stored.waiting(caller))
 
 

@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Self, TypeVar, cast
 
 import anyio
 from fastapi import Depends, Header, Request
@@ -22,8 +22,8 @@ from pydantic import (
 )
 
 from bethink.app import App
-from bethink.clock import hashed_id, to_datetime
-from bethink.errors import BadInput, NotAllowed, StorageError
+from bethink.clock import hashed_id, to_datetime, to_us
+from bethink.errors import BadInput, NotAllowed, StorageError, UnknownId
 from bethink.principal import Principal
 from bethink.telemetry import correlate
 from bethink.visibility.reader_filter import ReaderFilter
@@ -31,7 +31,7 @@ from bethink.web.request_scope import READER_FILTER, REQUEST_SCOPE
 from bethink.web.security.credentials import check, credential_of, peer_of, shows_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Container, Mapping
 
     from starlette.types import Scope
 
@@ -48,6 +48,7 @@ _OPENAI_PATH: Final = "/v1/"
 _MAX_FIELDS: Final = 200
 """More than any body has."""
 _UNSAFE: Final = re.compile(r"[^\w.-]+")
+_Item = TypeVar("_Item")
 
 
 class Body(BaseModel):
@@ -63,9 +64,25 @@ class Body(BaseModel):
             raise ValueError(f"at most {_MAX_FIELDS} fields")
         return cast("object", given)
 
+    def given(self, *but: str, empties: Container[str] = ()) -> dict[str, Any]:
+        """The fields that the request has, `but` some, as records keep them: tuples, and microseconds UTC.
+
+        Null counts only for what it `empties`; anywhere else it is as if the field were left out.
+        """
+        given = self.model_dump(exclude_unset=True, exclude={*but})
+        return {name: _kept(value) for name, value in given.items() if value is not None or name in empties}
+
+
+def _kept(value: object) -> object:
+    if isinstance(value, datetime):
+        return to_us(value)
+    return tuple(cast("list[object]", value)) if isinstance(value, list) else value
+
 
 Timestamp = Annotated[datetime, BeforeValidator(lambda at: to_datetime(at) if isinstance(at, int) else at)]
 """A time in an answer; inside it is microseconds UTC."""
+KnownTime = Annotated[Timestamp | None, BeforeValidator(lambda at: at or None)]
+"""A time in an answer that may not be known, or never come: inside it is 0 then."""
 
 
 class ResponseModel(BaseModel):
@@ -78,6 +95,18 @@ class ResponseModel(BaseModel):
         """The value as JSON; `more` are fields that it does not have, or has otherwise."""
         found = {name: getattr(value, name) for name in cls.model_fields if hasattr(value, name)}
         return cls.model_validate(found | more)
+
+
+class Items(BaseModel, Generic[_Item]):
+    """Things as JSON, in an order that the answer's own words tell."""
+
+    items: list[_Item]
+
+
+class Page(Items[_Item], Generic[_Item]):
+    """Some of them."""
+
+    cursor: str | None = Field(description="Leads to the next page; null at the end.")
 
 
 def _app(request: Request) -> App:
@@ -107,6 +136,11 @@ async def _caller(request: Request, app: Annotated[App, Depends(_app)]) -> Princ
 def _reader_filter(request: Request, caller: Annotated[Principal, Depends(_caller)]) -> ReaderFilter | None:
     del caller
     return request.scope["state"][READER_FILTER]
+
+
+def seen(text: str, reader_filter: ReaderFilter | None) -> str:
+    """The text as the caller may see it."""
+    return text if reader_filter is None else reader_filter.text(text)
 
 
 def whole(reader_filter: Annotated[ReaderFilter | None, Depends(_reader_filter)]) -> None:
@@ -149,18 +183,33 @@ async def principal_of(scope: Scope, app: App, audience: str, *, resource: str |
     return principal
 
 
-async def _stranger(request: Request, app: Annotated[App, Depends(_app)]) -> Principal | None:
-    """Who asks, or None for somebody who shows no key, or a bad one, or if that cannot be read."""
-    with anyio.move_on_after(_READ_WITHIN_S), suppress(BadInput, StorageError):
-        return await _principal(request, app)
-    return None
+async def opened_by_link(
+    request: Request, app: App, found: tuple[str, _Item] | None, fault: str
+) -> tuple[str, _Item]:
+    """Whose thing a secret link shows, and which; `found` is what there is at it.
+
+    Raises:
+        UnknownId: it shows nothing, or its owner may not come in any more; `fault` is what is said then.
+        TooManyRequests: too many links that show nothing were tried from this address.
+    """
+    user = await app.accounts.find_user(found[0]) if found else None
+    is_disabled = user is not None and user.disabled_at is not None
+    is_gone = user is None and await app.accounts.needs_key()
+    if found is None or is_disabled or is_gone:
+        app.accounts.signing.count_failure(peer_of(request.scope, app.settings.trusted_proxies))
+        raise UnknownId(fault)
+    return found
 
 
-async def _scraper(request: Request, app: Annotated[App, Depends(_app)]) -> Principal | None:
-    """Who asks for figures, with the right to them; None while that cannot be read."""
-    with anyio.move_on_after(_READ_WITHIN_S), suppress(StorageError):
-        return await _principal(request, app)
-    return None
+def _unless(*faults: type[Exception]) -> Callable[..., Awaitable[Principal | None]]:
+    """Who asks; None for one of these faults, or if it takes long to be read."""
+
+    async def asking(request: Request, app: Annotated[App, Depends(_app)]) -> Principal | None:
+        with anyio.move_on_after(_READ_WITHIN_S), suppress(*faults):
+            return await _principal(request, app)
+        return None
+
+    return asking
 
 
 def _stored(text: str) -> str:
@@ -187,9 +236,9 @@ SEES_ALL: Final = Depends(whole)
 """Of a route that goes by all that is kept, and would tell of it whatever is left out of the answer."""
 PARTING: Final = Depends(parting)
 """Of a route that may end the very key or sign-in by which it is asked."""
-Anybody = Annotated[Principal | None, Depends(_stranger)]
-"""Of a route that says something to strangers, too, and nothing of memory: None is one."""
-Scraper = Annotated[Principal | None, Depends(_scraper)]
+Anybody = Annotated[Principal | None, Depends(_unless(BadInput, StorageError))]
+"""Of a route that says something to strangers, too, and nothing of memory: None has shown no good key."""
+Scraper = Annotated[Principal | None, Depends(_unless(StorageError))]
 """Of the route that tells how it is also while the store is away: None is anybody, and told that alone."""
 Limit = Annotated[int, Field(ge=1, le=200, description="Items of one page.")]
 Cursor = Annotated[
@@ -209,13 +258,28 @@ IdempotencyKey = Annotated[
 """Of a route that makes something: the answer to a request may be lost on its way."""
 
 
+VersionMatch = Annotated[
+    str | None, Header(alias="If-Match", description="The `version` that is to be changed.", max_length=40)
+]
+
+
+def version_of(if_match: str | None, fault: str) -> int | None:
+    """The version that a change is for; None for whichever it is.
+
+    Raises:
+        BadInput: it is none; `fault` is what is said then.
+    """
+    if if_match is None or (text := if_match.strip().removeprefix("W/").strip('"')) == "*":
+        return None
+    if not text.isdecimal():
+        raise BadInput(fault)
+    return int(text)
+
+
 def id_made_by(key: str | None, given: Mapping[str, Any]) -> str | None:
     """The id of what a request with a key makes. Other words under the same key make another thing."""
-    return (
-        None
-        if key is None
-        else hashed_id(0, f"{key}\n{json.dumps(given, sort_keys=True, default=str)}".encode())
-    )
+    told = f"{key}\n{json.dumps(given, sort_keys=True, default=str)}"
+    return None if key is None else hashed_id(0, told.encode())
 
 
 Moment = Annotated[

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.to_thread
@@ -27,7 +27,7 @@ from bethink.web.problems import install, of_error
 from bethink.web.security.guard import DIAL_PATHS, Guard
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from fastapi import APIRouter
@@ -35,6 +35,14 @@ if TYPE_CHECKING:
 
     from bethink.app import App
 
+BARE: Final[Mapping[str, Any]] = {
+    "docs_url": None,  # the pages that FastAPI has for it load scripts from other hosts
+    "redoc_url": None,
+    "redirect_slashes": False,
+    # Nothing is reported to anybody: neither traces nor what people send in.
+    "telemetry": {"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+}
+"""What FastAPI leaves out."""
 _log = log("dial")
 
 
@@ -149,14 +157,7 @@ def create_service(
             yield {"app": app}
             tasks.cancel_scope.cancel()
 
-    service = FastAPI(
-        title="Bethink",
-        lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-    )
+    service = FastAPI(title="Bethink", lifespan=lifespan, **BARE)
     install(service)
     for router in routers:
         service.include_router(router)

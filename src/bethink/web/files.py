@@ -8,15 +8,18 @@ from urllib.parse import quote
 import anyio.to_thread
 from fastapi import APIRouter, File, Response, UploadFile
 from fastapi.responses import FileResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.tool import NewFile
 from bethink.tools.mcp_library import attach
-from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
+from bethink.web.deps import Body, Caller, Items, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from bethink import files as kept
 
 router = APIRouter(tags=["files"], responses=documented(404))
@@ -38,10 +41,8 @@ class ConversationFile(ResponseModel):
     url: str
 
 
-class FileList(BaseModel):
+class FileList(Items[ConversationFile]):
     """Files, oldest first."""
-
-    items: list[ConversationFile]
 
 
 @router.post("/conversations/{conversation}/files", status_code=201, responses=documented(413, 507))
@@ -79,13 +80,20 @@ async def get_file(file: str, app: Served, caller: Caller) -> Response:
         raise UnknownId(
             f"The content of {held.name} is missing: its upload did not finish, or it was removed by hand."
         )
+    return shown_file(held, path)
+
+
+def shown_file(held: kept.File, path: Path, headers: Mapping[str, str] | None = None) -> FileResponse:
+    """The content of a file: pictures as they are, everything else as a download."""
     is_picture = held.media_type in _PICTURES
-    way = "inline" if is_picture else "attachment"
-    return FileResponse(
-        path,
-        media_type=held.media_type if is_picture else "application/octet-stream",
-        headers=_SAFE | {"content-disposition": f"{way}; filename*=utf-8''{quote(held.name, safe='')}"},
-    )
+    named = {"content-disposition": disposition(held.name, "inline" if is_picture else "attachment")}
+    media_type = held.media_type if is_picture else "application/octet-stream"
+    return FileResponse(path, media_type=media_type, headers={**(headers or {}), **_SAFE, **named})
+
+
+def disposition(name: str, way: Literal["inline", "attachment"] = "attachment") -> str:
+    """What the header Content-Disposition says of a file (RFC 6266)."""
+    return f"{way}; filename*=utf-8''{quote(name, safe='')}"
 
 
 class ResourceBody(Body):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -35,6 +35,7 @@ from bethink.vault.files.context import OFF
 from bethink.web.deps import Anybody, Served
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from pathlib import Path
 
     from bethink.app import App
@@ -64,9 +65,17 @@ class PartHealth(BaseModel):
     message: str | None = None
 
     @classmethod
-    def by(cls, fault: str | None) -> Self:
-        """A part that works, unless there is a fault."""
-        return cls(status="degraded" if fault else "ok", message=fault)
+    def by(cls, fault: str | None, note: str | None = None, **more: Any) -> Self:  # noqa: ANN401 - fields
+        """A part that works, unless there is a fault; else the `note` says what is to know."""
+        return cls(status="degraded" if fault else "ok", message=fault or note, **more)
+
+    @classmethod
+    def off(cls, why: str | None, **more: Any) -> Self:  # noqa: ANN401 - fields
+        """A part that is switched off, or has nothing to do."""
+        return cls(status="off", message=why, **more)
+
+
+_Part = TypeVar("_Part", bound=PartHealth)
 
 
 class StorePart(PartHealth):
@@ -173,13 +182,11 @@ class ModelProbe:
         """The state that is known now; a newer one is found out in the background."""
         llm = self._models.usual
         if llm is None:
-            return PartHealth(status="off", message=MODEL_HELP)
+            return PartHealth.off(MODEL_HELP)
         self._asked.set()
         if llm is not self._probed:
             return PartHealth(status="loading", message=f"{llm.name} has not been reached yet.")
-        if self._fault is not None:
-            return PartHealth.by(self._fault)
-        return PartHealth(status="ok", message=self._models.learnt.told(llm.name) or None)
+        return PartHealth.by(self._fault, self._models.learnt.told(llm.name) or None)
 
     async def answer(self) -> None:
         """Probe when somebody asked, for ever; a model that took another one's place at once."""
@@ -206,30 +213,25 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
         status = "ok" if store.status == "ok" else "degraded"
         return Health(status=status, version=__version__, message=None if is_readable else store.message)
     probe: ModelProbe = request.state.probe
-    try:
-        vault = await _vault(app, caller)
-    except StorageError as error:
-        vault = VaultPart.by(error.message)
+    has_memory = app.settings.memory_enabled
     parts = Parts(
         store=store,
         files=await _files(app),
-        memory=PartHealth.by(None)
-        if app.settings.memory_enabled
-        else PartHealth(status="off", message=MemoryUnavailable().message),
+        memory=PartHealth.by(None) if has_memory else PartHealth.off(MemoryUnavailable().message),
         embeddings=_embeddings(app),
         model=probe.part(),
         extraction=_extraction(app),
-        bus=await _bus(app),
+        bus=await _read(PartHealth, _bus(app)),
         web=_web(app),
         mcp=_mcp(app),
         sandbox=_sandbox(app),
-        documents=await _documents(app, caller),
-        schedules=await _schedules(app, caller),
+        documents=await _read(DocumentsPart, _documents(app, caller)),
+        schedules=await _read(SchedulesPart, _schedules(app, caller)),
         redis=await _redis(app),
-        vault=vault,
-        calendar=await _calendar(app, caller),
+        vault=await _read(VaultPart, _vault(app, caller)),
+        calendar=await _read(PartHealth, _calendar(app, caller)),
         memory_agent=_memory_agent(app),
-        backups=await _backups(app),
+        backups=await _read(PartHealth, _backups(app)),
         background=PartHealth.by("; ".join(app.ports.supervisor.faults()) or None),
     )
     is_degraded = any(part.status == "degraded" for _, part in parts)
@@ -255,21 +257,27 @@ async def get_readyz(app: Served, response: Response) -> Probed:
     return Probed(status="unready", message=fault)
 
 
+async def _read(part: type[_Part], look: Awaitable[_Part]) -> _Part:
+    """How a part is, whose records may not be readable just now."""
+    try:
+        return await look
+    except StorageError as error:
+        return part.by(error.message)
+
+
 async def _store(app: App, caller: Principal) -> tuple[StorePart, bool]:
     """How it is, and whether what is stored can be read."""
     engine = "SQLite" if app.settings.database_url is None else "PostgreSQL"
     sealed = app.ports.is_sealed
     if (silent := await unreadable(app, caller)) is not None:
-        return StorePart(status="degraded", message=silent, engine=engine, sealed=sealed), False
-    fault = await unwritable(app, caller)
-    status = "degraded" if fault else "ok"
-    return StorePart(status=status, message=fault, engine=engine, sealed=sealed), True
+        return StorePart.by(silent, engine=engine, sealed=sealed), False
+    return StorePart.by(await unwritable(app, caller), engine=engine, sealed=sealed), True
 
 
 async def _files(app: App) -> PartHealth:
     """The contents of files, where they are; that deleted ones are kept there is no fault."""
     state = await app.files.blobs.state()
-    return PartHealth(status="degraded" if state.fault else "ok", message=state.fault or state.kept)
+    return PartHealth.by(state.fault, state.kept)
 
 
 async def unreadable(app: App, caller: Principal) -> str | None:
@@ -319,19 +327,19 @@ def _take_room(directory: Path) -> None:
 def _embeddings(app: App) -> PartHealth:
     reason = app.ports.embeddings.unavailable
     if reason is None:
-        return PartHealth(status="ok")
+        return PartHealth.by(None)
     if app.background.progress is not None:
         return PartHealth(status="loading", message=app.background.progress)
-    return PartHealth(status="degraded", message=f"Recall goes by words only: {reason}")
+    return PartHealth.by(f"Recall goes by words only: {reason}")
 
 
 def _extraction(app: App) -> PartHealth:
     """Off by choice or for want of a model is no fault; given up, or too small a model, is."""
     extraction = app.extraction
     if extraction.off is None:
-        return PartHealth(status="degraded" if extraction.fault else "ok", message=extraction.fault)
+        return PartHealth.by(extraction.fault)
     is_choice = extraction.settings.extraction == "off" or extraction.llm is None
-    return PartHealth(status="off" if is_choice else "degraded", message=extraction.off)
+    return PartHealth.off(extraction.off) if is_choice else PartHealth.by(extraction.off)
 
 
 def _web(app: App) -> PartHealth:
@@ -339,14 +347,14 @@ def _web(app: App) -> PartHealth:
     missing = internet.missing if internet else "The web is switched off: BETHINK_WEB_ENABLED."
     if internet and (fault := SETTINGS[_SEARCH].address_fault(app.settings.web_search_url)):
         return PartHealth.by(f"The web cannot be searched. {_SEARCH}: {fault}")
-    return PartHealth(status="off" if missing else "ok", message=missing or None)
+    return PartHealth.off(missing) if missing else PartHealth.by(None)
 
 
 def _mcp(app: App) -> PartHealth:
     """Servers of tools: one that cannot be reached, wants a sign-in or changed its tools wants a look."""
     statuses = app.mcp_servers.statuses()
     if all(status.state == "off" for status in statuses):
-        return PartHealth(status="off", message="No MCP server is configured." if not statuses else None)
+        return PartHealth.off("No MCP server is configured." if not statuses else None)
     told = [
         f"{status.name}: {status.reason}" for status in statuses if status.state in {"retrying", "sign_in"}
     ]
@@ -356,10 +364,7 @@ def _mcp(app: App) -> PartHealth:
 
 async def _bus(app: App) -> PartHealth:
     bus = app.ports.bus
-    try:
-        return PartHealth.by(bus.fault if await bus.is_alive(bus.process) else _UNHEARD)
-    except StorageError as error:
-        return PartHealth.by(error.message)
+    return PartHealth.by(bus.fault if await bus.is_alive(bus.process) else _UNHEARD)
 
 
 def _sandbox(app: App) -> PartHealth:
@@ -369,20 +374,12 @@ def _sandbox(app: App) -> PartHealth:
         name = server.partition("/")[0]
         known = {status.name: status for status in app.mcp_servers.statuses()}
         if (found := known.get(name)) is None:
-            return PartHealth(
-                status="degraded",
-                message=f"There is no MCP server {name!r} to run code: BETHINK_CODE_SERVER.",
-            )
+            return PartHealth.by(f"There is no MCP server {name!r} to run code: BETHINK_CODE_SERVER.")
         if found.state in {"off", "retrying", "sign_in"}:
-            return PartHealth(
-                status="degraded",
-                message=f"The MCP server {name}, which runs code, is not there: {found.reason}",
-            )
-        return PartHealth(
-            status="ok", message=f"Code runs outside of this sandbox, at the MCP server {name}."
-        )
+            return PartHealth.by(f"The MCP server {name}, which runs code, is not there: {found.reason}")
+        return PartHealth.by(None, f"Code runs outside of this sandbox, at the MCP server {name}.")
     if interpreters is None:
-        return PartHealth(status="off", message=SWITCHED_OFF)
+        return PartHealth.off(SWITCHED_OFF)
     state = interpreters.state
     return PartHealth(status=state.status, message=state.message)
 
@@ -394,7 +391,7 @@ async def _redis(app: App) -> RedisPart:
         why = "No Redis is set: BETHINK_REDIS_URL."
         if app.settings.redis_url is not None:
             why = "Redis connects the processes; conversations are not copied to it: BETHINK_REDIS_USE."
-        return RedisPart(status="off", message=why)
+        return RedisPart.off(why)
     state, fault = sharing.state, sharing.fault
     if state is None:
         return RedisPart(status="degraded", message=fault, behind=await sharing.pending())
@@ -416,77 +413,61 @@ async def _redis(app: App) -> RedisPart:
 async def _documents(app: App, caller: Principal) -> DocumentsPart:
     """A file that cannot be read is no fault of Bethink's; not to hear of changes in folders is one."""
     documents = app.features.of(Documents)
-    try:
-        stages = await documents.stages(caller.owner)
-    except StorageError as error:
-        return DocumentsPart.by(error.message)
-    fault = documents.watch.fault
-    return DocumentsPart(
-        status="degraded" if fault else "ok",
-        message=fault or documents.ingest.extraction.state,
+    stages = await documents.stages(caller.owner)
+    return DocumentsPart.by(
+        documents.watch.fault,
+        documents.ingest.extraction.state,
         waiting=sum(stages[stage] for stage in WORKING),
         failed=stages["failed"],
     )
 
 
 async def _schedules(app: App, caller: Principal) -> SchedulesPart:
-    try:
-        lost = await app.features.of(Schedules).outbox.failing(caller)
-    except StorageError as error:
-        return SchedulesPart.by(error.message)
+    lost = await app.features.of(Schedules).outbox.failing(caller)
     if not lost:
-        return SchedulesPart(status="ok")
+        return SchedulesPart.by(None)
     what = "One notice was" if lost == 1 else f"{lost:,} notices were"
-    message = f"{what} not delivered within a day: see your notices, and where you are told."
-    return SchedulesPart(status="degraded", message=message, undelivered=lost)
+    fault = f"{what} not delivered within a day: see your notices, and where you are told."
+    return SchedulesPart.by(fault, undelivered=lost)
 
 
 async def _calendar(app: App, caller: Principal) -> PartHealth:
     """Accounts of calendar servers that do not work, and conflicts that wait for their owner."""
     sync = app.features.of(Calendars).sync
-    try:
-        faults = await sync.faults(caller)
-        has_accounts = bool(await sync.accounts(caller))
-    except StorageError as error:
-        return PartHealth.by(error.message)
-    if not has_accounts:
-        return PartHealth(status="off", message="No calendar account is set up.")
+    faults = await sync.faults(caller)
+    if not await sync.accounts(caller):
+        return PartHealth.off("No calendar account is set up.")
     return PartHealth.by(" ".join(faults) or None)
 
 
 async def _backups(app: App) -> PartHealth:
-    service = app.features.of(BackupService)
-    try:
-        fault = await service.trouble()
-    except StorageError as error:
-        fault = error.message
-    return PartHealth.by(fault)
+    return PartHealth.by(await app.features.of(BackupService).trouble())
 
 
 def _memory_agent(app: App) -> PartHealth:
     """Which model it asks; nothing is looked for here, and to have none is no fault."""
-    settings = app.settings.vault
+    settings, models = app.settings.vault, app.models
     if not settings.enabled:
-        return PartHealth(status="off", message=OFF)
-    models = app.models
+        return PartHealth.off(OFF)
     has_model = models.usual is not None or settings.agent_model not in {AUTO, ""} or models.probing.found
-    return PartHealth(status="ok" if has_model else "off", message=models.told(settings.agent_model))
+    told = models.told(settings.agent_model)
+    return PartHealth.by(None, told) if has_model else PartHealth.off(told)
 
 
 async def _vault(app: App, caller: Principal) -> VaultPart:
     """No vault yet is no fault, nor is a file that cannot be read; not to hear of changes is one."""
     if not app.vault.settings.enabled:
-        return VaultPart(status="off", message=OFF, is_enabled=False)
+        return VaultPart.off(OFF, is_enabled=False)
     if fault := await app.vault.folder_fault(caller.owner):
         return VaultPart.by(fault)
     if not await app.vault.exists(caller.owner):
-        return VaultPart(status="off", message="There is no vault yet: `bethink vault init` makes one.")
+        return VaultPart.off("There is no vault yet: `bethink vault init` makes one.")
     state = await app.vault.state(caller.owner)
     fault = app.watching.fault
     watched = app.watching.watches(caller.owner) and fault is None
     if await app.visibility.views.filters.rules_for(caller):
         # By sizes and counts what is hidden could be measured.
-        return VaultPart(status="degraded" if fault else "ok", message=fault, watched=watched)
+        return VaultPart.by(fault, watched=watched)
     told = [f"{path}: {why}" for path, why in state.troubles[:_MOST_TOLD]]
     return VaultPart(
         status="degraded" if fault else "ok",

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import anyio
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bethink.importing.jobs import ImportJobs
 from bethink.importing.records import ImportOptions, Into, SourceName, TopicMethod
-from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
+from bethink.web.deps import Body, Caller, Items, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 from bethink.web.uploads import file_body, receive
 
@@ -90,10 +90,8 @@ class ImportShown(ResponseModel):
     error: str | None
 
 
-class ImportList(BaseModel):
+class ImportList(Items[ImportShown]):
     """Imports, the newest first."""
-
-    items: list[ImportShown]
 
 
 class ImportChoice(Body):

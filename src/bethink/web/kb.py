@@ -5,16 +5,25 @@ from __future__ import annotations
 import os
 import tempfile
 from typing import IO, TYPE_CHECKING, Annotated, Any, Final
-from urllib.parse import quote
 
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from bethink.clock import to_datetime
 from bethink.documents.service import Documents
-from bethink.web.deps import SEES_ALL, Body, Caller, CallerFilter, ResponseModel, Served, Timestamp
+from bethink.web.deps import (
+    SEES_ALL,
+    Body,
+    Caller,
+    CallerFilter,
+    Items,
+    ResponseModel,
+    Served,
+    Timestamp,
+    seen,
+)
+from bethink.web.files import disposition
 from bethink.web.problems import documented
 from bethink.web.uploads import file_body, receive
 
@@ -51,10 +60,8 @@ class KnowledgeBase(ListedKnowledgeBase):
     passages: int
 
 
-class KnowledgeBaseList(BaseModel):
+class KnowledgeBaseList(Items[ListedKnowledgeBase]):
     """Knowledge bases, in the order in which they were made."""
-
-    items: list[ListedKnowledgeBase]
 
 
 class KnowledgeBaseQuestion(Body):
@@ -85,10 +92,9 @@ class KnowledgeBasePassage(ResponseModel):
     source: str = Field(description="What names the place in citations.")
 
 
-class KnowledgeBaseAnswer(BaseModel):
+class KnowledgeBaseAnswer(Items[KnowledgeBasePassage]):
     """Passages, best first; `note` says what was not searched, or that nothing answers."""
 
-    items: list[KnowledgeBasePassage]
     note: str
 
 
@@ -115,7 +121,9 @@ class ImportedBase(ResponseModel):
 async def list_bases(app: Served, caller: Caller, hidden: CallerFilter) -> KnowledgeBaseList:
     """The knowledge bases."""
     found = await _bases(app).list(caller)
-    return KnowledgeBaseList(items=[ListedKnowledgeBase(**_listed(one, hidden)) for one in found])
+    return KnowledgeBaseList(
+        items=[ListedKnowledgeBase.of(one.base, **_listed(one, hidden)) for one in found]
+    )
 
 
 @router.post(
@@ -132,11 +140,9 @@ async def import_base(
     limit = app.settings.kb_max_archive_bytes
     too_large = f"The archive is larger than {limit // 1_000_000:,} MB (BETHINK_KB_MAX_ARCHIVE_BYTES)."
     async with app.features.of(Documents).uploads.staged(caller.owner) as path:
-
-        def make(_: str) -> IO[bytes]:
-            return path.open("wb")
-
-        came = await receive(request, make, limit=limit, name="archive", too_large=too_large)
+        came = await receive(
+            request, lambda _: path.open("wb"), limit=limit, name="archive", too_large=too_large
+        )
         named = name or came.fields.get("name")
         report = await _bases(app).import_archive(caller, path, name=named)
     return ImportedBase.of(report)
@@ -146,7 +152,8 @@ async def import_base(
 async def get_base(base: str, app: Served, caller: Caller, hidden: CallerFilter) -> KnowledgeBase:
     """A base by its name or id."""
     one = await _bases(app).get(caller, base)
-    return KnowledgeBase.of(one, **_listed(one, hidden))
+    named = {"id": one.base.id, "created_at": one.base.created_at}
+    return KnowledgeBase.of(one, **named, **_listed(one, hidden))
 
 
 @router.delete("/{base}", status_code=204)
@@ -172,9 +179,9 @@ async def search_base(
         KnowledgeBasePassage.of(
             hit,
             document=hit.document.id,
-            name=_seen(hit.document.name, hidden),
+            name=seen(hit.document.name, hidden),
             content=hit.content.id,
-            heading=_seen(hit.heading, hidden),
+            heading=seen(hit.heading, hidden),
         )
         for hit in hits
     ]
@@ -203,8 +210,7 @@ async def export_base(
         file.close()
         raise
     size = await anyio.to_thread.run_sync(file.tell)
-    called = quote(f"{report.name}.tar.gz", safe="")
-    headers = {"content-disposition": f"attachment; filename*=utf-8''{called}", "content-length": str(size)}
+    headers = {"content-disposition": disposition(f"{report.name}.tar.gz"), "content-length": str(size)}
     return StreamingResponse(_parts(file), media_type="application/gzip", headers=headers)
 
 
@@ -223,13 +229,7 @@ def _bases(app: App) -> KnowledgeBases:
 
 def _listed(one: ListedBase | BaseSummary, hidden: ReaderFilter | None) -> dict[str, Any]:
     return {
-        "id": one.base.id,
-        "name": _seen(one.base.name, hidden),
-        "description": _seen(one.base.description, hidden),
+        "name": seen(one.base.name, hidden),
+        "description": seen(one.base.description, hidden),
         "documents": one.documents,
-        "created_at": to_datetime(one.base.created_at),
     }
-
-
-def _seen(text: str, hidden: ReaderFilter | None) -> str:
-    return text if hidden is None else hidden.text(text)

@@ -20,7 +20,7 @@ from bethink.settings.catalogue import server_shown, unhidden
 from bethink.settings.values import Origin
 from bethink.tools.mcp import config_to_try
 from bethink.tools.mcp_library import prompt_text
-from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
+from bethink.web.deps import Body, Caller, Items, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/mcp-servers", tags=["mcp servers"])
@@ -163,11 +163,10 @@ async def set_mcp_server(
     return await list_mcp_servers(app, caller)
 
 
-@router.delete("/{name}", status_code=204, response_class=Response, responses=documented(403, 404))
-async def remove_mcp_server(name: str, app: Served, caller: Caller) -> Response:
+@router.delete("/{name}", status_code=204, responses=documented(403, 404))
+async def remove_mcp_server(name: str, app: Served, caller: Caller) -> None:
     """Remove a server that was added here."""
     await app.configuration.set_server(caller, name, None)
-    return Response(status_code=204)
 
 
 @router.get("/callback", response_class=HTMLResponse, include_in_schema=False)
@@ -216,10 +215,8 @@ class ServerResource(ResponseModel):
     template: bool
 
 
-class ServerResourceList(BaseModel):
+class ServerResourceList(Items[ServerResource]):
     """What a server lets read."""
-
-    items: list[ServerResource]
 
 
 class ServerResourcePart(BaseModel):
@@ -255,10 +252,8 @@ class ServerPrompt(ResponseModel):
     arguments: list[ServerPromptArgument]
 
 
-class ServerPromptList(BaseModel):
+class ServerPromptList(Items[ServerPrompt]):
     """The prompts that a server offers."""
-
-    items: list[ServerPrompt]
 
 
 class ServerPromptBody(Body):

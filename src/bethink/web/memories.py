@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,7 +12,7 @@ import anyio.to_thread
 import msgspec
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, TooLarge, UnknownId
@@ -29,14 +28,18 @@ from bethink.web.deps import (
     Caller,
     CallerFilter,
     Cursor,
+    Items,
+    KnownTime,
     Label,
     Limit,
     Moment,
+    Page,
     ResponseModel,
     Served,
     Timestamp,
 )
 from bethink.web.problems import documented
+from bethink.web.sse import begun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,17 +61,13 @@ Importance = Annotated[float, Field(ge=0, le=1)]
 Topics = Annotated[list[str], Field(max_length=32)]
 
 
-_Known = Annotated[Timestamp | None, BeforeValidator(lambda at: at or None)]
-"""A time that may not be known: it is 0 then."""
-
-
 class MemorySource(ResponseModel):
     """Where a memory came from."""
 
     kind: str
     id: str | None
     message: str | None
-    at: _Known
+    at: KnownTime
 
 
 class MemoryDoubt(ResponseModel):
@@ -76,7 +75,7 @@ class MemoryDoubt(ResponseModel):
 
     kind: Literal["contradicts", "depends", "unclear"]
     memory: str | None = Field(validation_alias="fact")
-    at: _Known
+    at: KnownTime
 
 
 class Memory(ResponseModel):
@@ -109,11 +108,9 @@ class FoundMemory(Memory):
     score: float = Field(description="0..1, comparable between searches.")
 
 
-class MemoryPage(BaseModel):
+class MemoryPage(Page[FoundMemory | Memory]):
     """Some memories, newest first, or best first where a query was asked."""
 
-    items: list[FoundMemory | Memory]
-    cursor: str | None = Field(description="Leads to the next page; null at the end.")
     total: int
     answering: int | None = Field(
         default=None,
@@ -146,10 +143,9 @@ class MemoryEvent(ResponseModel):
     undo: str | None
 
 
-class MemoryHistory(BaseModel):
+class MemoryHistory(Items[Memory]):
     """What a memory was and what it became, oldest first, and what was done, newest first."""
 
-    items: list[Memory]
     events: list[MemoryEvent]
 
 
@@ -259,11 +255,8 @@ class MemoryStep(ResponseModel):
     undo: str | None = Field(description="Undoes it, if nothing was changed since.")
 
 
-class MemoryLog(BaseModel):
+class MemoryLog(Page[MemoryStep]):
     """What was changed, the newest first."""
-
-    items: list[MemoryStep]
-    cursor: str | None = Field(description="Leads to the next page; null at the end.")
 
 
 class ConsolidationBody(Body):
@@ -436,21 +429,7 @@ async def add_memory(
     What it contradicts is put in doubt together with it. What it `repeats`, `replaces` or `corrects` is put
     away so; ids that are not there change nothing.
     """
-    fact = NewFact(
-        content=body.content,
-        category=body.category,
-        importance=body.importance,
-        pinned=body.pinned,
-        suggested=body.suggested,
-        topics=tuple(body.topics),
-        valid_from=body.valid_from and to_us(body.valid_from),
-        valid_until=body.valid_until and to_us(body.valid_until),
-        depends_on=tuple(body.depends_on),
-        repeats=tuple(body.repeats),
-        replaces=tuple(body.replaces),
-        corrects=tuple(body.corrects),
-        about=body.about or None,
-    )
+    fact = NewFact(**body.given("about"), about=body.about or None)
     return change_of(await app.memory.add(caller, fact), reader_filter)
 
 
@@ -477,19 +456,12 @@ async def export_memories(
     conversations: Annotated[bool, Query(description="With all that was said, in `jsonl` only.")] = False,
 ) -> StreamingResponse:
     """Everything that is known, as a file."""
-    parts = app.portability.export(caller, format, conversations=conversations)
     # What cannot be exported is a problem, and no file that breaks off.
-    head = await anext(parts)
-
-    async def body() -> AsyncGenerator[bytes]:
-        yield head.encode()
-        async for part in parts:
-            yield part.encode()
-
+    parts = await begun(app.portability.export(caller, format, conversations=conversations))
     now: datetime = to_datetime(app.ports.clock.now_us()).astimezone(ZoneInfo(caller.time_zone))
     name = f"bethink-memory-{now:%Y-%m-%d}{FORMATS[format].suffix}"
     return StreamingResponse(
-        body(),
+        parts,
         media_type=FORMATS[format].media_type,
         headers={"content-disposition": f'attachment; filename="{name}"'},
     )
@@ -539,14 +511,7 @@ async def edit_memory(
 ) -> MemoryChange:
     """Change a memory: new content takes its place, and it keeps its time, or with `wrong` was never true."""
     old = await fact_of(app, caller, memory)
-    changes = body.model_dump(exclude_none=True, exclude={"wrong"})
-    for name in ("topics", "depends_on"):
-        if name in changes:
-            changes[name] = tuple(changes[name])
-    for name in ("valid_from", "valid_until"):
-        if name in changes:
-            changes[name] = to_us(changes[name])
-    new = replace(old.statement, **changes)
+    new = replace(old.statement, **body.given("wrong"))
     return change_of(await app.memory.edit(caller, memory, new, wrong=body.wrong), reader_filter)
 
 

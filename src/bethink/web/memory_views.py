@@ -6,13 +6,23 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bethink.conversations.uses import places_of, usage_of, uses_of
 from bethink.graph.service import MOST_ITEMS
 from bethink.memory.aliases import OtherNames
 from bethink.memory.batch import BatchEdit
-from bethink.web.deps import SEES_ALL, Body, Caller, CallerFilter, Label, ResponseModel, Served, Timestamp
+from bethink.web.deps import (
+    SEES_ALL,
+    Body,
+    Caller,
+    CallerFilter,
+    Items,
+    Label,
+    ResponseModel,
+    Served,
+    Timestamp,
+)
 from bethink.web.documents.graph import DocumentGraphShown, shown
 from bethink.web.memories import About, Memory, MemoryChange, change_of, fact_of
 from bethink.web.problems import documented
@@ -40,10 +50,9 @@ class MessagePlace(ResponseModel):
     text: str
 
 
-class MemoryUses(BaseModel):
+class MemoryUses(Items[MemoryUse]):
     """Who used a memory, the newest answer first, and where the messages stand that it comes from."""
 
-    items: list[MemoryUse]
     sources: dict[str, MessagePlace] = Field(
         description="By the ids of messages, those that are still there."
     )
@@ -57,10 +66,8 @@ class LikelyDuplicate(ResponseModel):
     likeness: float
 
 
-class LikelyDuplicates(BaseModel):
+class LikelyDuplicates(Items[LikelyDuplicate]):
     """What a person may want to merge, the likest first."""
-
-    items: list[LikelyDuplicate]
 
 
 Ids = Annotated[list[str], Field(min_length=1, max_length=500)]
@@ -95,10 +102,8 @@ class AliasShown(ResponseModel):
     about: str
 
 
-class Aliases(BaseModel):
+class Aliases(Items[AliasShown]):
     """The other names of people and things."""
-
-    items: list[AliasShown]
 
 
 class MemoryUsageNumbers(ResponseModel):

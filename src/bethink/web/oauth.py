@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
-    from bethink.accounts.grants import Tokens
-
 router = APIRouter(tags=["oauth"])
 
 MCP_PATH: Final = "/mcp"
@@ -162,7 +160,14 @@ async def give_tokens(app: Served, request: Request) -> Response:
             tokens = await grants.renew(client_id, token, scopes=scopes, resource=resource)
         case _:
             raise OAuthFault("There are authorization_code and refresh_token.", "unsupported_grant_type")
-    return _json(_tokens(tokens))
+    answer = {
+        "access_token": tokens.access,
+        "token_type": "Bearer",
+        "expires_in": ACCESS_S,
+        "refresh_token": tokens.refresh,
+        "scope": " ".join(tokens.scopes),
+    }
+    return _json(answer)
 
 
 @router.post("/revoke", responses=documented(400, 401, 404))
@@ -243,16 +248,6 @@ def _label(name: str | None) -> str:
         return checked_label((name or "")[:MAX_LABEL])
     except BadInput:
         return "A program without a name"
-
-
-def _tokens(tokens: Tokens) -> dict[str, Any]:
-    return {
-        "access_token": tokens.access,
-        "token_type": "Bearer",
-        "expires_in": ACCESS_S,
-        "refresh_token": tokens.refresh,
-        "scope": " ".join(tokens.scopes),
-    }
 
 
 def _json(value: Mapping[str, Any], status: int = 200) -> Response:

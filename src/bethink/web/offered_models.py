@@ -7,7 +7,7 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from bethink.web.deps import Caller, Served
+from bethink.web.deps import Caller, Items, Served
 
 router = APIRouter(tags=["models"])
 
@@ -28,10 +28,8 @@ class OfferedModel(BaseModel):
     output_usd: float | None = None
 
 
-class OfferedModels(BaseModel):
+class OfferedModels(Items[OfferedModel]):
     """Assistants first, then models, the usual one first of them."""
-
-    items: list[OfferedModel]
 
 
 _ABOUT_CHARS = 160

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from bethink.people.records import shown
 from bethink.people.service import PeopleFound, PersonQuery
 from bethink.principal import LOCAL_OWNER
-from bethink.web.deps import Body, Caller, Cursor, Limit, Served
+from bethink.web.deps import Body, Caller, Cursor, Limit, Page, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -65,11 +65,8 @@ class OwnPerson(Person):
     untrusted: bool = Field(description="Some of it may come from outside, until the owner vouches for it.")
 
 
-class PersonPage(BaseModel):
+class PersonPage(Page[OwnPerson]):
     """Some people, in the order in which they came."""
-
-    items: list[OwnPerson]
-    cursor: str | None = Field(description="Leads to the next page; null at the end.")
 
 
 class AddressParts(Body):
@@ -129,12 +126,6 @@ def own_person_of(person: Record) -> OwnPerson:
     return OwnPerson.model_validate(shown(person) | {"untrusted": person.untrusted})
 
 
-def given_of(body: BaseModel, *, with_null: bool) -> dict[str, Any]:
-    """What a body gives; a null is no gift unless it empties a field."""
-    given = body.model_dump(exclude_unset=True)
-    return given if with_null else {name: value for name, value in given.items() if value is not None}
-
-
 @router.get("")
 async def list_people(
     app: Served,
@@ -156,7 +147,7 @@ async def list_people(
 @router.post("", status_code=201)
 async def add_person(body: PersonDraft, app: Served, caller: Caller) -> OwnPerson:
     """Keep a person; no two have the same e-mail address."""
-    return own_person_of(await app.people.create(caller, given_of(body, with_null=False)))
+    return own_person_of(await app.people.create(caller, body.given()))
 
 
 @router.get("/{person}", responses=documented(404))
@@ -168,7 +159,9 @@ async def get_person(person: str, app: Served, caller: Caller) -> OwnPerson:
 @router.patch("/{person}", responses=documented(404, 409))
 async def edit_person(person: str, body: PersonPatch, app: Served, caller: Caller) -> OwnPerson:
     """Change some of a person's fields."""
-    return own_person_of(await app.people.update(caller, person, given_of(body, with_null=True)))
+    return own_person_of(
+        await app.people.update(caller, person, body.given(empties=PersonPatch.model_fields))
+    )
 
 
 @router.post("/{person}/vouch", responses=documented(404, 409))
@@ -178,10 +171,9 @@ async def vouch_for_person(person: str, app: Served, caller: Caller) -> OwnPerso
 
 
 @router.delete("/{person}", status_code=204, responses=documented(404))
-async def delete_person(person: str, app: Served, caller: Caller) -> Response:
+async def delete_person(person: str, app: Served, caller: Caller) -> None:
     """Delete a person's record for good."""
     await app.people.delete(caller, person)
-    return Response(status_code=204)
 
 
 service = APIRouter()
@@ -268,20 +260,19 @@ async def get_user(id: str, app: Served, caller: Caller) -> Person:
 @service.post("/v1/users", status_code=201, responses=documented(400))
 async def add_user(body: UserCreate, app: Served, caller: Caller) -> Person:
     """Add a user; no two have the same e-mail address."""
-    return person_of(await app.people.create(caller, given_of(body, with_null=False)))
+    return person_of(await app.people.create(caller, body.given()))
 
 
 @service.put("/v1/users/{id}", responses=documented(400, 404))
 async def update_user(id: str, body: UserUpdate, app: Served, caller: Caller) -> Person:
     """Change a user."""
-    return person_of(await app.people.update(caller, id, given_of(body, with_null=False)))
+    return person_of(await app.people.update(caller, id, body.given()))
 
 
 @service.delete("/v1/users/{id}", status_code=204, responses=documented(404))
-async def delete_user(id: str, app: Served, caller: Caller) -> Response:
+async def delete_user(id: str, app: Served, caller: Caller) -> None:
     """Delete a user for good."""
     await app.people.delete(caller, id)
-    return Response(status_code=204)
 
 
 def _paged(found: PeopleFound, request: Request, response: Response) -> list[Person]:

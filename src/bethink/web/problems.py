@@ -9,7 +9,7 @@ from __future__ import annotations
 import http
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
@@ -66,15 +66,13 @@ class Problem(BaseModel):
     errors: list[Fault] = Field(default=[], description="What of the request is not valid.")
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """OpenAPI responses of these statuses, each a problem."""
-    schema = {"$ref": "#/components/schemas/Problem"}
+_CONTENT: Final = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
+
+def documented(*statuses: int, content: Mapping[str, Any] = _CONTENT) -> dict[int | str, dict[str, Any]]:
+    """OpenAPI responses of these statuses, each a problem unless the `content` is another."""
     return {
-        status: {
-            "description": http.HTTPStatus(status).phrase,
-            "content": {MEDIA_TYPE: {"schema": schema}},
-        }
-        for status in statuses
+        status: {"description": http.HTTPStatus(status).phrase, "content": content} for status in statuses
     }
 
 

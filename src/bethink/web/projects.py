@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bethink.projects import ProjectEdit, Projects
-from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
+from bethink.web.deps import Body, Caller, Items, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -47,10 +47,8 @@ class ProjectShown(ResponseModel):
     created_at: Timestamp
 
 
-class ProjectList(BaseModel):
+class ProjectList(Items[ProjectShown]):
     """All projects, in the order in which they were made."""
-
-    items: list[ProjectShown]
 
 
 class ProjectDraft(Body):
@@ -80,19 +78,15 @@ async def list_projects(app: Served, caller: Caller) -> ProjectList:
 @router.post("", status_code=201, responses=documented(404, 409))
 async def create_project(body: ProjectDraft, app: Served, caller: Caller) -> ProjectShown:
     """A new project."""
-    edit = ProjectEdit(
-        instructions=body.instructions, memory=body.memory, collections=tuple(body.collections)
-    )
+    edit = ProjectEdit(**body.given("name"))
     return _shown(await app.features.of(Projects).create(caller, body.name, edit))
 
 
 @router.patch("/{project:path}", responses=documented(404))
 async def change_project(project: str, body: ProjectPatch, app: Served, caller: Caller) -> ProjectShown:
     """Rename a project, or change what its answers are told and read; its id stays."""
-    given = {name: value for name, value in body.model_dump(exclude_unset=True).items() if value is not None}
-    if "collections" in given:
-        given["collections"] = tuple(given["collections"])
-    return _shown(await app.features.of(Projects).change(caller, project, ProjectEdit(**given)))
+    edit = ProjectEdit(**body.given())
+    return _shown(await app.features.of(Projects).change(caller, project, edit))
 
 
 @router.delete("/{project:path}", status_code=204, responses=documented(404))

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bethink.prompts import MAX_NAME_CHARS, MAX_TEXT_CHARS, PromptLibrary, variables_of
-from bethink.web.deps import SEES_ALL, Body, Caller, CallerFilter, ResponseModel, Served, Timestamp
+from bethink.web.deps import (
+    SEES_ALL,
+    Body,
+    Caller,
+    CallerFilter,
+    Items,
+    ResponseModel,
+    Served,
+    Timestamp,
+    seen,
+)
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -59,10 +69,8 @@ class PromptShown(ResponseModel):
     updated_at: Timestamp
 
 
-class PromptList(BaseModel):
+class PromptList(Items[PromptShown]):
     """All prompts, by their names."""
-
-    items: list[PromptShown]
 
 
 @router.get("")
@@ -98,8 +106,6 @@ async def delete_prompt(prompt: str, app: Served, caller: Caller) -> None:
 
 
 def _shown(prompt: Prompt, hidden: ReaderFilter | None = None) -> PromptShown:
-    name, text = prompt.name, prompt.text
-    if hidden is not None:
-        name, text = hidden.text(name), hidden.text(text)
+    name, text = seen(prompt.name, hidden), seen(prompt.text, hidden)
     variables = [PromptVariable.of(one) for one in variables_of(text)]
     return PromptShown.of(prompt, name=name, text=text, variables=variables)

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, Field
 
 from bethink.recall.service import RecallQuestion
-from bethink.web.deps import Caller, ResponseModel, Served
+from bethink.web.deps import Caller, Items, ResponseModel, Served
 
 router = APIRouter(tags=["recall"])
 
@@ -33,10 +33,9 @@ class RecalledItem(ResponseModel):
     pasted: bool = Field(description="Holds a text that its owner pasted and did not write.")
 
 
-class RecallAnswer(BaseModel):
+class RecallAnswer(Items[RecalledItem]):
     """What was found, best first; `warnings` say why recall is worse than it should be."""
 
-    items: list[RecalledItem]
     tokens: int = Field(description="About how many tokens the texts take.")
     left_out: int = Field(description="How many were found that did not fit into the `budget`.")
     warnings: list[str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,14 +14,21 @@ from bethink.schedules.due_times import recurrence_words, words_for
 from bethink.schedules.records import Notice, Schedule, ScheduleRun
 from bethink.schedules.service import ScheduleDraft, Schedules
 from bethink.schedules.web_push import Browser
-from bethink.web.deps import Body, Caller, Cursor, Limit, Moment, ResponseModel, Served, Timestamp
+from bethink.web.deps import (
+    Body,
+    Caller,
+    Cursor,
+    Items,
+    Limit,
+    Moment,
+    ResponseModel,
+    Served,
+    Timestamp,
+)
 from bethink.web.problems import documented
-from bethink.web.sse import STREAM, EventStream, event_stream
+from bethink.web.sse import STREAM, EventStream, JsonFrames, event_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.errors import BethinkError
     from bethink.principal import Principal
     from bethink.store import Versioned
 
@@ -71,10 +78,9 @@ class ScheduleShown(ResponseModel):
     version: int
 
 
-class ScheduleList(BaseModel):
+class ScheduleList(Items[ScheduleShown]):
     """Some schedules, the newest first."""
 
-    items: list[ScheduleShown]
     cursor: str | None
 
 
@@ -132,10 +138,9 @@ class ScheduleRunShown(ResponseModel):
     late_s: float = Field(description="How many seconds after its due time it began.")
 
 
-class ScheduleHistory(BaseModel):
+class ScheduleHistory(Items[ScheduleRunShown]):
     """What came of a schedule, the newest first."""
 
-    items: list[ScheduleRunShown]
     cursor: str | None
 
 
@@ -154,10 +159,9 @@ class NoticeShown(ResponseModel):
     untrusted: bool
 
 
-class NoticeList(BaseModel):
+class NoticeList(Items[NoticeShown]):
     """Some notices, the newest first."""
 
-    items: list[NoticeShown]
     cursor: str | None
 
 
@@ -175,22 +179,6 @@ async def add_schedule(body: NewSchedule, app: Served, caller: Caller) -> Schedu
     """Keep a schedule; its `next_words` say how `when` was understood."""
     draft = ScheduleDraft(**body.model_dump(exclude_none=True))
     return shown(await app.features.of(Schedules).create(caller, draft), caller)
-
-
-class NoticeFrames:
-    """Notices as server-sent events; a frame's id is where a reader goes on."""
-
-    def written(self, batch: Sequence[Notice]) -> bytes:
-        """A frame a notice."""
-        return b"".join(
-            f"id: {notice.at}\ndata: {NoticeShown.of(notice).model_dump_json()}\n\n".encode()
-            for notice in batch
-        )
-
-    def broken(self, error: BethinkError) -> bytes:
-        """A comment: the reader comes back by itself."""
-        del error
-        return b": the server ended this stream\n\n"
 
 
 class DeliveryShown(ResponseModel):
@@ -257,9 +245,8 @@ async def get_delivery(app: Served, caller: Caller) -> DeliveryShown:
 @router.put("/delivery")
 async def set_delivery(body: DeliveryPatch, app: Served, caller: Caller) -> DeliveryShown:
     """Say where to be told; a secret for a new webhook is shown once."""
-    given: dict[str, Any] = body.model_dump(exclude_unset=True)
-    given = {name: value for name, value in given.items() if value is not None or name == "quiet_hours"}
-    _, secret = await app.features.of(Schedules).outbox.change(caller, DeliveryChange(**given))
+    change = DeliveryChange(**body.given(empties=("quiet_hours",)))
+    _, secret = await app.features.of(Schedules).outbox.change(caller, change)
     return await _delivery_shown(app, caller, secret or None)
 
 
@@ -286,12 +273,9 @@ async def add_push(body: NewPushSubscription, app: Served, caller: Caller) -> Pu
 
 
 @router.delete("/push", status_code=204)
-async def delete_push(
-    app: Served, caller: Caller, endpoint: Annotated[str, Query(max_length=2000)]
-) -> Response:
+async def delete_push(app: Served, caller: Caller, endpoint: Annotated[str, Query(max_length=2000)]) -> None:
     """Send nothing to a browser any more."""
     await app.features.of(Schedules).outbox.unsubscribe(caller, endpoint)
-    return Response(status_code=204)
 
 
 @router.get(
@@ -313,7 +297,8 @@ async def follow_notices(
         return await list_notices(app, caller, limit=50, cursor=None, unseen=False)
     since = int(last_event_id) if last_event_id and last_event_id.isdecimal() else None
     notices = app.features.of(Schedules).follow(caller.lasting, since)
-    return EventStream(notices, NoticeFrames(), until=app.stopping)
+    frames = JsonFrames[Notice](NoticeShown.of, lambda notice: notice.at)
+    return EventStream(notices, frames, until=app.stopping)
 
 
 @router.get("/notices")
@@ -345,17 +330,15 @@ async def get_schedule(schedule: str, app: Served, caller: Caller) -> ScheduleSh
 @router.patch("/{schedule}", responses=documented(404, 409))
 async def edit_schedule(schedule: str, body: SchedulePatch, app: Served, caller: Caller) -> ScheduleShown:
     """Change some of a schedule."""
-    given: dict[str, Any] = body.model_dump(exclude_unset=True, exclude={"version"})
-    given = {name: value for name, value in given.items() if value is not None or name == "budget_tokens"}
+    given = body.given("version", empties=("budget_tokens",))
     service = app.features.of(Schedules)
     return shown(await service.update(caller, schedule, given, if_version=body.version), caller)
 
 
 @router.delete("/{schedule}", status_code=204, responses=documented(404))
-async def delete_schedule(schedule: str, app: Served, caller: Caller) -> Response:
+async def delete_schedule(schedule: str, app: Served, caller: Caller) -> None:
     """Remove a schedule with its history, for good."""
     await app.features.of(Schedules).delete(caller, schedule)
-    return Response(status_code=204)
 
 
 @router.post("/{schedule}/run", responses=documented(404))

@@ -76,15 +76,11 @@ async def make_first_user(
 async def _state(app: App, caller: Principal | None) -> SetupShown:
     has_users = bool((await app.accounts.register.known()).users)
     by_key = not has_users and app.accounts.needs_users
-    if caller is None:
-        return SetupShown(
-            model=False, history=False, about=False, dismissed=False, first_user=has_users, by_key=by_key
-        )
     return SetupShown(
-        model=app.models.usual is not None,
-        history=bool(await app.importing.list(caller)),
-        about=bool(await app.memory.count(caller)),
-        dismissed=app.configuration.is_dismissed,
+        model=caller is not None and app.models.usual is not None,
+        history=caller is not None and bool(await app.importing.list(caller)),
+        about=caller is not None and bool(await app.memory.count(caller)),
+        dismissed=caller is not None and app.configuration.is_dismissed,
         first_user=has_users,
         by_key=by_key,
     )

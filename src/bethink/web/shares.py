@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
-from urllib.parse import quote
 
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import FileResponse, Response
-from pydantic import BaseModel, Field
+from fastapi.responses import Response
+from pydantic import Field
 
-from bethink.clock import to_datetime
 from bethink.errors import UnknownId
 from bethink.shares import MAX_DAYS, NO_SHARE, ShareDraft, Shares
 from bethink.transcript import Transcripts
-from bethink.web.deps import SEES_ALL, Body, Caller, ResponseModel, Served, Timestamp
+from bethink.web.deps import (
+    SEES_ALL,
+    Body,
+    Caller,
+    Items,
+    KnownTime,
+    ResponseModel,
+    Served,
+    Timestamp,
+    opened_by_link,
+)
+from bethink.web.files import shown_file
 from bethink.web.problems import documented
-from bethink.web.security.credentials import peer_of
 
 if TYPE_CHECKING:
     from bethink import shares as kept
@@ -35,7 +43,6 @@ SHARED_HEADERS = {
     "cache-control": "private, no-store",
 }
 """Of all that is read by a link: nobody indexes it, and nothing tells another site of it."""
-_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 class NewShare(Body):
@@ -56,19 +63,17 @@ class ShareShown(ResponseModel):
     title: str
     hint: str = Field(description="The end of its link.")
     created_at: Timestamp
-    expires_at: Timestamp | None
+    expires_at: KnownTime
     messages: int
     has_memories: bool
     has_files: bool
     opened: int = Field(description="How often it was opened; again within a minute counts once.")
-    opened_at: Timestamp | None = Field(description="The last time; null if never.")
+    opened_at: KnownTime = Field(description="The last time; null if never.")
     path: str | None = None
 
 
-class ShareList(BaseModel):
+class ShareList(Items[ShareShown]):
     """Shares that have not ended, the newest first."""
-
-    items: list[ShareShown]
 
 
 class SharedFileShown(ResponseModel):
@@ -90,12 +95,12 @@ class SharedMessageShown(ResponseModel):
     files: list[SharedFileShown]
 
 
-class SharedConversation(BaseModel):
+class SharedConversation(ResponseModel):
     """A conversation as it was when it was shared."""
 
     title: str
     created_at: Timestamp = Field(description="When it was shared.")
-    expires_at: Timestamp | None
+    expires_at: KnownTime
     messages: list[SharedMessageShown]
 
 
@@ -145,21 +150,14 @@ async def read_share(token: str, request: Request, response: Response, app: Serv
     owner, share = await _found(token, request, app)
     await app.features.of(Shares).note_opened(owner, share.id)
     response.headers.update(SHARED_HEADERS)
-    return SharedConversation(
-        title=share.title,
-        created_at=to_datetime(share.created_at),
-        expires_at=to_datetime(share.expires_at) if share.expires_at else None,
-        messages=[
-            SharedMessageShown.of(
-                said,
-                memories=list(said.memories),
-                files=[
-                    SharedFileShown.of(file, url=f"/share/{token}/files/{file.id}") for file in said.files
-                ],
-            )
-            for said in await app.features.of(Shares).messages(owner, share)
-        ],
-    )
+    path, said = f"/share/{token}/files", await app.features.of(Shares).messages(owner, share)
+    messages = [
+        SharedMessageShown.of(
+            one, files=[SharedFileShown.of(file, url=f"{path}/{file.id}") for file in one.files]
+        )
+        for one in said
+    ]
+    return SharedConversation.of(share, messages=messages)
 
 
 @router.get("/share/{token}/files/{file}", response_class=Response, responses=documented(404, 429))
@@ -171,35 +169,13 @@ async def read_shared_file(token: str, file: str, request: Request, app: Served)
     held, path = await app.files.get(app.accounts.on_behalf_of(owner, audience="rest:share"), file)
     if not await anyio.to_thread.run_sync(path.is_file):
         raise UnknownId(NO_SHARE)
-    is_picture = held.media_type in _PICTURES
-    way = "inline" if is_picture else "attachment"
-    headers = SHARED_HEADERS | {
-        "content-security-policy": "default-src 'none'; sandbox",
-        "content-disposition": f"{way}; filename*=utf-8''{quote(held.name, safe='')}",
-    }
-    return FileResponse(
-        path, media_type=held.media_type if is_picture else "application/octet-stream", headers=headers
-    )
+    return shown_file(held, path, SHARED_HEADERS)
 
 
 async def _found(token: str, request: Request, app: App) -> tuple[str, kept.Share]:
-    """Whose conversation a link shows, and which.
-
-    Raises:
-        UnknownId: it shows nothing, or its owner may not come in any more.
-    """
-    found = await app.features.of(Shares).of(token)
-    user = await app.accounts.find_user(found[0]) if found else None
-    is_disabled = user is not None and user.disabled_at is not None
-    is_gone = user is None and await app.accounts.needs_key()
-    if found is None or is_disabled or is_gone:
-        app.accounts.signing.count_failure(peer_of(request.scope, app.settings.trusted_proxies))
-        raise UnknownId(NO_SHARE)
-    return found
+    """Whose conversation a link shows, and which."""
+    return await opened_by_link(request, app, await app.features.of(Shares).of(token), NO_SHARE)
 
 
 def _shown(share: kept.Share, path: str | None = None) -> ShareShown:
-    times = {"expires_at": share.expires_at, "opened_at": share.opened_at}
-    return ShareShown.of(
-        share, **{name: to_datetime(at) if at else None for name, at in times.items()}, path=path
-    )
+    return ShareShown.of(share, path=path)

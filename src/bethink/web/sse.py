@@ -8,6 +8,7 @@ back with `Last-Event-ID` gets exactly what it missed. The stream ends with
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast
 
 import anyio
@@ -20,9 +21,10 @@ from bethink.telemetry import log
 from bethink.web.request_scope import REQUEST_SCOPE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from anyio import CancelScope
+    from pydantic import BaseModel
     from starlette.types import Receive, Scope, Send
 
     from bethink.agent.records import NumberedEvent
@@ -40,17 +42,19 @@ _T = TypeVar("_T")
 _Told_contra = TypeVar("_Told_contra", contravariant=True)
 
 
-def event_stream(description: str) -> dict[str, Any]:
-    """The OpenAPI response of a stream of events."""
+def event_stream(
+    description: str, what: str = "an `Event`", place: str = "The reader's place: `sequence.characters`."
+) -> dict[str, Any]:
+    """The OpenAPI response of a stream: `what` each frame holds, and the `place` that is its id."""
     return {
         "description": description,
         "content": {
             STREAM: {
                 "schema": {
                     "type": "object",
-                    "description": "One frame. `data` is an `Event` as JSON, and `[DONE]` at the end.",
+                    "description": f"One frame. `data` is {what} as JSON, and `[DONE]` at the end.",
                     "properties": {
-                        "id": {"type": "string", "description": "The reader's place: `sequence.characters`."},
+                        "id": {"type": "string", "description": place},
                         "data": {"type": "string"},
                     },
                     "required": ["data"],
@@ -58,6 +62,20 @@ def event_stream(description: str) -> dict[str, Any]:
             }
         },
     }
+
+
+async def begun(parts: AsyncGenerator[_T]) -> AsyncGenerator[_T]:
+    """The same parts, once the first one is there: what refuses to begin is an answer of its own."""
+    first = await anext(parts, None)
+
+    async def all_of_them() -> AsyncGenerator[_T]:
+        async with aclosing(parts):
+            if first is not None:
+                yield first
+            async for part in parts:
+                yield part
+
+    return all_of_them()
 
 
 class Frames(Protocol[_Told_contra]):
@@ -82,6 +100,27 @@ class OwnFrames:
     def broken(self, error: BethinkError) -> bytes:
         """A warning."""
         return _frame(Warned(part="events", message=error.message))
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFrames(Generic[_T]):
+    """Each thing as the JSON of a model; `place_of` gives the id from which a reader goes on."""
+
+    shown: Callable[[_T], BaseModel]
+    place_of: Callable[[_T], int] | None = None
+
+    def written(self, batch: Sequence[_T]) -> bytes:
+        """A frame each; a comment if there is none."""
+        frames: list[str] = []
+        for one in batch:
+            place = f"id: {self.place_of(one)}\n" if self.place_of else ""
+            frames.append(f"{place}data: {self.shown(one).model_dump_json()}\n\n")
+        return "".join(frames).encode() or b": open\n\n"
+
+    def broken(self, error: BethinkError) -> bytes:
+        """A comment: the reader comes back by itself."""
+        del error
+        return b": the server ended this stream\n\n"
 
 
 class EventStream(Response, Generic[_T]):

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from bethink.clock import to_datetime
 from bethink.errors import Ambiguous, BadInput, UnknownId
 from bethink.tasks.due import due_words, is_overdue, recurrence_words
 from bethink.tasks.quick_add import MAX_CHARS as MAX_LINE
 from bethink.tasks.quick_add import read_line, signs_of
 from bethink.tasks.service import TaskQuery, Tasks
-from bethink.web.deps import Body, Caller, Cursor, IdempotencyKey, Limit, Served, id_made_by
+from bethink.web.deps import (
+    Body,
+    Caller,
+    Cursor,
+    IdempotencyKey,
+    Items,
+    Limit,
+    Page,
+    ResponseModel,
+    Served,
+    Timestamp,
+    VersionMatch,
+    id_made_by,
+    version_of,
+)
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -32,9 +45,6 @@ Status = Literal["backlog", "todo", "in_progress", "blocked", "done", "archived"
 Priority = Literal["low", "medium", "high", "urgent"]
 LinkKind = Literal["conversation", "message", "fact", "page", "document", "event"]
 _Word = Annotated[str | None, Query(max_length=200)]
-_IfMatch = Annotated[
-    str | None, Header(alias="If-Match", description="The `version` that is to be changed.", max_length=40)
-]
 
 
 class TaskLink(BaseModel):
@@ -53,7 +63,7 @@ class NeededTask(BaseModel):
     done: bool
 
 
-class TaskShown(BaseModel):
+class TaskShown(ResponseModel):
     """A task. It is due on `due_date`, or at `due_at`, which was meant in `zone`."""
 
     id: str
@@ -62,7 +72,7 @@ class TaskShown(BaseModel):
     status: Status
     priority: Priority
     due_date: str | None
-    due_at: datetime | None
+    due_at: Timestamp | None
     zone: str = Field(description="IANA name; empty: the owner's, whichever it is.")
     due_words: str | None
     overdue: bool
@@ -81,9 +91,9 @@ class TaskShown(BaseModel):
     reminders: list[int] = Field(description="Minutes before it is due.")
     position: int
     conversation: str | None = Field(description="In which it was made.")
-    created_at: datetime
-    updated_at: datetime
-    done_at: datetime | None
+    created_at: Timestamp
+    updated_at: Timestamp
+    done_at: Timestamp | None
     untrusted: bool
     version: int
     understood: str | None = Field(default=None, description="What words about time were understood as.")
@@ -93,11 +103,9 @@ class TaskShown(BaseModel):
     )
 
 
-class TaskList(BaseModel):
+class TaskList(Page[TaskShown]):
     """Some tasks; `counts` are all of the owner's by status."""
 
-    items: list[TaskShown]
-    cursor: str | None = Field(description="Leads to the next page; null at the end.")
     counts: dict[str, int]
 
 
@@ -180,10 +188,8 @@ class UnderstoodTask(BaseModel):
     problem: str | None = Field(default=None, description="Why the line would not be taken.")
 
 
-class UndoneTasks(BaseModel):
+class UndoneTasks(Items[TaskShown]):
     """The tasks as they are again."""
-
-    items: list[TaskShown]
 
 
 class UndoToken(Body):
@@ -232,7 +238,7 @@ async def list_tasks(
 async def add_task(body: TaskDraft, app: Served, caller: Caller, key: IdempotencyKey = None) -> TaskShown:
     """Keep a task. Its time may be in words; what is ambiguous is asked, and kept only when it is clear."""
     tasks = app.features.of(Tasks)
-    given = _given(body)
+    given = body.model_dump(exclude_unset=True)
     id = id_made_by(key, given)
     words, line = given.pop("words", None), None
     if words is not None:
@@ -280,17 +286,18 @@ async def get_task(task: str, app: Served, caller: Caller) -> TaskShown:
 
 @router.patch("/{task}", responses=documented(404, 409, 412))
 async def edit_task(
-    task: str, body: TaskPatch, app: Served, caller: Caller, if_match: _IfMatch = None
+    task: str, body: TaskPatch, app: Served, caller: Caller, if_match: VersionMatch = None
 ) -> TaskShown:
     """Change some of a task's fields, or its place."""
-    change = await app.features.of(Tasks).update(caller, task, _given(body), if_version=_version(if_match))
+    given, version = body.model_dump(exclude_unset=True), version_of(if_match, _NO_VERSION)
+    change = await app.features.of(Tasks).update(caller, task, given, if_version=version)
     return await _changed(app, caller, change)
 
 
 @router.delete("/{task}", responses=documented(404, 409, 412))
-async def delete_task(task: str, app: Served, caller: Caller, if_match: _IfMatch = None) -> TaskDeletion:
+async def delete_task(task: str, app: Served, caller: Caller, if_match: VersionMatch = None) -> TaskDeletion:
     """Delete a task with its sub-tasks; for a month, `undo` or `/tasks/{task}/restore` brings them back."""
-    change = await app.features.of(Tasks).delete(caller, task, if_version=_version(if_match))
+    change = await app.features.of(Tasks).delete(caller, task, if_version=version_of(if_match, _NO_VERSION))
     return TaskDeletion(deleted=change.count, undo=change.undo)
 
 
@@ -298,18 +305,6 @@ async def delete_task(task: str, app: Served, caller: Caller, if_match: _IfMatch
 async def restore_task(task: str, app: Served, caller: Caller) -> TaskShown:
     """Bring back a task that was deleted, with the sub-tasks that went with it."""
     return (await _all_shown(app, caller, [await app.features.of(Tasks).restore(caller, task)]))[0]
-
-
-def _given(body: BaseModel) -> dict[str, Any]:
-    return body.model_dump(exclude_unset=True)
-
-
-def _version(if_match: str | None) -> int | None:
-    if if_match is None or (text := if_match.strip().removeprefix("W/").strip('"')) == "*":
-        return None
-    if not text.isdecimal():
-        raise BadInput('If-Match: give the `version` of the task, such as "3".')
-    return int(text)
 
 
 async def _changed(app: App, caller: Principal, change: TaskChange, words: str = "") -> TaskShown:
@@ -348,6 +343,7 @@ async def _titles(app: App, caller: Principal, links: AbstractSet[Link]) -> dict
     return titles
 
 
+_NO_VERSION: Final = 'If-Match: give the `version` of the task, such as "3".'
 _RECALL_KINDS: Final = {"fact": "fact", "message": "turn", "event": "event"}
 """How recall calls what tasks link to, as far as it resolves these by their ids."""
 _TITLE_CHARS: Final = 120
@@ -355,30 +351,16 @@ _TITLE_CHARS: Final = 120
 
 def _shown(app: App, caller: Principal, view: TaskView, titles: Mapping[Link, str]) -> TaskShown:
     task, now = view.task, app.features.of(Tasks).now(caller)
-    at = task.due_at(caller.time_zone)
-    return TaskShown.model_validate(
-        {name: getattr(task, name) for name in _SAME}
-        | {
-            "due_at": None if at is None else to_datetime(at),
-            "due_words": due_words(task, now),
-            "overdue": is_overdue(task, now),
-            "tags": list(task.tags),
-            "children": view.children,
-            "children_done": view.children_done,
-            "depends_on": [{"id": one.id, "title": one.title, "done": not one.is_open} for one in view.needs],
-            "blocked_by": view.blocked_by,
-            "links": [{"kind": link.kind, "id": link.id, "title": titles.get(link)} for link in task.links],
-            "recurrence_words": recurrence_words(task),
-            "reminders": list(task.reminders),
-            "created_at": to_datetime(task.created_at),
-            "updated_at": to_datetime(task.updated_at),
-            "done_at": None if task.done_at is None else to_datetime(task.done_at),
-            "version": view.version,
-        }
+    return TaskShown.of(
+        task,
+        due_at=task.due_at(caller.time_zone),
+        due_words=due_words(task, now),
+        overdue=is_overdue(task, now),
+        children=view.children,
+        children_done=view.children_done,
+        depends_on=[{"id": one.id, "title": one.title, "done": not one.is_open} for one in view.needs],
+        blocked_by=view.blocked_by,
+        links=[{"kind": link.kind, "id": link.id, "title": titles.get(link)} for link in task.links],
+        recurrence_words=recurrence_words(task),
+        version=view.version,
     )
-
-
-_SAME = (
-    "id", "title", "description", "status", "priority", "due_date", "zone", "estimated_hours", "project",
-    "parent", "recurrence", "recurs_from", "position", "conversation", "untrusted",
-)  # fmt: skip

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bethink.agent.policy import Decision
 from bethink.errors import UnknownId
-from bethink.web.deps import Body, Caller, Cursor, Limit, ResponseModel, Served, Timestamp
+from bethink.web.deps import Body, Caller, Cursor, Items, Limit, Page, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/tools", tags=["tools"])
@@ -27,10 +27,8 @@ class ToolShown(ResponseModel):
     rule: Decision | None
 
 
-class ToolList(BaseModel):
+class ToolList(Items[ToolShown]):
     """The tools that there are now."""
-
-    items: list[ToolShown]
 
 
 class RuleBody(Body):
@@ -61,11 +59,8 @@ class CallShown(ResponseModel):
     )
 
 
-class CallPage(BaseModel):
+class CallPage(Page[CallShown]):
     """Some calls, the last first."""
-
-    items: list[CallShown]
-    cursor: str | None = Field(description="Leads to the next page; null at the end.")
 
 
 @router.get("")

@@ -23,9 +23,9 @@ _CUT = "The form ends in the middle: its upload was cut short. Send it again."
 _FIELD = b"file"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _MOST_FIELD_BYTES: Final = 64 * 1024
+"""Of all fields beside the file."""
 _MOST_BESIDE: Final = 2 * _MOST_FIELD_BYTES
 """Bytes of a request that are none of its file: fields, and what parts them."""
-"""Of all fields beside the file."""
 
 
 def file_body(**fields: str) -> dict[str, Any]:
@@ -44,22 +44,6 @@ class Received:
     name: str
     media_type: str
     fields: Mapping[str, str]
-
-
-@dataclass(slots=True)
-class _Plain:
-    """A body that is the file."""
-
-    name: str | None
-    media_type: str
-
-    def take(self, part: bytes) -> bytes:
-        """The bytes of the file in this part of the body."""
-        return part
-
-    def received(self) -> Received:
-        """What came, when all of it has."""
-        return Received(self.name or "", self.media_type, {})
 
 
 class _Form:
@@ -154,17 +138,17 @@ async def receive(
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced[:20]) > limit + _MOST_BESIDE:
         raise TooLarge(too_large)
-    coming = _Form(options.get(b"boundary", b"")) if is_form else _Plain(name, media_type)
+    form = _Form(options.get(b"boundary", b"")) if is_form else None
     file: IO[bytes] | None = None
     size = 0
     try:
         async for part in request.stream():
-            content = coming.take(part)
+            content = form.take(part) if form else part
             size += len(content)
             if size > limit:
                 raise TooLarge(too_large)
             if content:
-                file = file or await anyio.to_thread.run_sync(make, coming.name or name)
+                file = file or await anyio.to_thread.run_sync(make, (form and form.name) or name)
                 await anyio.to_thread.run_sync(file.write, content)
     except OSError as error:
         raise storage_error(error) from error
@@ -172,8 +156,8 @@ async def receive(
         if file is not None:
             await anyio.to_thread.run_sync(file.close)
     if file is None:
-        raise BadInput(_EMPTY.format(coming.name) if is_form and coming.name else _NO_FILE)
-    return coming.received()
+        raise BadInput(_EMPTY.format(form.name) if form and form.name else _NO_FILE)
+    return form.received() if form else Received(name, media_type, {})
 
 
 def storage_error(error: OSError) -> StorageError:

@@ -18,7 +18,7 @@ from bethink.accounts.register import USUAL
 from bethink.accounts.sign_ins import BROWSER_DAYS
 from bethink.clock import to_us
 from bethink.errors import BadInput, NotAllowed
-from bethink.web.deps import PARTING, Anybody, Body, Caller, Moment, ResponseModel, Served, Timestamp
+from bethink.web.deps import PARTING, Anybody, Body, Caller, Items, Moment, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 from bethink.web.security.credentials import COOKIE, FOREIGN, KNOWN_BROWSER, cookie_of, origin_of, peer_of
 
@@ -151,10 +151,8 @@ class KeyShown(ResponseModel):
     last_used_at: Timestamp | None = Field(description="To half a minute.")
 
 
-class KeyList(BaseModel):
+class KeyList(Items[KeyShown]):
     """A person's keys, the oldest first."""
-
-    items: list[KeyShown]
 
 
 class KeyMade(KeyShown):
@@ -183,10 +181,8 @@ class UserShown(ResponseModel):
     created_at: Timestamp
 
 
-class UserList(BaseModel):
+class UserList(Items[UserShown]):
     """All users, the oldest first."""
-
-    items: list[UserShown]
 
 
 class UserBody(Body):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from bethink.clock import to_datetime
-from bethink.web.deps import Body, Caller, CallerFilter, Served, Timestamp
+from bethink.web.deps import Body, Caller, CallerFilter, Items, ResponseModel, Served, Timestamp, seen
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class CollectionShare(BaseModel):
     writes: bool
 
 
-class CollectionShown(BaseModel):
+class CollectionShown(ResponseModel):
     """A collection of documents; `owner` is whose it is, null for the caller's own."""
 
     id: str
@@ -41,10 +40,8 @@ class CollectionShown(BaseModel):
     created_at: Timestamp
 
 
-class CollectionList(BaseModel):
+class CollectionList(Items[CollectionShown]):
     """Collections, in the order in which they were made."""
-
-    items: list[CollectionShown]
 
 
 class CollectionDraft(Body):
@@ -141,13 +138,12 @@ async def _collection(
         return user if found is None else found.name
 
     shares = () if shared else await app.library.sharing.living(one)
-    return CollectionShown(
-        id=one.id,
-        name=one.name if hidden is None else hidden.text(one.name),
-        description=one.description if hidden is None else hidden.text(one.description),
+    return CollectionShown.of(
+        one,
+        name=seen(one.name, hidden),
+        description=seen(one.description, hidden),
         documents=await app.library.count(caller, one.id),
         shares=[CollectionShare(user=await name_of(share.user), writes=share.writes) for share in shares],
         owner=shared and await name_of(shared.owner),
         writes=shared is None or shared.writes,
-        created_at=to_datetime(one.created_at),
     )

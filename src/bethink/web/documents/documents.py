@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Annotated, Final
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Annotated, Final
 
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
@@ -16,8 +15,21 @@ from bethink.documents.model import DocumentEdit, DocumentQuery, NewDocument, Sc
 from bethink.documents.records import Origin, Stage
 from bethink.documents.service import Documents
 from bethink.recall.service import AnswerCheck
-from bethink.web.deps import SEES_ALL, Body, Caller, CallerFilter, Cursor, Limit, ResponseModel, Served
+from bethink.web.deps import (
+    SEES_ALL,
+    Body,
+    Caller,
+    CallerFilter,
+    Cursor,
+    Items,
+    Limit,
+    Page,
+    ResponseModel,
+    Served,
+    seen,
+)
 from bethink.web.documents.shown import DocumentShown, all_shown, shown_document
+from bethink.web.files import disposition
 from bethink.web.problems import documented
 from bethink.web.uploads import file_body, receive
 
@@ -58,11 +70,8 @@ _Version = Annotated[
 ]
 
 
-class DocumentList(BaseModel):
+class DocumentList(Page[DocumentShown]):
     """Some documents, the one that changed last first."""
-
-    items: list[DocumentShown]
-    cursor: str | None = Field(description="Leads to the next page; null at the end.")
 
 
 class DocumentPatch(Body):
@@ -135,10 +144,9 @@ class PassageShown(ResponseModel):
     source: str = Field(description="What names the place in citations.")
 
 
-class PassageList(BaseModel):
+class PassageList(Items[PassageShown]):
     """Passages, best first; `note` says what was not searched, or that nothing answers."""
 
-    items: list[PassageShown]
     note: str
 
 
@@ -204,15 +212,8 @@ async def add_document(
 @router.post("/text", status_code=202, responses=documented(507))
 async def add_text(body: DocumentText, app: Served, caller: Caller, hidden: CallerFilter) -> DocumentShown:
     """Keep a text as a document."""
-    new = NewDocument(
-        name=body.name,
-        content=body.text.encode("utf-8", "replace"),
-        media_type="text/markdown",
-        collection=body.collection,
-        project=body.project,
-        tags=tuple(body.tags),
-        origin=Origin(kind="text"),
-    )
+    content, origin = body.text.encode("utf-8", "replace"), Origin(kind="text")
+    new = NewDocument(content=content, media_type="text/markdown", origin=origin, **body.given("text"))
     return await shown_document(app, caller, (await app.library.add(caller, new)).id, hidden)
 
 
@@ -221,13 +222,7 @@ async def add_address(
     body: DocumentAddress, app: Served, caller: Caller, hidden: CallerFilter
 ) -> DocumentShown:
     """Fetch a file or a page of the web, and keep it as a document."""
-    place = NewDocument(
-        name=body.name or "",
-        content=b"",
-        collection=body.collection,
-        project=body.project,
-        tags=tuple(body.tags),
-    )
+    place = NewDocument(name=body.name or "", content=b"", **body.given("url", "name"))
     documents = app.features.of(Documents)
     document = await documents.add_address(caller, app.ports.internet, address=body.url, place=place)
     return await shown_document(app, caller, document.id, hidden)
@@ -286,13 +281,8 @@ async def edit_document(
     document: str, body: DocumentPatch, app: Served, caller: Caller, hidden: CallerFilter
 ) -> DocumentShown:
     """Rename a document, or put it elsewhere."""
-    given = body.model_dump(exclude_unset=True)
-    for name in ("name", "tags"):
-        if given.get(name, "") is None:
-            del given[name]
-    if "tags" in given:
-        given["tags"] = tuple(given["tags"])
-    await app.library.change(caller, document, DocumentEdit(**given))
+    edit = DocumentEdit(**body.given(empties=("collection", "project")))
+    await app.library.change(caller, document, edit)
     return await shown_document(app, caller, document, hidden)
 
 
@@ -332,11 +322,10 @@ async def get_original(document: str, app: Served, caller: Caller, *, content: _
     path = await app.library.original(caller, version.id)
     name = (await app.library.get(caller, document)).name
     media_type = await anyio.to_thread.run_sync(_media_type, path)
-    way = "inline" if media_type else "attachment"
     return FileResponse(
         path,
         media_type=media_type or "application/octet-stream",
-        headers=_SAFE | {"content-disposition": f"{way}; filename*=utf-8''{quote(name, safe='')}"},
+        headers=_SAFE | {"content-disposition": disposition(name, "inline" if media_type else "attachment")},
     )
 
 
@@ -391,27 +380,20 @@ async def received_document(
     request: Request, app: App, path: Path, *, name: str
 ) -> tuple[NewDocument, Mapping[str, str]]:
     """The request's file, written to `path`, and the other fields of its form."""
-
-    def make(_: str) -> IO[bytes]:
-        return path.open("wb")
-
-    contents = app.library.contents
-    too_large = contents.too_large("The file")
-    came = await receive(request, make, limit=contents.max_bytes, name=name, too_large=too_large)
+    limit, too_large = app.library.contents.max_bytes, app.library.contents.too_large("The file")
+    came = await receive(request, lambda _: path.open("wb"), limit=limit, name=name, too_large=too_large)
     media_type = came.media_type.partition(";")[0].strip() or "application/octet-stream"
     return NewDocument(name=came.name, content=path, media_type=media_type, taken=True), came.fields
 
 
 def _passage(hit: PassageHit, marks: Sequence[tuple[int, int]], hidden: ReaderFilter | None) -> PassageShown:
-    def seen(text: str) -> str:
-        return text if hidden is None else hidden.text(text)
-
+    name = seen(hit.document.name, hidden)
     return PassageShown.of(
         hit,
-        document=DocumentNamed(id=hit.document.id, name=seen(hit.document.name), kind=hit.content.kind),
+        document=DocumentNamed(id=hit.document.id, name=name, kind=hit.content.kind),
         content=hit.content.id,
         pages=hit.content.pages,
-        heading=seen(hit.heading),
+        heading=seen(hit.heading, hidden),
         marks=list(marks),
     )
 

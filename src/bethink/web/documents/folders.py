@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from bethink.clock import to_datetime
 from bethink.documents.service import Documents
-from bethink.web.deps import Body, Caller, CallerFilter, Served, Timestamp
+from bethink.web.deps import Body, Caller, CallerFilter, Items, ResponseModel, Served, Timestamp, seen
 from bethink.web.documents.shown import CollectionName
 from bethink.web.problems import documented
 
@@ -32,7 +31,7 @@ class FolderDraft(Body):
     )
 
 
-class FolderShown(BaseModel):
+class FolderShown(ResponseModel):
     """A watched folder: `files` of it are documents, `failed` of these could not be read."""
 
     id: str
@@ -46,10 +45,8 @@ class FolderShown(BaseModel):
     synced_at: Timestamp | None
 
 
-class FolderList(BaseModel):
+class FolderList(Items[FolderShown]):
     """The watched folders, in the order in which they were added."""
-
-    items: list[FolderShown]
 
 
 @router.get("")
@@ -108,23 +105,18 @@ async def _found(app: App, caller: Principal, id: str, hidden: ReaderFilter | No
 
 
 async def _shown(app: App, caller: Principal, state: FolderState, hidden: ReaderFilter | None) -> FolderShown:
-    def seen(text: str) -> str:
-        return text if hidden is None else hidden.text(text)
-
     folder = state.folder
     named = {one.id: one.name for one in await app.library.collections(caller)}
     inside = named.get(folder.collection or "")
     note = folder.note or app.features.of(Documents).watch.fault or ""
-    return FolderShown(
-        id=folder.id,
-        path=seen(folder.path),
-        collection=CollectionName(id=folder.collection, name=seen(inside))
+    return FolderShown.of(
+        folder,
+        path=seen(folder.path, hidden),
+        collection=CollectionName(id=folder.collection, name=seen(inside, hidden))
         if folder.collection and inside
         else None,
-        extensions=list(folder.extensions),
         files=state.files,
         failed=state.failed,
         state="paused" if folder.paused else "missing" if folder.is_missing else "watching",
-        note=seen(note),
-        synced_at=None if folder.synced_at is None else to_datetime(folder.synced_at),
+        note=seen(note, hidden),
     )

@@ -100,15 +100,7 @@ async def get_focus(
     """A node, such as `document:ID`, `fact:ID`, `page:PATH` or `name:ada lovelace`, and what is beside it."""
     within = await _within(app, caller, collection)
     found = await app.graph.focus(caller, node, part_of=within)
-    view = shown(found.view)
-    return DocumentGraphFocus(
-        node=_node(found.node),
-        text=found.text,
-        nodes=view.nodes,
-        edges=view.edges,
-        topics=view.topics,
-        left=view.left,
-    )
+    return DocumentGraphFocus(**dict(shown(found.view)), node=_node(found.node), text=found.text)
 
 
 @router.get("/search")

@@ -107,7 +107,7 @@ async def all_shown(
             content=read.id,
             has_original=read.original and hidden is None,
             pending=state.next and PendingContent.model_validate(state.next),
-            versions=[DocumentVersionShown.of(one) for one in document.versions],
+            versions=document.versions,
             collection=inside and CollectionName(id=inside.id, name=seen(inside.name)),
             project=document.project,
             tags=[seen(tag) for tag in document.tags],

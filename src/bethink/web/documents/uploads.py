@@ -47,7 +47,7 @@ class UploadShown(BaseModel):
 @router.post("", status_code=201, responses=documented(409, 507))
 async def begin_upload(body: UploadDraft, app: Served, caller: Caller, hidden: CallerFilter) -> UploadShown:
     """Begin an upload in parts: send them with `PATCH`, and go on at its `offset` whatever happens."""
-    draft = Upload(id="", at=0, tags=tuple(body.tags), **body.model_dump(exclude={"tags"}))
+    draft = Upload(id="", at=0, **body.given())
     begun = await app.features.of(Documents).uploads.begin(caller, draft)
     return await _upload(app, caller, UploadState(begun, 0), hidden)
 

@@ -7,14 +7,13 @@ the problems (`web.problems`) that they answer with.
 
 from __future__ import annotations
 
-import http
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.datastructures import MutableHeaders
 
-from bethink.web.problems import MEDIA_TYPE
+from bethink.web.problems import MEDIA_TYPE, documented
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -48,15 +47,8 @@ _SHAPE: Final = {
 }
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """OpenAPI responses of these statuses, each an error in OpenAI's shape."""
-    content = {"application/json": {"schema": _SHAPE}}
-    return {
-        status: {"description": http.HTTPStatus(status).phrase, "content": content} for status in statuses
-    }
-
-
-ERRORS: Final = documented(400, 401, 403, 404, 409, 413, 422, 429, 500, 502, 503, 507)
+_CONTENT: Final = {"application/json": {"schema": _SHAPE}}
+ERRORS: Final = documented(400, 401, 403, 404, 409, 413, 422, 429, 500, 502, 503, 507, content=_CONTENT)
 """What every route of `/v1` may answer with."""
 
 

@@ -17,6 +17,7 @@ from bethink.web.documents.documents import get_original, received_document
 from bethink.web.documents.shown import DocumentShown, all_shown, shown_document
 from bethink.web.uploads import file_body
 from bethink.web.v1.errors import ERRORS
+from bethink.web.v1.request import listed
 
 if TYPE_CHECKING:
     from bethink.app import App
@@ -85,17 +86,8 @@ async def list_file_objects(
     """The documents, the newest first."""
     files = await _all(app, caller, hidden) if purpose in (None, *_READ) else []
     files.sort(key=lambda one: (one.created_at, one.id), reverse=order == "desc")
-    ids = [one.id for one in files]
-    if after is not None and after not in ids:
-        raise BadInput(f"after: there is no file {after[:80]!r}.")
-    start = 0 if after is None else ids.index(after) + 1
-    page = files[start : start + limit]
-    return FileObjectList(
-        data=page,
-        first_id=page[0].id if page else None,
-        last_id=page[-1].id if page else None,
-        has_more=start + limit < len(files),
-    )
+    items = {one.id: one for one in files}
+    return FileObjectList(**listed(items, limit, after, fault="after: there is no file {}."))
 
 
 @router.get("/{document}")

@@ -129,6 +129,26 @@ class Function(Loose):
     parameters: dict[str, Any] | None = None
 
 
+def listed(items: Mapping[str, Any], limit: int, after: str | None, *, fault: str) -> dict[str, Any]:
+    """A page of items by their ids, as OpenAI writes it: those behind `after`.
+
+    Raises:
+        BadInput: there is none with that id; `fault` is what is said of it.
+    """
+    ids = [*items]
+    if after is not None and after not in items:
+        raise BadInput(fault.format(repr(after[:80])))
+    start = 0 if after is None else ids.index(after) + 1
+    page = ids[start : start + limit]
+    return {
+        "object": "list",
+        "data": [items[id] for id in page],
+        "first_id": page[0] if page else None,
+        "last_id": page[-1] if page else None,
+        "has_more": start + limit < len(ids),
+    }
+
+
 class Metadata(Loose):
     """What Bethink reads of a request's `metadata`; clients may only send texts there."""
 
@@ -294,9 +314,9 @@ class ChatMessage(Loose):
     tool_call_id: str | None = None
 
 
-def system_of(messages: Sequence[ChatMessage], more: str = "") -> str:
-    """What the client tells its model: `more`, and its messages of that kind."""
-    told = [more, *(content_of(one.content).text for one in messages if one.role in _SYSTEM)]
+def system_of(messages: Sequence[ChatMessage]) -> str:
+    """What the client tells its model, in its messages of that kind."""
+    told = [content_of(one.content).text for one in messages if one.role in _SYSTEM]
     return "\n\n".join(part for part in told if part.strip())
 
 

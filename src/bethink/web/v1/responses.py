@@ -37,6 +37,7 @@ from bethink.web.v1.request import (
     Share,
     Temperature,
     Tokens,
+    listed,
     sound,
 )
 from bethink.web.v1.response_frames import ResponseFrames
@@ -214,21 +215,9 @@ async def list_input_items(
     record = await app.runs.stored.get(caller, run)
     said = await Responses(app.runs.stored).input_of(caller, record)
     origin = Dispatch(app, caller, request, b"").page(kept.conversation).partition("/conversations/")[0]
-    items = items_of(said, origin)
-    if order == "desc":
-        items.reverse()
-    ids = [item["id"] for item in items]
-    if after is not None and after not in ids:
-        raise BadInput(f"after: this response has no input item {after[:80]!r}.")
-    start = 0 if after is None else ids.index(after) + 1
-    page = items[start : start + limit]
-    return {
-        "object": "list",
-        "data": page,
-        "first_id": page[0]["id"] if page else None,
-        "last_id": page[-1]["id"] if page else None,
-        "has_more": start + limit < len(items),
-    }
+    found = items_of(said, origin)
+    items = {item["id"]: item for item in (found if order == "asc" else reversed(found))}
+    return listed(items, limit, after, fault="after: this response has no input item {}.")
 
 
 @router.delete("/responses/{response}")

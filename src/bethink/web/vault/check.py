@@ -35,11 +35,6 @@ class ChoiceBody(Body):
         str, Field(max_length=MAX_PATH, description="Page led to, made or merged into; new path; encoding.")
     ] = ""
 
-    @property
-    def choice(self) -> RepairOption:
-        """The choice."""
-        return RepairOption(self.way, self.path, target=self.target, to=self.to)
-
 
 class RepairBody(ChoiceBody):
     """A way out that was shown."""
@@ -145,7 +140,7 @@ async def ignore_in_checks(body: IgnoredBody, app: Served, caller: Caller) -> No
 async def plan_repair(body: ChoiceBody, app: Served, caller: Caller) -> VaultPlan:
     """Show what a choice would do; nothing changes."""
     _must_be_owner(caller)
-    plan = await app.vault_tools.checking.mending.plan(caller.owner, body.choice)
+    plan = await app.vault_tools.checking.mending.plan(caller.owner, RepairOption(**body.given()))
     return VaultPlan(id=plan.id, steps=[VaultStep.of(step) for step in plan.shown])
 
 
@@ -153,7 +148,7 @@ async def plan_repair(body: ChoiceBody, app: Served, caller: Caller) -> VaultPla
 async def repair_vault(body: RepairBody, app: Served, caller: Caller) -> VaultMended:
     """Make the previewed repair, completely or not at all, as changes that can be undone."""
     _must_be_owner(caller)
-    made = await app.vault_tools.checking.mending.make(caller, body.choice, body.id)
+    made = await app.vault_tools.checking.mending.make(caller, RepairOption(**body.given("id")), body.id)
     return VaultMended(changes=[VaultChange.of(one) for one in made.changes], undo=list(made.undo))
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bethink.vault.filters.rules import Rule, must_be_owner
-from bethink.web.deps import Body, Caller, ResponseModel, Served
+from bethink.web.deps import Body, Caller, Items, ResponseModel, Served
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/vault/filters", tags=["vault"])
@@ -52,10 +52,8 @@ class VaultFilter(ResponseModel):
     note: str
 
 
-class VaultFilters(BaseModel):
+class VaultFilters(Items[VaultFilter]):
     """The filters, in their order."""
-
-    items: list[VaultFilter]
 
 
 class VaultFilterTest(Body):
@@ -93,8 +91,7 @@ async def get_vault_filters(app: Served, caller: Caller) -> VaultFilters:
 @router.post("", status_code=201, responses=documented(403))
 async def add_vault_filter(body: VaultFilterBody, app: Served, caller: Caller) -> VaultFilter:
     """Hide something; it holds when this answers."""
-    rule = Rule(**body.model_dump(exclude={"audiences"}), audiences=tuple(body.audiences))
-    return VaultFilter.of(await app.visibility.filters.add(caller, rule))
+    return VaultFilter.of(await app.visibility.filters.add(caller, Rule(**body.given())))
 
 
 @router.delete("", responses=documented(403))

@@ -15,9 +15,9 @@ from bethink.vault import Authorship, Change
 from bethink.vault.files.records import TROUBLES, By, What
 from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.frontmatter import front_matter
-from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
+from bethink.web.deps import Body, Caller, Items, KnownTime, ResponseModel, Served, Timestamp
 from bethink.web.problems import MEDIA_TYPE, Problem, documented, of_error
-from bethink.web.sse import STREAM, EventStream
+from bethink.web.sse import STREAM, EventStream, event_stream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bethink.app import App
     from bethink.errors import BethinkError
     from bethink.principal import Principal
-    from bethink.vault import Entry, Page, PageRecord
+    from bethink.vault import Page
 
 router = APIRouter(prefix="/vault", tags=["vault"])
 
@@ -52,7 +52,7 @@ class VaultEntry(ResponseModel):
     path: str
     is_folder: bool
     size: int = Field(description="In bytes; 0 for a folder.")
-    changed_at: Timestamp | None
+    changed_at: KnownTime
     problem: str | None = Field(description="Why the file is not read, in words.")
 
 
@@ -64,10 +64,9 @@ class VaultNotes(ResponseModel):
     templates: str
 
 
-class VaultTree(BaseModel):
+class VaultTree(Items[VaultEntry]):
     """All folders and pages, folders first, each by path."""
 
-    items: list[VaultEntry]
     change: int = Field(description="What `GET /vault/changes` counts from.")
     pages: int
     bytes: int
@@ -75,10 +74,9 @@ class VaultTree(BaseModel):
     notes: VaultNotes
 
 
-class VaultNews(BaseModel):
+class VaultNews(Items[VaultEntry]):
     """What became of pages since a change: those that are there as they are now, and those that went."""
 
-    items: list[VaultEntry]
     gone: list[str]
     change: int
 
@@ -176,7 +174,7 @@ async def get_vault(app: Served, caller: Caller) -> VaultTree:
     items = await app.visibility.views.listed(caller, deep=True)
     pages = [item for item in items if not item.is_folder and item.trouble is None]
     return VaultTree(
-        items=[entry_of(item) for item in items],
+        items=[VaultEntry.of(item, changed_at=item.changed, problem=item.trouble) for item in items],
         change=change,
         pages=len(pages),
         bytes=sum(page.size for page in pages),
@@ -324,10 +322,8 @@ class VaultVersion(ResponseModel):
     undo: str | None = Field(description="Undoes it, if nothing was changed since.")
 
 
-class VaultHistory(BaseModel):
+class VaultHistory(Items[VaultVersion]):
     """The changes of a page, newest first."""
-
-    items: list[VaultVersion]
 
 
 class VaultDiff(BaseModel):
@@ -394,22 +390,11 @@ async def undo_vault_change(body: VaultUndo, app: Served, caller: Caller) -> Vau
     "/changes",
     response_model=VaultNews,
     responses={
-        200: {
-            "content": {
-                STREAM: {
-                    "schema": {
-                        "type": "object",
-                        "description": "One frame. `data` is a `VaultNews` as JSON, and `[DONE]` at the end.",
-                        "properties": {
-                            "id": {"type": "string", "description": "Its `change`."},
-                            "data": {"type": "string"},
-                        },
-                        "required": ["data"],
-                    }
-                }
-            },
-            "description": "What changed; with `Accept: text/event-stream` each change as it happens",
-        },
+        200: event_stream(
+            "What changed; with `Accept: text/event-stream` each change as it happens",
+            "a `VaultNews`",
+            "Its `change`.",
+        ),
         **documented(403),
     },
 )
@@ -439,7 +424,12 @@ async def news_since(app: App, caller: Principal, after: int) -> VaultNews:
     gone = [record.path for record in records if record.state == "gone" and record.path not in there]
     return VaultNews(
         items=[
-            record_of(record, None if record.trouble is None else TROUBLES[record.trouble])
+            VaultEntry.of(
+                record,
+                is_folder=False,
+                changed_at=record.changed,
+                problem=None if record.trouble is None else TROUBLES[record.trouble],
+            )
             for record in there.values()
         ],
         gone=[*dict.fromkeys((*gone, *(path for path in left if path not in there)))],
@@ -474,17 +464,6 @@ class NewsFrames:
     def broken(self, error: BethinkError) -> bytes:
         """A comment: who follows comes back, and is told then."""
         return b": %s\n\n" % error.code.encode()
-
-
-def entry_of(entry: Entry) -> VaultEntry:
-    """An entry as JSON."""
-    return VaultEntry.of(entry, changed_at=entry.changed or None, problem=entry.trouble)
-
-
-def record_of(record: PageRecord, problem: str | None) -> VaultEntry:
-    """What is known of a page as JSON."""
-    changed = record.changed or None
-    return VaultEntry.of(record, is_folder=False, changed_at=changed, problem=problem)
 
 
 def page_of(page: Page) -> VaultPage:

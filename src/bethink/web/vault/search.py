@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -12,15 +11,12 @@ from bethink.errors import BadInput, BethinkError
 from bethink.tools.memory_agent import MAX_QUESTION_CHARS, VaultReply, sources
 from bethink.vault.search.graph import MAX_DEPTH
 from bethink.vault.search.query import MAX_CONTEXT, MAX_FILTERS, MAX_LIMIT, MAX_PAGE, MAX_QUERY_CHARS, Search
-from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
+from bethink.web.deps import Body, Caller, Items, KnownTime, ResponseModel, Served
 from bethink.web.problems import documented
-from bethink.web.sse import EventStream
+from bethink.web.sse import EventStream, begun
 from bethink.web.vault.pages import MAX_PATH, PagePath
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from bethink.agent.records import NumberedEvent
     from bethink.vault.search.ranking import SearchResult
 
 router = APIRouter(prefix="/vault", tags=["vault"])
@@ -51,7 +47,7 @@ class VaultHit(ResponseModel):
     title: str
     score: float = Field(description="0..1")
     hits: int = Field(description="How often it says it.")
-    changed_at: Timestamp | None
+    changed_at: KnownTime
     section: list[str] = Field(description="The headings above the first hit, from the topmost.")
     excerpts: list[VaultExcerpt]
 
@@ -81,17 +77,14 @@ class VaultMissing(ResponseModel):
     line: int
 
 
-class VaultLinks(BaseModel):
+class VaultLinks(Items[VaultPointer]):
     """Where the links of a page lead, and those that lead nowhere."""
 
-    items: list[VaultPointer]
     unresolved: list[VaultMissing]
 
 
-class VaultBacklinks(BaseModel):
+class VaultBacklinks(Items[VaultPointer]):
     """The pages that link to a page."""
-
-    items: list[VaultPointer]
 
 
 class VaultNode(ResponseModel):
@@ -207,10 +200,8 @@ class VaultTag(BaseModel):
     pages: list[VaultTagged]
 
 
-class VaultTags(BaseModel):
+class VaultTags(Items[VaultTag]):
     """All tags, by name."""
-
-    items: list[VaultTag]
 
 
 @router.get("/tags", responses=documented(403))
@@ -233,7 +224,7 @@ def _hit(one: SearchResult) -> VaultHit:
         )
         for each in one.excerpts
     ]
-    return VaultHit.of(one, changed_at=one.changed or None, excerpts=excerpts)
+    return VaultHit.of(one, changed_at=one.changed, excerpts=excerpts)
 
 
 class Question(Body):
@@ -263,7 +254,7 @@ class VaultAnswer(VaultReply):
 async def ask_vault(app: Served, caller: Caller, body: Question) -> VaultAnswer | Response:
     """Have the memory agent read the vault and answer; it notes what is new and worth keeping."""
     if body.stream:
-        return EventStream(await _begun(app.asking.follow(caller, body.question, body.filters)))
+        return EventStream(await begun(app.asking.follow(caller, body.question, body.filters)))
     done = await app.asking.ask(caller, body.question, body.filters)
     if done.code:
         raise Failed(done.failure, done.code)
@@ -279,18 +270,3 @@ class Failed(BethinkError):
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
         self.code = code
-
-
-async def _begun(
-    batches: AsyncGenerator[list[NumberedEvent], None],
-) -> AsyncGenerator[list[NumberedEvent], None]:
-    """The same events, once the first one is there: what refuses to begin is an answer of its own."""
-    first = await anext(batches)
-
-    async def all_of_them() -> AsyncGenerator[list[NumberedEvent], None]:
-        async with aclosing(batches):
-            yield first
-            async for batch in batches:
-                yield batch
-
-    return all_of_them()
