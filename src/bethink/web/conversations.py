@@ -386,7 +386,7 @@ async def follow_conversations(
     """Conversations as they change, for ever, or the last changed for who does not take a stream."""
     if STREAM not in accept:
         return await list_conversations(app, caller, limit=50, cursor=None)
-    frames = JsonFrames[ConversationChange](lambda change: change)
+    frames: JsonFrames[ConversationChange] = JsonFrames(lambda change: change)
     return EventStream(_changes(app, caller.lasting), frames, until=app.stopping)
 
 

@@ -297,7 +297,7 @@ async def follow_notices(
         return await list_notices(app, caller, limit=50, cursor=None, unseen=False)
     since = int(last_event_id) if last_event_id and last_event_id.isdecimal() else None
     notices = app.features.of(Schedules).follow(caller.lasting, since)
-    frames = JsonFrames[Notice](NoticeShown.of, lambda notice: notice.at)
+    frames: JsonFrames[Notice] = JsonFrames(NoticeShown.of, lambda notice: notice.at)
     return EventStream(notices, frames, until=app.stopping)
 
 
