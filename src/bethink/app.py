@@ -6,6 +6,7 @@ that is opened is closed in reverse, in one exit stack.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,7 +32,7 @@ from bethink.agent.runs import RunMetrics, Runs
 from bethink.agent.start import LoopFactory, SlashCommands
 from bethink.agent.subagent import MemoryQuestions, SubagentRunner
 from bethink.agent.tool_selection import search_tool
-from bethink.agent.toolbox import Toolbox
+from bethink.agent.toolbox import Toolbox, ToolSource
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
 from bethink.configuration import Configuration
@@ -60,14 +61,14 @@ from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
 from bethink.model_files import ModelFiles
 from bethink.people.service import People
-from bethink.ports import Ports, open_ports, remade, shared_resources_of
+from bethink.ports import Ports, SharedResources, open_ports, remade, shared_resources_of
 from bethink.preferences import PreferenceBook
 from bethink.projects import Projects
 from bethink.recall.conversation_memory import ConversationMemory
 from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import Passages
 from bethink.recall.service import Recall
-from bethink.redis_mirror.service import sharing, sharing_of
+from bethink.redis_mirror.service import RedisMirror, sharing, sharing_of
 from bethink.reflection.questions import OpenQuestions
 from bethink.reflection.service import Reflections
 from bethink.sandbox.interpreters import options_of
@@ -83,15 +84,10 @@ from bethink.vault.watch import FolderWatcher
 from bethink.visibility.service import Visibility
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
-
-    from bethink.agent.toolbox import ToolSource
     from bethink.documents.ingest import Ingest
     from bethink.documents.library import Library
     from bethink.llm.models import OfferedModels
     from bethink.mcp_client.servers import Servers
-    from bethink.ports import SharedResources
-    from bethink.redis_mirror.service import RedisMirror
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
     from bethink.tool import Tool

@@ -17,13 +17,11 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Final, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal
 
 Reason = Literal[
     "pasted",

@@ -6,6 +6,7 @@ Source: OpenAI API reference, "Create transcription" and "Create speech".
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -18,8 +19,6 @@ from bethink.endpoint_faults import fault_of
 from bethink.errors import BadInput, InvalidResponse, UnknownId, Unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     import httpx2
 
     from bethink.settings import Settings

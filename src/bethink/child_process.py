@@ -11,14 +11,11 @@ import asyncio
 import os
 import signal
 from asyncio.subprocess import Process, SubprocessStreamProtocol
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import IO, Any, TypedDict, TypeVar, Unpack
 
 import anyio
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping
-    from typing import Unpack
 
 _LINE_BYTES = 1 << 16
 """As `asyncio` has it."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.errors import BadInput, Conflict
-from bethink.feature import ComponentOutcome, ComponentState, ComponentText
-from bethink.store import Scan, pages_of
+from bethink.feature import ComponentOutcome, ComponentState, ComponentText, IncomingComponent
+from bethink.store import Collection, Scan, Store, Versioned, pages_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-
-    from bethink.feature import IncomingComponent
     from bethink.ical.lines import Component
-    from bethink.store import Collection, Store, Versioned
 
 PAGE: Final = 500
 """How many records are read or written at once."""

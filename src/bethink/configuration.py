@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import anyio
 import anyio.to_thread
 import msgspec
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from bethink.errors import BadInput, InvalidSettings, NotAllowed, UnknownId
 from bethink.settings.catalogue import HIDDEN, SETTINGS, UNKEPT, Setting, server_written, shown, unhidden
@@ -25,20 +27,14 @@ from bethink.settings.kept import SECRET, Kept, KeptFile, SettingChange
 from bethink.settings.shapes import McpServer
 from bethink.settings.sources import explained, kept_file, origins, parts_of, settings_of
 from bethink.settings.values import Origin
-from bethink.telemetry import log
+from bethink.telemetry import Supervise, log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping
-    from collections.abc import Set as AbstractSet
-
-    from pydantic import BaseModel
-
     from bethink.bus import Bus
     from bethink.clock import Clock
     from bethink.principal import Principal
     from bethink.settings.fields import Settings
     from bethink.settings.live import Part, Switch
-    from bethink.telemetry import Supervise
 
 TOPIC: Final = "settings"
 _ADMIN: Final = "admin"

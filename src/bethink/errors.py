@@ -53,10 +53,7 @@ fits it. Adapters translate foreign errors into these at their edge.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 
 def _first_paragraph(docstring: str) -> str:

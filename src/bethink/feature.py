@@ -8,22 +8,20 @@ above call (`OpenFeature`). Nothing outside the list in `features` names a featu
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from bethink.forgettable import Removal
+from bethink.forgettable import Forgettable, Removal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
-
     from bethink.blobs import Blobs
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
     from bethink.events import StopReason
-    from bethink.forgettable import Forgettable
     from bethink.ical.lines import Component
     from bethink.index import Index
     from bethink.internet import Internet

@@ -6,6 +6,7 @@ keeps records, or only has tools; `app` makes what it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -32,7 +33,7 @@ from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
 from bethink.conversations.service import Conversations
 from bethink.documents.service import FEATURE as DOCUMENTS
 from bethink.documents.service import Documents
-from bethink.feature import Feature, OpenFeature
+from bethink.feature import Feature, OpenFeature, Surroundings
 from bethink.files import FILES, Files
 from bethink.forgetting.announcements import ANNOUNCED, INTENTS
 from bethink.importing.records import GROWN, IMPORTS, TAKEN
@@ -43,18 +44,14 @@ from bethink.redis_mirror.outbox import HOMES, OUTGOING, SHARED, STALE
 from bethink.reflection.questions import FEATURE as QUESTIONS
 from bethink.reflection.service import FEATURE as REFLECTION
 from bethink.settings.live import follows
-from bethink.store import UNSCRUBBED
+from bethink.store import UNSCRUBBED, Change
 from bethink.tools.mcp import PINS, TOKENS
 from bethink.vault.files.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
 from bethink.vault.filters.rules import RULE_SETS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.feature import Surroundings
     from bethink.principal import Principal
     from bethink.redaction import Redaction
-    from bethink.store import Change
 
 
 def _open_files(at: Surroundings) -> OpenFeature:

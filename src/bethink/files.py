@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -19,17 +20,15 @@ import msgspec
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.forgettable import Forgettable, Removal, TextPlace
 from bethink.messages import Attachment
-from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan, records_of
+from bethink.store import Change, Collection, Delete, DeleteAll, Put, Record, Scan, Store, records_of
 from bethink.tool import HeldFile, NewFile
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
     from bethink.blobs import Blobs
     from bethink.clock import Clock, Ids
     from bethink.principal import Principal
-    from bethink.store import Change, Store
 
 MAX_FILES = 500
 """Of one conversation."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 import anyio.to_thread
 
 from bethink.telemetry import log
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable
 
 _STEP_MS: Final = 100
 _DEBOUNCE_MS: Final = 500

@@ -7,14 +7,13 @@ hands them to `forgetting/service`, which names none of them.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
     from bethink.store import Change
 
 FORGOTTEN = "[forgotten]"

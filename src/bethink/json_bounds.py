@@ -8,14 +8,12 @@ requests with it, `mcp_client` the messages of foreign servers.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bethink.errors import BadInput, TooLarge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MAX_DEPTH: Final = 200
 """Of any JSON: Python's own parsers give up near a thousand levels."""

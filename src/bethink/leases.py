@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import anyio
 
 from bethink.errors import Busy, StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
 
 _LEASE_S = 60.0
 _RENEW_S = 15.0

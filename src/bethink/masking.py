@@ -19,11 +19,10 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from bethink.tool import Schema, has_secrets
+from bethink.tool import Schema, ToolOutput, has_secrets
 
 if TYPE_CHECKING:
     from bethink.settings import Redacted
-    from bethink.tool import ToolOutput
 
 
 _DIGITS = re.compile(r"(?<![\w+*-])\d(?:[ -]?\d){12,18}(?![\w-])")

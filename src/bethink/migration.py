@@ -10,6 +10,7 @@ them each owner's records of a collection are counted and hashed on both sides, 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +30,6 @@ from bethink.sealing import cipher_by, cipher_of, keep_state, state_of
 from bethink.store import Collection, Delete, Put, Record, Scan, owners_of, pages_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-
     from bethink.index import Index, IndexItem
     from bethink.store import Change, Key, Store, Versioned
 

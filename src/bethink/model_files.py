@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import shutil
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -24,20 +25,16 @@ import msgspec
 
 from bethink.durable_files import replacing
 from bethink.errors import AddressRefused, BadInput, BethinkError, Conflict, DiskFull, UnknownId, WebError
-from bethink.internet.addresses import checked_url, exceptions
-from bethink.internet.http_get import REDIRECTS, http_file, ready
+from bethink.internet.addresses import AddressGate, checked_url, exceptions
+from bethink.internet.http_get import REDIRECTS, FileAnswer, http_file, ready
 from bethink.llm.llamacpp import MAGIC, read_header
 from bethink.llm.providers import GGUF
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-
     import httpx2
     from anyio.abc import TaskGroup
 
-    from bethink.internet.addresses import AddressGate
-    from bethink.internet.http_get import FileAnswer
     from bethink.settings import Settings
 
 

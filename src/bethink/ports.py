@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,18 +36,15 @@ from bethink.internet.connect import connect_internet
 from bethink.llm.capabilities import FILE, Learnt
 from bethink.llm.models import OfferedModels, connect_models, plain
 from bethink.redis_mirror.service import open_shared_store
-from bethink.sandbox.interpreters import open_interpreters
-from bethink.sealing import cipher_by, state_of
+from bethink.sandbox.interpreters import Interpreters, open_interpreters
+from bethink.sealing import Cipher, SealedHome, cipher_by, state_of
 from bethink.secrets_at_rest import SecretBox
 from bethink.settings.catalogue import SETTINGS
-from bethink.telemetry import Supervisor, Tracing, open_tracing
-from bethink.tools.mcp import open_mcp
+from bethink.telemetry import Gauges, Supervise, Supervisor, Tracing, open_tracing
+from bethink.tools.mcp import McpTools, open_mcp
 from bethink.tools.plugins import FOLDER, LoadedPlugins, load_plugins
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-    from collections.abc import Set as AbstractSet
-
     from bethink.blobs import Blobs
     from bethink.bus import Bus
     from bethink.embeddings import Embeddings
@@ -53,14 +52,10 @@ if TYPE_CHECKING:
     from bethink.index import Index
     from bethink.internet import Internet
     from bethink.llm import Llm
-    from bethink.sandbox.interpreters import Interpreters
-    from bethink.sealing import Cipher, SealedHome
     from bethink.settings import Settings
     from bethink.settings.live import Switch
     from bethink.store import Store
-    from bethink.telemetry import Gauges, Supervise
     from bethink.tool import Tool
-    from bethink.tools.mcp import McpTools
 
 
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - memory; a folder of our own is made in it

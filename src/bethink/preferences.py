@@ -6,6 +6,7 @@ that is theirs; `accounts` asks for it. No tool reaches them.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,15 +15,12 @@ import msgspec
 
 from bethink.clock import check_time_zone
 from bethink.errors import BadInput
-from bethink.feature import BackgroundTask, DocumentForm, Feature, OpenFeature
+from bethink.feature import BackgroundTask, DocumentForm, Feature, OpenFeature, Surroundings
 from bethink.record_texts import RecordTexts
 from bethink.store import Collection, Put, Record, Store, owners_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-
     from bethink.bus import Bus
-    from bethink.feature import Surroundings
     from bethink.principal import Principal
 
 KIND: Final = "preferences"

@@ -6,15 +6,12 @@ And what a service keeps for each owner, or for another key, without keeping it 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
 
 LOCAL_OWNER = "local"
 """The owner of a Bethink that has no users: whoever sits at the machine."""

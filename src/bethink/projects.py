@@ -6,23 +6,18 @@ program gives them is a project, too: it has a record once somebody says somethi
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from bethink.clock import Clock, checked_id
 from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.feature import Feature, OpenFeature
-from bethink.principal import DocumentBounds
+from bethink.feature import Feature, OpenFeature, Surroundings
+from bethink.principal import DocumentBounds, Principal
 from bethink.record_texts import RecordLines, RecordTexts, of_document
 from bethink.store import Collection, Delete, Put, Record, Scan, Store, records_of, retry_conflicts
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from bethink.feature import Surroundings
-    from bethink.principal import Principal
 
 KIND: Final = "project"
 MAX_PROJECTS: Final = 200

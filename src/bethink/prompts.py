@@ -7,6 +7,7 @@ and `bethink prompts use` fill them in; what is sent then is a message like any 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,16 +15,12 @@ import msgspec
 
 from bethink.clock import Clock, Ids, checked_id
 from bethink.errors import BadInput, UnknownId
-from bethink.feature import Feature, OpenFeature
+from bethink.feature import Feature, OpenFeature, Surroundings
 from bethink.record_texts import RecordLines, RecordTexts, as_document, of_document
-from bethink.store import Collection, Delete, Put, Record, Scan, Store, records_of, retry_conflicts
+from bethink.store import Collection, Delete, Put, Record, Scan, Store, Versioned, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bethink.feature import Surroundings
     from bethink.principal import Principal
-    from bethink.store import Versioned
 
 KIND: Final = "prompt"
 MAX_NAME_CHARS: Final = 80

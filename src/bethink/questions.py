@@ -7,17 +7,15 @@ who asked and is kept nowhere. Source: "Elicitation" of the Model Context Protoc
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
 from bethink.errors import BadInput
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Value = str | int | float | bool | list[str]
 Action = Literal["accept", "decline", "cancel"]

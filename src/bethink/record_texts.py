@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
 
-from bethink.clock import rfc3339, time_of, with_times
+from bethink.clock import Clock, rfc3339, time_of, with_times
 from bethink.feature import DocumentForm, RecordCuts, RecordExcerpt, RetentionRule
-from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
+from bethink.forgettable import Forgettable, Holding, Removal, TextPlace, left_of, places_in
 from bethink.store import OWES_SCRUB, Delete, DeleteAll, Put, R, Scan, items_of, pages_of, records_of, scrub
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-
-    from bethink.clock import Clock
-    from bethink.forgettable import Holding
     from bethink.index import IndexItem
     from bethink.principal import Principal
     from bethink.redaction import Redaction

@@ -10,19 +10,16 @@ from __future__ import annotations
 import calendar
 import re
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from heapq import merge
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Final, Literal, cast, get_args
+from typing import Final, Literal, cast, get_args
 
 from bethink.clock import to_us
 from bethink.errors import BadInput
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from datetime import tzinfo
 
 Frequency = Literal["YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY"]
 

@@ -9,20 +9,17 @@ gives a sentence away, and so do most of the fact's words together.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from bethink.forgettable import FORGOTTEN, Cut, Span, without
 from bethink.messages import AssistantMessage, Attachment, Message, ToolMessage, UserMessage
 from bethink.search.analysis import Analyzer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
 
 COMMON_WORDS = frozenset((Path(__file__).parent / "search/common_words.txt").read_text("utf-8").split())
 """Words of everyday English: one of them alone gives nothing away."""

@@ -6,6 +6,7 @@ whose it is, and a secret that is kept as a digest alone. `transcript` makes the
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -13,18 +14,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 
 from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.feature import Feature, OpenFeature, RetentionRule
+from bethink.feature import Feature, OpenFeature, RetentionRule, Surroundings
 from bethink.link_tokens import digest_of, is_of, new_token, owner_of
 from bethink.record_texts import JointTexts, RecordTexts
-from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan, Store, records_of
+from bethink.store import Change, Collection, Delete, DeleteAll, Put, Record, Scan, Store, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bethink.clock import Clock, Ids
-    from bethink.feature import Surroundings
     from bethink.principal import Principal
-    from bethink.store import Change
 
 MAX_SHARES: Final = 500
 MAX_DAYS: Final = 3_650

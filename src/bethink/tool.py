@@ -13,7 +13,7 @@ import inspect
 import json
 import string
 import typing
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
@@ -21,17 +21,14 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, Protocol, TypedDict, Unpack, cast
 
 import msgspec
-from pydantic import ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from bethink.errors import BadInput, NotAllowed
 from bethink.questions import Answer, Question, ask_nobody
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
-
-    from pydantic import BaseModel
 
     from bethink.events import Event, StopReason
     from bethink.messages import Attachment

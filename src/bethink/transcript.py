@@ -5,23 +5,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bethink.conversations.records import MESSAGES, line
+from bethink.conversations.records import MESSAGES, Conversation, StoredMessage, line
 from bethink.memory import KIND as FACT
-from bethink.messages import AssistantMessage, ToolMessage
+from bethink.memory import Memory
+from bethink.messages import AssistantMessage, Attachment, ToolMessage
 from bethink.shares import SharedFile, SharedMessage
-from bethink.store import Scan, pages_of
+from bethink.store import Scan, Store, pages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.conversations.records import Conversation, StoredMessage
-    from bethink.memory import Memory
-    from bethink.messages import Attachment
     from bethink.principal import Principal
-    from bethink.store import Store
 
 _PAGE: Final = 200
 _MOST_MEMORIES: Final = 50

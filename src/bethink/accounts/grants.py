@@ -14,6 +14,7 @@ import binascii
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
@@ -33,16 +34,13 @@ from bethink.accounts.register import (
     new_secret,
 )
 from bethink.errors import OAuthFault
-from bethink.store import Delete, Put, Scan, records_of, retry_conflicts
+from bethink.store import Delete, Put, Scan, Versioned, records_of, retry_conflicts
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from bethink.accounts.register import Register
     from bethink.principal import Principal
     from bethink.secrets_at_rest import SecretBox
-    from bethink.store import Versioned
 
 GRANT_SCOPES: Final = (READ, WRITE)
 """What can be granted: no more than the tools of `/mcp` ask for."""

@@ -16,6 +16,7 @@ import ipaddress
 import re
 import secrets
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -27,8 +28,6 @@ from bethink.principal import LOCAL_OWNER
 from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from bethink.bus import Bus
     from bethink.clock import Clock
     from bethink.store import Change, Store

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -29,16 +31,12 @@ from bethink.clock import check_time_zone
 from bethink.errors import BadInput, NotAllowed, NotSignedIn, StorageError, TooManyRequests
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.store import Put
-from bethink.telemetry import log
+from bethink.telemetry import Supervise, log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Iterable
-    from collections.abc import Set as AbstractSet
-
     from bethink.accounts.register import AccountsSnapshot, Register, User
     from bethink.settings import Settings
     from bethink.settings.live import Switch
-    from bethink.telemetry import Supervise
 
 _ALL = frozenset(SCOPES)
 _SETTINGS = frozenset(

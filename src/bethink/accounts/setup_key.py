@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,6 @@ from bethink.errors import NotAllowed, NotSignedIn, StorageError
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from bethink.accounts.register import Register, User

@@ -15,6 +15,7 @@ import hmac
 import os
 import time
 from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -35,8 +36,6 @@ from bethink.errors import BadInput, NotSignedIn, TooManyRequests
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
-
     from bethink.accounts.register import Register, User
     from bethink.principal import Principal
 

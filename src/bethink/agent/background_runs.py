@@ -6,6 +6,7 @@ its owner decides in the conversation, and the run goes on from there.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,15 +20,12 @@ from bethink.conversations.service import ConversationStart
 from bethink.errors import Busy
 from bethink.feature import RunEnd
 from bethink.messages import AssistantMessage
-from bethink.store import Put, retry_conflicts
+from bethink.store import Change, Put, Versioned, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from bethink.agent.runs import Runs
     from bethink.conversations.records import Conversation
     from bethink.principal import Principal
-    from bethink.store import Change, Versioned
 
 
 @dataclass(frozen=True, slots=True)

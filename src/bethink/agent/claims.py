@@ -11,24 +11,21 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bethink.agent.policy import evidence_of
 from bethink.conversations.records import UnbackedRef
 from bethink.errors import StorageError
-from bethink.events import ClaimUnbacked
-from bethink.messages import AssistantMessage, ToolMessage, UserMessage
+from bethink.events import ClaimKind, ClaimUnbacked
+from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from bethink.recall.ranking import MARK, SENTENCE, only_asks
 from bethink.search.analysis import Analyzer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from bethink.agent.context import Context
     from bethink.agent.request import RunRequest
-    from bethink.events import ClaimKind
-    from bethink.messages import Message
     from bethink.tool import Effect
 
 

@@ -8,6 +8,8 @@ Source: OpenAI API reference, `tool_choice` of chat completions and of responses
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
@@ -16,21 +18,16 @@ import msgspec
 
 from bethink.agent.context import unknown_outcome
 from bethink.agent.records import RUNS
-from bethink.agent.request import BranchPoint
+from bethink.agent.request import BranchPoint, RunOptions
 from bethink.errors import BadInput, TooLarge
-from bethink.messages import AssistantMessage, ToolMessage, UserMessage
+from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from bethink.tool import OF_CLIENT, Tool, ToolContext
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from bethink.agent.request import RunOptions
     from bethink.agent.toolbox import Toolbox
     from bethink.conversations.records import StoredMessage
     from bethink.conversations.service import Conversations
     from bethink.llm import ToolSchema
-    from bethink.messages import ToolCall
     from bethink.principal import Principal
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -23,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from bethink.agent.client_tools import ANY
-from bethink.agent.context import NO_IMAGES, collect_images, summary_block, with_summary
-from bethink.agent.request import Labels, prices_of
-from bethink.agent.tool_selection import NO_TOOLS
+from bethink.agent.context import NO_IMAGES, Context, collect_images, summary_block, with_summary
+from bethink.agent.request import Labels, MessagePlace, RunRequest, prices_of
+from bethink.agent.tool_selection import NO_TOOLS, ToolOffer
 from bethink.conversations.records import MESSAGES, SUMMARIES, StoredMessage
 from bethink.errors import Conflict, ContextTooLong, InvalidResponse, LlmError
 from bethink.events import (
@@ -39,7 +40,7 @@ from bethink.events import (
     Usage,
     Warned,
 )
-from bethink.llm import Delta, Finish, LlmRequest, ToolCallDelta
+from bethink.llm import Delta, Finish, Llm, LlmRequest, ToolCallDelta
 from bethink.messages import (
     AssistantMessage,
     Message,
@@ -52,15 +53,9 @@ from bethink.messages import (
 from bethink.store import Put
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-
-    from bethink.agent.context import Context
     from bethink.agent.recorder import Recorder
-    from bethink.agent.request import MessagePlace, RunRequest
-    from bethink.agent.tool_selection import ToolOffer
     from bethink.agent.toolbox import Toolbox
     from bethink.files import Files
-    from bethink.llm import Llm
     from bethink.settings import Settings
 
 

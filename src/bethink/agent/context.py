@@ -7,6 +7,7 @@ anew each time: what was deleted meanwhile is not shown again.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import islice
@@ -16,10 +17,10 @@ from zoneinfo import ZoneInfo
 import anyio.to_thread
 import msgspec
 
-from bethink.agent.request import DEFAULT_OPTIONS
-from bethink.agent.tool_selection import ToolRoom
+from bethink.agent.request import DEFAULT_OPTIONS, Labels, RunOptions, RunRequest
+from bethink.agent.tool_selection import ToolOffer, ToolRoom
 from bethink.assertions import parted
-from bethink.clock import to_datetime, to_us
+from bethink.clock import Clock, to_datetime, to_us
 from bethink.conversations.records import KIND as TURN
 from bethink.errors import ContextTooLong, UnknownId
 from bethink.events import ContextFilled, Recalled, Warned
@@ -27,22 +28,17 @@ from bethink.llm import NO_OPTIONS, LlmRequest, Options, Picture
 from bethink.memory.facts import doubt_of
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage, tokens_in, tokens_of
 from bethink.recall.ranking import is_asking
-from bethink.recall.service import MAX_K, bearing
+from bethink.recall.service import MAX_K, Hit, Recall, bearing
 from bethink.search.analysis import Analyzer
 from bethink.vault import KIND as PAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from bethink.agent.request import Labels, RunOptions, RunRequest
-    from bethink.agent.tool_selection import ToolOffer
-    from bethink.clock import Clock
     from bethink.files import Files
     from bethink.memory import Fact, Memory
     from bethink.messages import Attachment
     from bethink.principal import Principal
-    from bethink.recall.service import Hit, Recall
     from bethink.settings import Settings
 
 

@@ -10,6 +10,7 @@ for review, the rest is dropped. All that is kept of some turns is one commit wi
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,7 +23,7 @@ from anyio.to_thread import run_sync
 from bethink.agent.completion import answer_to
 from bethink.agent.proposals import FACT_CHARS, FORMAT, Proposal, parsed
 from bethink.agent.records import LEARNING_DAY_ID, LEARNING_DAYS, UNREAD, LearningDay
-from bethink.agent.request import prices_of
+from bethink.agent.request import FinishedTurn, prices_of
 from bethink.agent.sentence_extraction import restating, stands_to, statements, told_again
 from bethink.assertions import (
     OWNER,
@@ -39,30 +40,22 @@ from bethink.assertions import (
     tells_change,
     tells_end,
 )
-from bethink.conversations.records import CONVERSATIONS, MESSAGES, ChangedRef, turn_of
-from bethink.conversations.service import charged
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, ChangedRef, StoredMessage, turn_of
+from bethink.conversations.service import Conversations, charged
 from bethink.errors import BadInput, BethinkError, Conflict, InvalidResponse, Refused, UnknownId
-from bethink.llm import LlmRequest
-from bethink.memory import NewFact, Source
+from bethink.llm import Llm, LlmRequest
+from bethink.memory import Fact, FactChange, Memory, NewFact, Source
 from bethink.memory.facts import CATEGORIES, checked_about
 from bethink.messages import UserMessage
-from bethink.store import Delete, Expect, Put, retry_conflicts
+from bethink.store import Change, Delete, Expect, Put, Versioned, retry_conflicts
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from bethink.agent.request import FinishedTurn
     from bethink.assertions import Passage
-    from bethink.conversations.records import StoredMessage
-    from bethink.conversations.service import Conversations
     from bethink.events import Usage
-    from bethink.llm import Llm
     from bethink.llm.models import OfferedModels
-    from bethink.memory import Fact, FactChange, Memory
     from bethink.principal import Principal
     from bethink.settings import Settings
-    from bethink.store import Change, Versioned
 
 _MOST_CHANGES: Final = 5
 """A turn; what people tell of themselves at once is less."""

@@ -14,6 +14,7 @@ come back to is a run, kept under its id (`Responses`). The OpenAI-compatible do
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bethink.agent.client_tools import branch_point_of, open_calls
-from bethink.agent.records import THREADS, Thread
+from bethink.agent.records import THREADS, Run, Thread
 from bethink.agent.request import BranchPoint
 from bethink.conversations.records import (
     CONVERSATIONS,
@@ -43,23 +44,18 @@ from bethink.events import (
     ToolFinished,
     ToolRequested,
 )
-from bethink.forgetting.announcements import expecting
+from bethink.forgetting.announcements import AnnouncementState, expecting
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.redaction import FORGOTTEN
-from bethink.store import Delete, Put, Scan, Versioned, pages_of, records_of
+from bethink.store import Change, Delete, Put, Scan, Store, Versioned, pages_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.agent.records import Run
     from bethink.agent.stored_runs import StoredRuns
     from bethink.conversations.records import Conversation
     from bethink.conversations.service import Conversations, ConversationStart
     from bethink.events import Event
-    from bethink.forgetting.announcements import AnnouncementState
     from bethink.principal import Principal
     from bethink.secrets_at_rest import SecretBox
-    from bethink.store import Change, Store
 
 
 _SAID: Final = "response"

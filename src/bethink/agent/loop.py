@@ -7,6 +7,7 @@ an iteration with bounds, not a recursion, and every way out of it has a reason.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.agent.claims import receipts
-from bethink.agent.completion import Completion, ModelAnswer
-from bethink.agent.policy import tool_context
-from bethink.agent.request import BOUND_REACHED
+from bethink.agent.completion import Completion, ModelAnswer, Summaries
+from bethink.agent.policy import Policy, tool_context
+from bethink.agent.request import BOUND_REACHED, Bounds, RunRequest
 from bethink.agent.toolbox import CallResult, Postponed, Prepared, Toolbox, approval, finished, refused
 from bethink.errors import LlmError, StorageError
 from bethink.events import (
@@ -35,12 +36,7 @@ from bethink.events import (
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
-
-    from bethink.agent.completion import Summaries
     from bethink.agent.context import Context
-    from bethink.agent.policy import Policy
-    from bethink.agent.request import Bounds, RunRequest
     from bethink.events import StopReason
     from bethink.files import Files
     from bethink.llm import Llm

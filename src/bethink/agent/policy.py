@@ -19,6 +19,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -28,25 +29,19 @@ from urllib.parse import unquote_plus
 
 from bethink.agent.tool_selection import reads
 from bethink.errors import JustForgotten
-from bethink.files import text_of
-from bethink.messages import AssistantMessage, ToolMessage, UserMessage
+from bethink.files import Files, text_of
+from bethink.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
 from bethink.redaction import COMMON_WORDS
 from bethink.search.analysis import BASE_FORMS
-from bethink.store import Collection, Delete, Put, Record, Scan, retry_conflicts
-from bethink.tool import Evidence, ToolContext, leaves
+from bethink.store import Collection, Delete, Put, Record, Scan, Store, retry_conflicts
+from bethink.tool import Evidence, NewFile, Tool, ToolContext, leaves
 from bethink.tools.memory import listed_memories
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from bethink.agent.request import RunRequest
     from bethink.agent.toolbox import Prepared, Toolbox
     from bethink.clock import Clock
-    from bethink.files import Files
-    from bethink.messages import Attachment
     from bethink.principal import Principal
-    from bethink.store import Store
-    from bethink.tool import NewFile, Tool
 
 
 _PART: Final = re.compile(r"[^\W_]+")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
@@ -26,28 +27,23 @@ from bethink.agent.records import UNREAD
 from bethink.agent.request import Answering, FinishedTurn, prices_of
 from bethink.assertions import OWNER, asked_subject, share_said
 from bethink.conversations.records import CONVERSATIONS, MESSAGES, checked_title
-from bethink.conversations.service import charged
+from bethink.conversations.service import Conversations, charged
 from bethink.errors import BethinkError, InvalidResponse
 from bethink.llm import LlmRequest
 from bethink.messages import UserMessage
 from bethink.recall.ranking import only_asks
-from bethink.reflection.questions import MOST_CHARS, question_of
-from bethink.store import Delete, Put, Scan, owners_of, records_of, retry_conflicts
+from bethink.reflection.questions import MOST_CHARS, OpenQuestions, question_of
+from bethink.store import Delete, Put, Scan, Store, owners_of, records_of, retry_conflicts
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-
     from anyio.abc import TaskGroup
 
-    from bethink.conversations.service import Conversations
     from bethink.events import Usage
     from bethink.llm.models import OfferedModels
     from bethink.memory import Memory
     from bethink.principal import OnBehalfOf
-    from bethink.reflection.questions import OpenQuestions
     from bethink.settings import Settings
-    from bethink.store import Store
 
 
 T = TypeVar("T")

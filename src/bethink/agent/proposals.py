@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
 
 from bethink.memory.facts import CATEGORIES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 FACT_CHARS: Final = 300
 THOUGHT: Final = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)

@@ -8,6 +8,7 @@ written to it as often as the store makes cheap, so a crash loses no more than w
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -48,7 +49,7 @@ from bethink.conversations.records import (
     sighting,
     turn_of,
 )
-from bethink.conversations.service import charged
+from bethink.conversations.service import Conversations, charged
 from bethink.errors import BethinkError, Busy, Conflict
 from bethink.events import (
     ApprovalNeeded,
@@ -72,17 +73,13 @@ from bethink.events import (
 )
 from bethink.forgetting.occurrences import indexed
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from bethink.store import Put, Versioned, retry_conflicts
+from bethink.store import Change, Put, Versioned, retry_conflicts
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.conversations.service import Conversations
     from bethink.events import Recalled
     from bethink.forgetting.announcements import ForgetBarrier
     from bethink.principal import Principal
-    from bethink.store import Change
 
 
 _log = log("runs")

@@ -9,6 +9,7 @@ the record of its use, too.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -31,16 +32,13 @@ from bethink.events import (
     Usage,
 )
 from bethink.messages import AssistantMessage
-from bethink.store import Collection, Delete, Page, Put, Record, Scan
+from bethink.store import Collection, Delete, Page, Put, Record, Scan, Store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
-
     from bethink.clock import Clock
     from bethink.conversations.service import Conversations
     from bethink.principal import Principal
     from bethink.redaction import Redaction
-    from bethink.store import Store
 
 
 By = Literal["policy", "approve", "edit", "reject", "deny"]

@@ -10,6 +10,7 @@ end, and then all of it at once: what is killed on the way has done nothing.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -21,37 +22,29 @@ import anyio
 import msgspec
 from anyio.to_thread import run_sync
 
-from bethink.agent.completion import answer_to
+from bethink.agent.completion import ModelAnswer, answer_to
 from bethink.agent.proposals import objects_in
 from bethink.agent.request import prices_of
 from bethink.clock import to_datetime
 from bethink.errors import BethinkError, Busy, Refused
-from bethink.llm import LlmRequest
-from bethink.memory import FACTS, NewFact, Source
+from bethink.llm import Llm, LlmRequest
+from bethink.memory import FACTS, Fact, NewFact, Source
 from bethink.messages import UserMessage, tokens_in
 from bethink.reflection.grounding import cited_of, is_shown, is_told, told_in
-from bethink.reflection.pairs import may_contradict
-from bethink.reflection.records import ProfileSentence
-from bethink.reflection.service import MOST_SENTENCES, ReflectionPlan
+from bethink.reflection.pairs import FactPair, may_contradict
+from bethink.reflection.records import ProfileSentence, Reflection
+from bethink.reflection.service import MOST_SENTENCES, MemoryView, ReflectionPlan, Reflections
 from bethink.store import owners_of
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-
     from anyio.abc import TaskGroup
 
-    from bethink.agent.completion import ModelAnswer
     from bethink.agent.post_turn import PostTurnQueue
     from bethink.bus import Bus
     from bethink.events import Usage
-    from bethink.llm import Llm
     from bethink.llm.models import OfferedModels
-    from bethink.memory import Fact
     from bethink.principal import OnBehalfOf, Principal
-    from bethink.reflection.pairs import FactPair
-    from bethink.reflection.records import Reflection
-    from bethink.reflection.service import MemoryView, Reflections
     from bethink.settings import Settings
 
 _PAIRS_AT_ONCE: Final = 10

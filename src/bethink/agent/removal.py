@@ -7,6 +7,7 @@ everything, whatever it says: records with what they are found by, files, the va
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +18,8 @@ import msgspec
 from bethink.agent.history_match import HistoryMatch, without_digests
 from bethink.conversations.records import CONVERSATIONS, MESSAGES, NEW_TITLE, SUMMARIES
 from bethink.errors import Busy, StorageError, UnknownId
-from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
-from bethink.forgetting.occurrences import indexed, redacted
+from bethink.forgettable import Forgettable, Holding, Removal, TextPlace, left_of, places_in
+from bethink.forgetting.occurrences import Occurrences, indexed, redacted
 from bethink.messages import UserMessage
 from bethink.redaction import redaction_of_everything
 from bethink.redis_mirror.outbox import SHARED
@@ -26,7 +27,6 @@ from bethink.store import Delete, DeleteAll, Put, Scan, items_of, pages_of, reco
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from bethink.conversations.records import Conversation, StoredMessage
     from bethink.embeddings import Embeddings
     from bethink.feature import Features
-    from bethink.forgettable import Holding
-    from bethink.forgetting.occurrences import Occurrences
     from bethink.index import Index
     from bethink.preferences import PreferenceBook
     from bethink.principal import Principal

@@ -7,7 +7,8 @@ them; `agent/loop` reads it, and counts what is spent.
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from time import monotonic
@@ -16,30 +17,23 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, assert_never
 import anyio
 import msgspec
 
-from bethink.conversations.records import continued, edited
+from bethink.conversations.records import Conversation, StoredMessage, continued, edited
 from bethink.errors import BadInput
-from bethink.llm import NO_OPTIONS, Options, ToolSchema
-from bethink.messages import UserMessage
+from bethink.llm import NO_OPTIONS, Llm, Options, ToolSchema
+from bethink.messages import Message, ToolCall, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
-    from contextlib import AbstractContextManager
-
     from bethink.events import Recalled
     from bethink.forgetting.announcements import ForgetBarrier
-    from bethink.messages import Message, ToolCall
     from bethink.principal import Principal
     from bethink.questions import Answer, Question
     from bethink.redaction import Redaction
     from bethink.tool import Forgotten, ToolContext
 
     Watched = Callable[[Principal, Callable[[], None]], AbstractContextManager[None]]
-    from collections.abc import Mapping
 
-    from bethink.conversations.records import Conversation, StoredMessage
     from bethink.conversations.service import Conversations
     from bethink.events import StopReason, Usage
-    from bethink.llm import Llm
     from bethink.settings import Assistant, Settings
     from bethink.tool import Tool
 

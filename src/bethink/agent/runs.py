@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,7 +22,7 @@ import msgspec
 
 from bethink.agent.claims import is_lookup
 from bethink.agent.client_tools import open_calls, results_of
-from bethink.agent.recorder import JournalWriter
+from bethink.agent.recorder import JournalWriter, Recorder
 from bethink.agent.request import (
     DEFAULT_OPTIONS,
     NO_RESOURCES,
@@ -30,10 +31,10 @@ from bethink.agent.request import (
     load_branch_point,
 )
 from bethink.agent.signals import RunSignals
-from bethink.agent.start import RunOpening, RunStarter
+from bethink.agent.start import LoopFactory, RunOpening, RunStarter, SlashCommands, StartedRun
 from bethink.agent.stored_runs import Approvals, StoredRuns
 from bethink.conversations.records import checked_content
-from bethink.conversations.service import ConversationEdit
+from bethink.conversations.service import ConversationEdit, Conversations
 from bethink.errors import BethinkError, Busy, StorageError, TooManyRequests, UnknownId
 from bethink.events import (
     Place,
@@ -46,32 +47,25 @@ from bethink.events import (
     Usage,
 )
 from bethink.messages import ToolMessage, UserMessage
-from bethink.questions import CANCELLED, Answer, GivenAnswer, Question, checked_answer, host_of
-from bethink.telemetry import Histogram, correlate, log, recorded
+from bethink.questions import CANCELLED, Action, Answer, GivenAnswer, Question, checked_answer, host_of
+from bethink.telemetry import Histogram, Supervise, Tracing, correlate, log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
-
     from anyio.abc import TaskGroup
 
     from bethink.agent.policy import ToolRules
     from bethink.agent.post_turn import PostTurnQueue
-    from bethink.agent.recorder import Recorder
     from bethink.agent.records import Audit, Journal, NumberedEvent
     from bethink.agent.request import RunOptions, RunRequest, RunResources, Watched
-    from bethink.agent.start import LoopFactory, SlashCommands, StartedRun
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
-    from bethink.conversations.service import Conversations
     from bethink.events import Event, StopReason, Warned
     from bethink.files import Files
     from bethink.forgetting.announcements import Announcements
     from bethink.preferences import PreferenceBook
     from bethink.principal import Principal
     from bethink.projects import Projects
-    from bethink.questions import Action
     from bethink.settings import Settings
-    from bethink.telemetry import Supervise, Tracing
     from bethink.tool import ToolContext
     from bethink.visibility.service import Visibility
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -27,13 +28,10 @@ from bethink.assertions import (
     tells_mistake,
 )
 from bethink.llm import LlmRequest
-from bethink.messages import AssistantMessage, UserMessage
+from bethink.messages import AssistantMessage, Message, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bethink.memory import Fact
-    from bethink.messages import Message
 
 _SYSTEM: Final = (
     "Tell again what a person says of their life, as a fact about the user: in the same language, with the"

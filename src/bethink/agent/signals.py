@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import sys
 import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,15 +17,12 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 
-from bethink.agent.records import NumberedEvent, behind
+from bethink.agent.records import Journal, NumberedEvent, behind
 from bethink.errors import BethinkError
 from bethink.events import Place
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
-
-    from bethink.agent.records import Journal
     from bethink.bus import Bus, Notice
     from bethink.clock import Ids
 

@@ -6,6 +6,7 @@ A slash command is answered by the same tools that a model would call, so that e
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,13 +15,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bethink.agent.client_tools import check_first, client_tools
-from bethink.agent.completion import keep_summary
+from bethink.agent.completion import Summaries, keep_summary
 from bethink.agent.loop import Loop
-from bethink.agent.policy import NO_READ, NO_WRITE, READ_ONLY
+from bethink.agent.policy import NO_READ, NO_WRITE, READ_ONLY, Policy
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import Journal, Ledger, Run
 from bethink.agent.request import NO_RESOURCES, DecidedCall, Earlier, RunRequest, with_assistant
-from bethink.agent.stored_runs import decided_calls
+from bethink.agent.stored_runs import StoredRuns, decided_calls
 from bethink.agent.toolbox import CallResult, Postponed, Prepared, Toolbox
 from bethink.errors import Conflict, MemoryUnavailable, NoModel, NotAllowed
 from bethink.events import (
@@ -36,34 +37,25 @@ from bethink.events import (
     ToolRequested,
 )
 from bethink.forgetting.announcements import ForgetBarrier
-from bethink.forgetting.selection import is_token
-from bethink.forgetting.service import asks_for_all
+from bethink.forgetting.selection import Preview, is_token
+from bethink.forgetting.service import Forgetting, asks_for_all
 from bethink.memory import KIND
-from bethink.messages import AssistantMessage, ToolCall, UserMessage
+from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from bethink.store import Versioned, retry_conflicts
-from bethink.tool import ToolContext
+from bethink.tool import Tool, ToolContext
 from bethink.tools.forgetting import forgotten
 from bethink.tools.memory import SEARCH, STORE, in_words
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
-
-    from bethink.agent.completion import Summaries
     from bethink.agent.context import Context
-    from bethink.agent.policy import Policy
     from bethink.agent.request import Bounds, LoadedBranchPoint, RunOptions, RunResources
-    from bethink.agent.stored_runs import StoredRuns
     from bethink.conversations.records import Conversation
     from bethink.files import Files
-    from bethink.forgetting.selection import Preview
-    from bethink.forgetting.service import Forgetting
     from bethink.llm.models import OfferedModels
-    from bethink.messages import Message, ToolMessage
     from bethink.preferences import PreferenceBook, Preferences
     from bethink.principal import Principal
     from bethink.projects import Project, Projects
     from bethink.secrets_at_rest import SecretBox
-    from bethink.tool import Tool
     from bethink.visibility.reader_filter import ReaderFilter
     from bethink.visibility.service import Visibility
 

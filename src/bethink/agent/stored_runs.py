@@ -7,6 +7,7 @@ the same data, and those that wait for a decision (`Approvals`); it goes on afte
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,15 +18,15 @@ import msgspec
 from bethink.agent.completion import unlabelled
 from bethink.agent.context import unknown_outcome
 from bethink.agent.recorder import Recorder
-from bethink.agent.records import JOURNAL, RUNS, THREADS, Journal, NumberedEvent, Run, behind
-from bethink.agent.request import NO_RESOURCES, DecidedCall, Earlier, MessagePlace
-from bethink.agent.toolbox import REFUSALS, refused
+from bethink.agent.records import JOURNAL, RUNS, THREADS, Journal, NumberedEvent, Run, WaitingCall, behind
+from bethink.agent.request import NO_RESOURCES, DecidedCall, Earlier, MessagePlace, RunOptions, RunResources
+from bethink.agent.toolbox import REFUSALS, Toolbox, refused
 from bethink.artifacts.records import artifacts_removal
-from bethink.conversations.records import MESSAGES, SUMMARIES, line, removal
+from bethink.conversations.records import MESSAGES, SUMMARIES, Conversation, StoredMessage, line, removal
 from bethink.errors import BadInput, BethinkError, Busy, Conflict, UnknownId
 from bethink.events import Place, QuestionAnswered, QuestionAsked, RunDone, RunFailed, StopReason, Usage
 from bethink.files import removal as files_removal
-from bethink.forgetting.announcements import ForgetBarrier
+from bethink.forgetting.announcements import Announcements, ForgetBarrier
 from bethink.masking import restored
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, tokens_of
 from bethink.principal import Principal
@@ -44,17 +45,10 @@ from bethink.store import (
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-
     from bethink.agent.policy import ToolRules
-    from bethink.agent.records import WaitingCall
-    from bethink.agent.request import RunOptions, RunResources
     from bethink.agent.signals import RunSignals
-    from bethink.agent.toolbox import Toolbox
     from bethink.bus import Bus
-    from bethink.conversations.records import Conversation, StoredMessage
     from bethink.conversations.service import Conversations
-    from bethink.forgetting.announcements import Announcements
     from bethink.redaction import Redaction
     from bethink.settings import Settings
     from bethink.store import Change, Versioned

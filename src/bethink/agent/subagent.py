@@ -7,14 +7,15 @@ are told in the run that asked.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from bethink.agent.loop import Loop
 from bethink.agent.policy import Policy, Verdict
-from bethink.agent.records import NumberedEvent, ToolUse
-from bethink.agent.request import RunRequest
+from bethink.agent.records import Audit, NumberedEvent, ToolUse
+from bethink.agent.request import Bounds, RunRequest
 from bethink.errors import NotAllowed
 from bethink.events import (
     Event,
@@ -33,26 +34,19 @@ from bethink.events import (
     Usage,
     Warned,
 )
-from bethink.forgetting.announcements import ForgetBarrier
+from bethink.forgetting.announcements import Announcements, ForgetBarrier
 from bethink.messages import Message, UserMessage
-from bethink.tool import Call, SubagentResult
-from bethink.tools.memory_agent import sources
+from bethink.tool import Call, SubagentResult, SubagentTask, Tool, ToolContext
+from bethink.tools.memory_agent import MemoryAgent, sources
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-
     from bethink.agent.context import Context
-    from bethink.agent.records import Audit
-    from bethink.agent.request import Bounds
     from bethink.agent.toolbox import Prepared, Toolbox
     from bethink.events import StopReason
     from bethink.files import Files
-    from bethink.forgetting.announcements import Announcements
     from bethink.llm import Llm
     from bethink.llm.models import ToolProtocol
     from bethink.principal import Principal
-    from bethink.tool import SubagentTask, Tool, ToolContext
-    from bethink.tools.memory_agent import MemoryAgent
 
 
 _NOT_ASKED: Final = (

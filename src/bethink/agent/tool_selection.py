@@ -11,23 +11,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import log as logarithm
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 from pydantic import Field
 
 from bethink.llm import ToolSchema
-from bethink.messages import AssistantMessage, ToolMessage, UserMessage, tokens_of_bytes
-from bethink.tool import OF_CLIENT, ToolContext, ToolOutput, tool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from bethink.messages import Message
-    from bethink.tool import Tool
+from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage, tokens_of_bytes
+from bethink.tool import OF_CLIENT, Tool, ToolContext, ToolOutput, tool
 
 
 @dataclass(frozen=True, slots=True)

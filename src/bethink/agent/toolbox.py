@@ -12,7 +12,7 @@ import difflib
 import json
 import math
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -38,24 +38,17 @@ from bethink.agent.tool_selection import (
     snapshot_of,
 )
 from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
-from bethink.events import ApprovalNeeded, ToolFinished, ToolProgress
-from bethink.feature import sees_everything
+from bethink.events import ApprovalNeeded, Event, ToolFinished, ToolProgress
+from bethink.feature import FilterFor, sees_everything
 from bethink.masking import NumberMask, masked
-from bethink.messages import ToolCall, ToolMessage
-from bethink.principal import PerKey, Recent
-from bethink.telemetry import log, span
+from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage
+from bethink.principal import PerKey, Principal, Recent
+from bethink.telemetry import Span, log, span
 from bethink.tool import OF_CLIENT, Foretold, NewFile, Tool, ToolContext, ToolOutput, no_subagent
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
-
-    from bethink.events import Event
-    from bethink.feature import FilterFor
-    from bethink.messages import AssistantMessage, Message
-    from bethink.principal import Principal
     from bethink.questions import Answer, Question
     from bethink.secrets_at_rest import SecretBox
-    from bethink.telemetry import Span
     from bethink.tool import Effect, SubagentResult, SubagentTask
 
 

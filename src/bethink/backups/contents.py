@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import stat
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ import anyio.from_thread
 from bethink import __version__
 from bethink.backups.copying import FilesFolder, copy_contents
 from bethink.backups.repository import Contents, FileEntry, Header, translating
-from bethink.blobs.bucket import is_content
+from bethink.blobs.bucket import Bucket, BucketObject, is_content
 from bethink.documents.work_folders import clear_left_over, work_folder
 from bethink.durable_files import sync
 from bethink.engines.sqlite.schema import FILE_NAME
@@ -29,10 +30,7 @@ from bethink.errors import BadInput, CorruptDatabase, StorageError
 from bethink.sealing import FILE as SEALED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from bethink.backups.repository import Archive, Keys, Reason, Repository
-    from bethink.blobs.bucket import Bucket, BucketObject
 
 _FILES: Final = "files"
 _VAULT: Final = "vault"

@@ -7,6 +7,7 @@ what was cut short is gone on with by doing it again. Calls block.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -17,7 +18,6 @@ from bethink.durable_files import replacing
 from bethink.errors import BadInput, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
 _PART_BYTES: Final = 1 << 20

@@ -20,6 +20,7 @@ import json
 import os
 import secrets
 import zlib
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,7 +33,6 @@ from bethink.durable_files import replacing, sync
 from bethink.errors import BadInput, BethinkError, Busy, DiskFull, StorageError, UnknownId
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
     from pathlib import Path
 
 FORMAT: Final = 1

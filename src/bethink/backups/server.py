@@ -5,6 +5,7 @@ So an archive is the same whichever engine its home is on, and can be restored t
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
@@ -15,13 +16,11 @@ from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.snapshot import opens
 from bethink.engines.sqlite.store import open_database
 from bethink.migration import Side, bring, migrate, open_side
-from bethink.sealing import cipher_by, state_of
+from bethink.sealing import Cipher, cipher_by, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from bethink.sealing import Cipher
     from bethink.store import Collection
 
 

@@ -6,6 +6,7 @@ Nothing here needs an open store: a home that cannot be opened can be backed up 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from bethink.backups.contents import FAILED_NAME, WORK, Home, put_back, restore,
 from bethink.backups.repository import Archive, Backup, Repository, Verification, translating
 from bethink.backups.server import copy_server, fill_server
 from bethink.blobs.bucket import bucket_at
-from bethink.clock import to_datetime
+from bethink.clock import Clock, to_datetime
 from bethink.documents.work_folders import work_folder
 from bethink.engines.postgres.connection import place_of
 from bethink.engines.postgres.sealed import home_of
@@ -28,16 +29,12 @@ from bethink.engines.sqlite.bus import is_in_use
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.snapshot import awaits_upgrade
 from bethink.errors import BethinkError, Busy, StorageError, UnknownId
-from bethink.feature import BackgroundTask, Feature, OpenFeature
+from bethink.feature import BackgroundTask, Feature, OpenFeature, Surroundings
 from bethink.sealing import cipher_by
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from bethink.backups.repository import Contents, Reason
-    from bethink.clock import Clock
-    from bethink.feature import Surroundings
     from bethink.settings import Settings
     from bethink.store import Collection
 

@@ -22,6 +22,7 @@ import json
 import re
 import statistics
 import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -44,7 +45,6 @@ from bethink.principal import Principal
 from bethink.settings import load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np

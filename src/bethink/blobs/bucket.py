@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -19,8 +20,6 @@ from bethink.blobs import BlobsState
 from bethink.errors import BadInput, DiskFull, NotInstalled, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
-
     from obstore import ObjectMeta
     from obstore.store import S3Store
 

@@ -9,11 +9,12 @@ import io
 import os
 import shutil
 import tempfile
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import anyio
 import anyio.to_thread
@@ -21,12 +22,7 @@ import anyio.to_thread
 from bethink.blobs import BlobsState
 from bethink.durable_files import sync
 from bethink.errors import Busy, DiskFull, StorageError
-from bethink.sealing import OVERHEAD, NotSealedSoError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-
-    from bethink.sealing import Cipher
+from bethink.sealing import OVERHEAD, Cipher, NotSealedSoError
 
 PARTIAL = ".part"
 _PART = 2**20

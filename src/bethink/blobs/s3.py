@@ -10,6 +10,7 @@ import hashlib
 import os
 import time
 import uuid
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,15 +23,13 @@ from bethink.blobs.bucket import Bucket, bucket_at
 from bethink.blobs.directory import BUSY, PARTIAL, DirectoryBlobs, home_of
 from bethink.errors import StorageError
 from bethink.leases import Leases, leased
-from bethink.telemetry import log
+from bethink.telemetry import Supervise, log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Sequence
     from pathlib import Path
 
     from bethink.blobs import BlobsState
     from bethink.settings import Settings
-    from bethink.telemetry import Supervise
 
 COPIES: Final = "file-copies"
 _KEPT_S: Final = 3_600

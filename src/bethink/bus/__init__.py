@@ -10,16 +10,14 @@ import asyncio
 import time
 from base64 import b64decode, b64encode
 from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from bethink.sealing import NotSealedSoError
+from bethink.sealing import Cipher, NotSealedSoError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
     from contextlib import AbstractAsyncContextManager
-
-    from bethink.sealing import Cipher
 
 
 ALIVE_WITHIN_S = 60.0

@@ -5,17 +5,15 @@ Two overlap if each begins before the other ends: `new_start < end and new_end >
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bethink.errors import BadInput
 from bethink.recurrence import moment_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import tzinfo
-
     from bethink.calendar.records import Instance, Span
 
     Taken: TypeAlias = Instance | Span

@@ -5,9 +5,10 @@ Nothing here reads or writes: `service` keeps what these functions give.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace as replaced
 from datetime import datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -15,9 +16,6 @@ from bethink.calendar.records import Event, Instance, Override, Span, local, wri
 from bethink.clock import to_datetime, zone_of
 from bethink.errors import BadInput
 from bethink.recurrence import Rule, Weekday, moment_of, next_start, rule_of, series_starts, starts, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _DAY: Final = timedelta(days=1)
 _TOO_MANY: Final = 5_000

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio.to_thread
@@ -39,21 +40,15 @@ from bethink.calendar.series import (
     synchronised,
     upcoming,
 )
-from bethink.clock import to_datetime, zone_of
+from bethink.clock import Clock, to_datetime, zone_of
 from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.feature import DUE_CHANGED
+from bethink.feature import DUE_CHANGED, Search
 from bethink.recurrence import words
-from bethink.store import Delete, Put, Scan, items_of, retry_conflicts
+from bethink.store import Change, Delete, Put, Scan, Store, Versioned, items_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import tzinfo
-
     from bethink.bus import Bus
-    from bethink.clock import Clock
-    from bethink.feature import Search
     from bethink.principal import Principal
-    from bethink.store import Change, Store, Versioned
     from bethink.when.moments import SaidLine
 
 Scope = Literal["this", "following", "all"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,19 +17,14 @@ from bethink.calendar.series import first_instance, instance_at, instances, upco
 from bethink.calendar.service import Calendar, know_zones, put, said_time
 from bethink.calendar.vevent import EventComponents
 from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times, zone_of
-from bethink.feature import DueReminder, Feature, OpenFeature, Recallable, RecallKind
+from bethink.feature import DueReminder, Feature, OpenFeature, Recallable, RecallKind, Surroundings
 from bethink.forgettable import FORGOTTEN
 from bethink.record_texts import RecordLines, RecordTexts
 from bethink.recurrence import words
-from bethink.store import Scan, items_of
+from bethink.store import Scan, Store, items_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import tzinfo
-
-    from bethink.feature import Surroundings
     from bethink.principal import OnBehalfOf, Principal
-    from bethink.store import Store
 
 _PAGE: Final = 500
 _IMPORTANCE: Final = 0.5

@@ -5,6 +5,7 @@ What no field of an event holds stays in `extra` and is written again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
@@ -27,7 +28,7 @@ from bethink.calendar.fields import (
 )
 from bethink.calendar.records import EVENTS, Attendee, Event, Override, local, written
 from bethink.calendar.series import SINGLE, alone, instances
-from bethink.calendar.service import EventTarget, know_zones, put
+from bethink.calendar.service import Calendar, EventTarget, know_zones, put
 from bethink.clock import to_us
 from bethink.components import (
     PAGE,
@@ -43,7 +44,7 @@ from bethink.components import (
     why_refused,
 )
 from bethink.errors import BadInput
-from bethink.feature import ComponentForm, ComponentOutcome, ComponentText
+from bethink.feature import ComponentForm, ComponentOutcome, ComponentText, IncomingComponent
 from bethink.field_checks import MAX_REMINDERS
 from bethink.ical.alarms import alarm, minutes_before
 from bethink.ical.lines import Component, Line
@@ -61,15 +62,10 @@ from bethink.ical.values import (
     when_of,
 )
 from bethink.recurrence import kept_rule, rule_of, text_of
-from bethink.store import Scan, items_of
+from bethink.store import Change, Scan, Versioned, items_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from bethink.calendar.service import Calendar
-    from bethink.feature import IncomingComponent
     from bethink.principal import Principal
-    from bethink.store import Change, Versioned
 
 _UNTITLED: Final = "Untitled event"
 _OTHER: Final = "other"

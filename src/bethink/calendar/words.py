@@ -6,18 +6,14 @@ A zone of its own turns words into times of that zone; without one they are the 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bethink.calendar.records import is_words
 from bethink.errors import BadInput, NotUnderstood
-from bethink.when.meanings import Day, Moment, Range, Recurrence, midnight
+from bethink.when.meanings import Day, Moment, Range, Recurrence, Understood, midnight
 from bethink.when.moments import SaidLine, extracted, understood
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bethink.when.meanings import Understood
 
 MAX_LINE: Final = 1_000
 _CLOCK: Final = re.compile(r"[\d:. ]+(?:[ap]\.?m\.?|uhr|o'clock)?", re.IGNORECASE)

@@ -7,6 +7,7 @@ with what is there whenever somebody asks: what differs is a change, however it 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
@@ -15,14 +16,11 @@ import anyio.to_thread
 from bethink.calendar_sync.objects import calendar_text, read_objects
 from bethink.calendar_sync.records import SERVED, SERVED_HEADS, Form, ServedHead, ServedObject, digest
 from bethink.errors import BadInput, Conflict
-from bethink.store import Put, Scan, records_of, retry_conflicts
+from bethink.store import Change, Put, Scan, Store, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from bethink.feature import ComponentForm, ComponentText
     from bethink.principal import Principal
-    from bethink.store import Change, Store
 
 _PAGE: Final = 1_000
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._@+-]{1,200}")

@@ -7,6 +7,7 @@ to hosts of the same domain that this one names. Nothing that a server says is t
 from __future__ import annotations
 
 import ssl
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,14 +22,11 @@ import anyio.to_thread
 
 from bethink.calendar_sync.webdav import CALDAV, DAV, SERVER, Element, made, parsed, written
 from bethink.errors import BadInput, WebError
-from bethink.internet.addresses import checked_url
+from bethink.internet.addresses import AddressGate, checked_url
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-
     import httpx2
 
-    from bethink.internet.addresses import AddressGate
 
 _TIMEOUT_S: Final = 30.0
 _LONGEST_ANSWER_S: Final = 120.0

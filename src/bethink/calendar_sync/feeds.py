@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
@@ -10,15 +11,12 @@ import msgspec
 from bethink.calendar_sync.records import FEEDS, Feed, Form, digest
 from bethink.errors import BadInput, UnknownId
 from bethink.link_tokens import digest_of, is_of, new_token, owner_of
-from bethink.store import Delete, Put, Scan, records_of
+from bethink.store import Delete, Put, Scan, Store, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from bethink.clock import Clock
     from bethink.feature import ComponentForm
     from bethink.principal import Principal
-    from bethink.store import Store
 
 MAX_FEEDS: Final = 50
 _MAX_NAME: Final = 200

@@ -5,22 +5,18 @@ A file, a server and a client of ours give the same thing: a calendar with compo
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bethink import __version__
 from bethink.calendar_sync.records import digest
 from bethink.errors import BadInput
-from bethink.feature import IncomingComponent
+from bethink.feature import ComponentText, IncomingComponent
 from bethink.ical.lines import Component, Line, read, written
 from bethink.ical.values import escaped, unescaped, when_of, written_when
 from bethink.ical.zones import described, named_zone, zone_of, zones_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bethink.feature import ComponentText
 
 PRODID: Final = f"-//Bethink//Bethink {__version__}//EN"
 _TIMES: Final = frozenset({"DTSTART", "DTEND", "DUE", "RDATE", "EXDATE", "RECURRENCE-ID"})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -11,7 +12,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.calendar_sync.client import ServerBusy, connected
+from bethink.calendar_sync.client import CalDavClient, RemoteCalendar, ServerBusy, connected
 from bethink.calendar_sync.objects import calendar_text, read_objects
 from bethink.calendar_sync.records import (
     ACCOUNTS,
@@ -28,23 +29,17 @@ from bethink.calendar_sync.records import (
 from bethink.calendar_sync.sync import ManyDeleted, SyncPass, SyncReport
 from bethink.errors import BadInput, BethinkError, Busy, Conflict, StorageError, UnknownId, WebError
 from bethink.ical.values import escaped
-from bethink.internet.addresses import checked_url
+from bethink.internet.addresses import AddressGate, checked_url
 from bethink.leases import leased
-from bethink.store import Delete, Put, Scan, owners_of, records_of, retry_conflicts
+from bethink.store import Delete, Put, Scan, Store, Versioned, owners_of, records_of, retry_conflicts
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
-
     from bethink.bus import Bus
-    from bethink.calendar_sync.client import CalDavClient, RemoteCalendar
     from bethink.clock import Clock
     from bethink.feature import ComponentForm, ComponentText
-    from bethink.internet.addresses import AddressGate
     from bethink.principal import OnBehalfOf, Principal
     from bethink.secrets_at_rest import SecretBox
-    from bethink.store import Store, Versioned
 
 Keep = Literal["here", "there", "both"]
 

@@ -8,14 +8,15 @@ out to be the same on both sides is taken as agreed.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 import anyio.to_thread
 import msgspec
 
-from bethink.calendar_sync.client import ChangedThere, RefusedThere
-from bethink.calendar_sync.objects import calendar_text, fingerprint, read_objects
+from bethink.calendar_sync.client import CalDavClient, ChangedThere, Changes, RefusedThere, RemoteText
+from bethink.calendar_sync.objects import CalendarObject, calendar_text, fingerprint, read_objects
 from bethink.calendar_sync.records import (
     CONFLICTS,
     LINKS,
@@ -29,17 +30,12 @@ from bethink.calendar_sync.records import (
 )
 from bethink.errors import BadInput, BethinkError, Conflict
 from bethink.ical.lines import components
-from bethink.store import Delete, Put, Scan, records_of
+from bethink.store import Change, Delete, Put, Scan, Store, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-
-    from bethink.calendar_sync.client import CalDavClient, Changes, RemoteText
-    from bethink.calendar_sync.objects import CalendarObject
     from bethink.clock import Clock
     from bethink.feature import ComponentForm
     from bethink.principal import Principal
-    from bethink.store import Change, Store
 
 _PAGE: Final = 500
 _BATCH: Final = 50

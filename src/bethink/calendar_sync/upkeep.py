@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -10,26 +11,21 @@ import msgspec
 
 from bethink.calendar_sync.caldav_objects import ServedCalendars
 from bethink.calendar_sync.feeds import Feeds
-from bethink.calendar_sync.objects import calendar_text, read_objects
+from bethink.calendar_sync.objects import CalendarObject, calendar_text, read_objects
 from bethink.calendar_sync.records import ACCOUNTS, CONFLICTS, FEEDS, LINKS, SERVED, SERVED_HEADS
 from bethink.calendar_sync.service import CalendarSync
 from bethink.errors import UnknownId
-from bethink.feature import BackgroundTask, Feature, OpenFeature
+from bethink.feature import BackgroundTask, ComponentForm, ComponentText, Feature, OpenFeature, Surroundings
 from bethink.forgettable import Forgettable
 from bethink.ical.values import escaped
 from bethink.internet.connect import gate_for
 from bethink.secrets_at_rest import SecretBox
 from bethink.settings.live import follows
-from bethink.store import Delete, DeleteAll, Put, Scan, items_of, records_of
+from bethink.store import Change, Delete, DeleteAll, Put, Scan, Store, items_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from bethink.calendar_sync.objects import CalendarObject
-    from bethink.feature import ComponentForm, ComponentText, Surroundings
     from bethink.principal import Principal
     from bethink.redaction import Redaction
-    from bethink.store import Change, Store
 
 _PAGE: Final = 200
 _COLLECTIONS: Final = (ACCOUNTS, LINKS, CONFLICTS, FEEDS, SERVED, SERVED_HEADS)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from bethink.errors import BadInput
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DAV: Final = "{DAV:}"
 CALDAV: Final = "{urn:ietf:params:xml:ns:caldav}"

@@ -20,14 +20,11 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bethink.cli.exits import Exit, exit_of
 from bethink.errors import BadInput, BethinkError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["kb_build", "kb_search", "main"]
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.cli.commands import YES, Commands, arg, at_most
+from bethink.cli.commands import YES, Argument, Commands, arg, at_most
 from bethink.cli.exits import Exit
-from bethink.cli.terminal import counted, one_line, piped_line, rfc3339
+from bethink.cli.terminal import Screen, counted, one_line, piped_line, rfc3339
 from bethink.errors import BadInput, TooLarge
 from bethink.ical.lines import MAX_BYTES
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncGenerator
 
     from bethink.calendar.records import Instance
     from bethink.calendar.service import Calendar, EventChange, EventTarget
     from bethink.calendar_sync.records import CalendarAccount
     from bethink.calendar_sync.upkeep import Calendars
-    from bethink.cli.commands import Argument
     from bethink.cli.session import Session
-    from bethink.cli.terminal import Screen
 
 _EPILOG: Final = """\
 examples:

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import wraps
@@ -34,7 +35,7 @@ from bethink.cli.session import opened, settings_of
 from bethink.cli.terminal import counted
 from bethink.documents.reading.messages import NEEDS_OCR, missing_readers, recognises_text
 from bethink.embeddings.factory import embeddings_of
-from bethink.embeddings.fetch import fetch_model
+from bethink.embeddings.fetch import Progress, fetch_model
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.engines.postgres.store import DatabaseOverview, looked_over
@@ -60,10 +61,7 @@ from bethink.vault.files.context import OFF
 from bethink.web.server import check_bind, served_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from bethink.accounts.register import AccountsSnapshot
-    from bethink.embeddings.fetch import Progress
     from bethink.engines.redis.connection import RedisState
     from bethink.feature import Feature
 

@@ -11,18 +11,17 @@ import difflib
 import importlib
 import re
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from bethink import __version__
 from bethink.errors import BadInput
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import NoReturn
 
     from bethink.cli.exits import Exit
     from bethink.cli.session import Session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +28,6 @@ from bethink.errors import BadInput, EmbeddingsUnavailable, WebError
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterator, Sequence
 
     from bethink.cli.session import Session
     from bethink.documents.model import NewDocument

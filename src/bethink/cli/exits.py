@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from bethink.errors import BadInput, BethinkError, Conflict, NoModel, StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Exit(IntEnum):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bethink.cli.terminal import CHANGES, counted, document_of, rfc3339
+from bethink.cli.terminal import CHANGES, Screen, counted, document_of, rfc3339
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.cli.session import Session
-    from bethink.cli.terminal import Screen
     from bethink.forgetting.selection import Preview, Receipt
     from bethink.memory import ConsolidationReport, Fact, FactChange
     from bethink.memory.facts import LogStep

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bethink.cli.commands import Commands, arg, one_of
 from bethink.cli.exits import Exit
-from bethink.cli.terminal import counted
+from bethink.cli.terminal import Screen, counted
 from bethink.clock import to_datetime
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
 
     from bethink.cli.session import Session
-    from bethink.cli.terminal import Screen
     from bethink.importing.records import Import, ImportReport
 
 _EPILOG = """\

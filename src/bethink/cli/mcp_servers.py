@@ -13,13 +13,12 @@ from bethink.cli.commands import YES, Commands, arg
 from bethink.cli.exits import Exit
 from bethink.cli.terminal import one_line, printable
 from bethink.errors import BadInput, McpUnreachable
-from bethink.mcp_client import File, Link, Text
+from bethink.mcp_client import File, Link, ServerStatus, Text
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from bethink.cli.session import Session
-    from bethink.mcp_client import ServerStatus
 COMMANDS = Commands()
 _SERVER = arg("name SERVER", "its name in the configuration")
 _JSON = "each server"

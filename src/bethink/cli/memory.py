@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bethink.cli.commands import YES, Commands, arg, at_most, repeated
 from bethink.cli.exits import Exit
 from bethink.cli.facts import FactLines
-from bethink.cli.terminal import counted, document_of, one_line, opened_file, read_stdin
+from bethink.cli.terminal import Screen, counted, document_of, one_line, opened_file, read_stdin
 from bethink.clock import to_us
 from bethink.errors import BadInput, UnknownId
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bethink.cli.session import Session
-    from bethink.cli.terminal import Screen
     from bethink.export.service import RestoreReport
     from bethink.forgetting.selection import Preview
     from bethink.memory import Fact

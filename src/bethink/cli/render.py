@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -10,7 +11,7 @@ import msgspec
 
 from bethink.agent.request import BOUND_REACHED
 from bethink.cli.exits import Exit, exit_of_code
-from bethink.cli.terminal import CHANGES, one_line, printable
+from bethink.cli.terminal import CHANGES, Screen, one_line, printable
 from bethink.events import (
     ApprovalDecided,
     ApprovalNeeded,
@@ -36,10 +37,7 @@ from bethink.events import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from bethink.agent.records import NumberedEvent
-    from bethink.cli.terminal import Screen
     from bethink.events import ClaimKind, Place, Recalled, StopReason
 
 _MS_PER_S = 1000

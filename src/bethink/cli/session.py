@@ -8,6 +8,7 @@ reader of the output never holds up the app, and typing never stops its tasks.
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator, Iterator
 from contextlib import ExitStack, aclosing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,26 +19,21 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from zoneinfo import ZoneInfo
 
 import anyio.to_thread
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from bethink.app import open_app
+from bethink.app import App, open_app
 from bethink.cli.terminal import Screen, new_file
 from bethink.clock import shown_in, to_datetime
 from bethink.errors import BadInput
-from bethink.settings import load_settings
+from bethink.settings import Settings, load_settings
 from bethink.telemetry import configure
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator, Iterator
-
-    from anyio.from_thread import BlockingPortal
 
     from bethink.agent.records import NumberedEvent
-    from bethink.app import App
     from bethink.events import Place
     from bethink.principal import Principal
-    from bethink.settings import Settings
     from bethink.store import Page, R, Versioned
 
 P = ParamSpec("P")

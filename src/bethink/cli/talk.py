@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,22 +16,17 @@ from bethink.agent.stored_runs import ApprovalChoice
 from bethink.cli.checks import model_of_server
 from bethink.cli.conversations import conversation_of
 from bethink.cli.exits import Exit
-from bethink.cli.render import STOPPED, Outcome, memory_updated
+from bethink.cli.render import STOPPED, Outcome, Renderer, memory_updated
 from bethink.cli.terminal import exact, one_line, use_completion, use_history
-from bethink.conversations.records import checked_content
+from bethink.conversations.records import ChangedRef, Conversation, StoredMessage, checked_content
 from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import Place, QuestionAsked
 from bethink.messages import UserMessage
-from bethink.questions import GivenAnswer, checked
+from bethink.questions import Action, GivenAnswer, QuestionField, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
     from bethink.agent.records import NumberedEvent, WaitingCall
-    from bethink.cli.render import Renderer
     from bethink.cli.session import Session
-    from bethink.conversations.records import ChangedRef, Conversation, StoredMessage
-    from bethink.questions import Action, QuestionField
 
 _HISTORY_CONVERSATIONS = 10
 _HISTORY_MESSAGES = 50

@@ -10,17 +10,14 @@ import os
 import select
 import shutil
 import sys
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from bethink import clock
 from bethink.errors import BadInput, BethinkError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
 
 _SPOOLED_BYTES = 8_000_000
 

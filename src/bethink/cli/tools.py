@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bethink.cli.commands import Commands, arg, at_most
@@ -11,7 +12,6 @@ from bethink.errors import UnknownId
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
 
     from bethink.agent.policy import Decision
     from bethink.cli.session import Session

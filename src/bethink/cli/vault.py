@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bethink.cli.commands import Commands, arg, one_of, repeated
 from bethink.cli.exits import Exit
-from bethink.cli.terminal import counted, document_of, one_line, read_stdin
+from bethink.cli.terminal import Screen, counted, document_of, one_line, read_stdin
 from bethink.errors import BadInput, BethinkError, NoSuchPage
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
 
     from bethink.cli.session import Session
-    from bethink.cli.terminal import Screen
     from bethink.mirror import MirrorReport
     from bethink.vault import Change, Entry
     from bethink.vault.checks.check import CheckReport, Defect

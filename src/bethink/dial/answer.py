@@ -12,6 +12,7 @@ import base64
 import binascii
 import hashlib
 import re
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -19,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import anyio
 import msgspec
 
-from bethink.agent.records import RUNS, Run
-from bethink.agent.request import RunResources
+from bethink.agent.records import RUNS, NumberedEvent, Run, WaitingCall
+from bethink.agent.request import RunOptions, RunResources
 from bethink.agent.stored_runs import ApprovalChoice
 from bethink.conversations.records import CONVERSATIONS, MESSAGES, Conversation, StoredMessage
 from bethink.conversations.service import ConversationStart
-from bethink.dial.core import file_name, url_in
+from bethink.dial.core import Core, file_name, url_in
 from bethink.dial.render import AnswerRenderer, Style, asks
 from bethink.errors import BadInput, BethinkError
 from bethink.events import (
@@ -38,27 +39,19 @@ from bethink.events import (
     Usage,
     Warned,
 )
-from bethink.messages import AssistantMessage, ToolMessage, UserMessage
-from bethink.store import DeleteAll, Put
+from bethink.messages import AssistantMessage, Attachment, Message, ToolMessage, UserMessage
+from bethink.store import Change, DeleteAll, Put
 from bethink.telemetry import log
-from bethink.tool import NewFile, Tool, ToolOutput
+from bethink.tool import NewFile, Tool, ToolContext, ToolOutput
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-
     from aidial_sdk.chat_completion import Choice
 
-    from bethink.agent.records import NumberedEvent, WaitingCall
-    from bethink.agent.request import RunOptions
     from bethink.app import App
-    from bethink.dial.core import Core
     from bethink.dial.history import DialChat, File, HistoryMessage, HistorySeal
     from bethink.dial.sessions import DialSession
     from bethink.events import Place
     from bethink.llm import Llm
-    from bethink.messages import Attachment, Message
-    from bethink.store import Change
-    from bethink.tool import ToolContext
 
 
 _FOLDER: Final = "bethink"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio.to_thread
 from aidial_sdk import DIALApp
 from aidial_sdk import HTTPException as DialProtocolError
-from aidial_sdk.chat_completion import ChatCompletion, FinishReason
+from aidial_sdk.chat_completion import ChatCompletion, Choice, FinishReason, Response
+from aidial_sdk.chat_completion import Request as DialRequest
 from aidial_sdk.deployment.tokenize import (
     TokenizeError,
     TokenizeInputRequest,
@@ -29,10 +31,6 @@ from bethink.errors import BethinkError
 from bethink.messages import tokens_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from aidial_sdk.chat_completion import Choice, Response
-    from aidial_sdk.chat_completion import Request as DialRequest
     from aidial_sdk.chat_completion.request import ChatCompletionRequest, Message
     from aidial_sdk.deployment.configuration import ConfigurationRequest
     from aidial_sdk.deployment.tokenize import TokenizeInputString, TokenizeRequest

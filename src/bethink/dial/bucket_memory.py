@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -21,24 +22,20 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from bethink.clock import to_datetime, to_us
-from bethink.dial.core import url_in
+from bethink.dial.core import Core, url_in
 from bethink.errors import BadInput, BethinkError, DialChanged, NewerSchema
 from bethink.export.collection import read
 from bethink.export.records import KeptFact
-from bethink.memory import FACTS, STEPS, Fact
+from bethink.memory import FACTS, STEPS, Fact, Memory
 from bethink.memory.facts import digest
 from bethink.store import DeleteAll
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from bethink.dial.core import Core
     from bethink.embeddings import EmbeddingModel
-    from bethink.memory import Memory
     from bethink.principal import Principal
 
     Vector = NDArray[np.float32]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -32,8 +33,6 @@ from bethink.telemetry import log
 from bethink.tool import Tool, ToolContext, ToolOutput, foreign_tool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-
     from aidial_sdk.chat_completion import Choice, Message, Response
     from aidial_sdk.chat_completion import Request as DialRequest
 

@@ -11,6 +11,7 @@ import asyncio
 import importlib
 import io
 import sys
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -23,8 +24,6 @@ import msgspec
 from bethink.errors import BadInput, DialBusy, DialChanged, DialError, DialRefused, DialUnreachable, TooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     import aiohttp
 
 _TIMEOUT_S: Final = 30

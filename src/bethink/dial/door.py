@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +19,7 @@ import msgspec
 from bethink.agent.client_tools import with_tool_choice
 from bethink.dial.answer import DialAnswer, DialOffer
 from bethink.dial.core import CoreClient
-from bethink.dial.history import HistorySeal, unpack
+from bethink.dial.history import DialChat, HistorySeal, unpack
 from bethink.dial.sessions import DialSessions, open_ephemeral_app
 from bethink.errors import BadInput
 from bethink.images.factory import dial_images
@@ -29,13 +30,10 @@ from bethink.llm.openai_wire import OpenAiWire, Shared
 from bethink.tools.images import image_tools
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-
     from aidial_sdk.chat_completion import Choice
 
     from bethink.agent.request import RunOptions
     from bethink.app import App
-    from bethink.dial.history import DialChat
     from bethink.dial.render import AnswerRenderer
     from bethink.llm import Llm
     from bethink.settings import DialDoor, Settings

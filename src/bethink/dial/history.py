@@ -11,20 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from bethink.agent.request import RunOptions
 from bethink.errors import BadInput
 from bethink.llm import Options, ToolSchema
-from bethink.messages import AssistantMessage, Origin, ToolCall, ToolMessage, UserMessage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
-    from bethink.messages import Message
+from bethink.messages import AssistantMessage, Message, Origin, ToolCall, ToolMessage, UserMessage
 
 TOOL_CALL_HISTORY_KEY: Final = "tool_call_history"
 _SEAL: Final = "bethink"

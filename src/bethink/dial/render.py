@@ -6,6 +6,7 @@ The choice is the SDK's; this knows of it only what it calls.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -33,8 +34,6 @@ from bethink.events import (
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from aidial_sdk.chat_completion import Choice, Stage
 
     from bethink.agent.records import NumberedEvent

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import importlib
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,7 @@ from uuid import uuid4
 import anyio
 import anyio.to_thread
 
-from bethink.app import open_app
+from bethink.app import App, open_app
 from bethink.blobs.directory import temporary_blobs
 from bethink.dial.bucket_memory import BucketMemory
 from bethink.embeddings.factory import embeddings_of
@@ -35,9 +36,6 @@ from bethink.settings import Settings, VaultSettings
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from bethink.app import App
     from bethink.embeddings import Embeddings
     from bethink.events import Place
     from bethink.principal import Principal

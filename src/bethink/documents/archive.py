@@ -25,6 +25,7 @@ import re
 import tarfile
 import zlib
 from collections import Counter
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,16 +34,13 @@ from typing import IO, TYPE_CHECKING, Annotated, Final, TypeVar
 import msgspec
 
 from bethink import __version__
-from bethink.documents.passages import passages_of
+from bethink.documents.passages import PassageLimits, passages_of
 from bethink.documents.records import DocumentVersion, Origin
 from bethink.documents.work_folders import work_folder
 from bethink.errors import BadInput, BethinkError, DiskFull, TooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
     from bethink.documents.model import NewText
-    from bethink.documents.passages import PassageLimits
     from bethink.embeddings import EmbeddingModel
 
 T = TypeVar("T")

@@ -6,6 +6,7 @@ holds at once, and a record that nothing stands behind gives nothing.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,15 +21,12 @@ from bethink.documents.records import (
     Share,
 )
 from bethink.errors import BadInput, UnknownId
-from bethink.store import Delete, Put, Scan, records_of, retry_conflicts
+from bethink.store import Delete, Put, Scan, Store, Versioned, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from bethink.clock import Clock
     from bethink.documents.records import Document
     from bethink.principal import AccountHolder, OnBehalfOf, Principal
-    from bethink.store import Store, Versioned
 
 _MAX_SHARES: Final = 200
 _PAGE: Final = 500

@@ -7,6 +7,7 @@ names are garbage, whatever was cut short, and nobody reads a content that no do
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -33,7 +34,6 @@ from bethink.principal import Recent
 from bethink.store import Delete, DeleteAll, Put, Scan, items_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from bethink.blobs import Blobs

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
-from bethink.documents.passages import PassageSpan, passages_of
+from bethink.documents.passages import PassageLimits, PassageSpan, passages_of
 from bethink.embeddings.windows import estimated_pieces, tokens_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from bethink.documents.library import Library
     from bethink.documents.model import PassageHit
-    from bethink.documents.passages import PassageLimits
     from bethink.principal import Principal
 
 _PAGES_AROUND: Final = 2

@@ -6,6 +6,7 @@ folders are looked at every few seconds instead, and that is said.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,18 +15,15 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.to_thread
 
-from bethink.documents.records import FOLDERS
+from bethink.documents.records import FOLDERS, WatchedFolder
 from bethink.errors import BethinkError, UnknownId
 from bethink.folder_changes import changes_below
 from bethink.store import owners_of
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bethink.bus import Bus
     from bethink.documents.folders import Folders
-    from bethink.documents.records import WatchedFolder
 
 _LEASE: Final = "documents-folders"
 _LEASE_S: Final = 15.0

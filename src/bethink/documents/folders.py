@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,16 +24,12 @@ from bethink.documents.contents import hash_of
 from bethink.documents.model import NewDocument
 from bethink.documents.records import DOCUMENTS, FOLDER_FILES, FOLDERS, FolderFile, Origin, WatchedFolder
 from bethink.errors import BadInput, Conflict, NotAllowed, UnknownId
-from bethink.principal import PerKey
-from bethink.store import Delete, DeleteAll, Put, Scan, records_of, retry_conflicts
+from bethink.principal import AccountHolder, PerKey, Principal
+from bethink.store import Delete, DeleteAll, Put, Scan, Store, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-
     from bethink.documents.library import Library, Signal
     from bethink.documents.reading.messages import Kind
-    from bethink.principal import AccountHolder, Principal
-    from bethink.store import Store
 
 MAX_FILES: Final = 100_000
 """Of one folder; the others are left out, and that is said."""

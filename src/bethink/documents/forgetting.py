@@ -17,6 +17,8 @@ import struct
 import zipfile
 import zlib
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email import policy
@@ -41,18 +43,14 @@ from bethink.documents.records import (
     PageText,
 )
 from bethink.feature import RecordCuts, RecordExcerpt
-from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
-from bethink.store import Delete, DeleteAll, Put, Scan, pages_of, records_of
+from bethink.forgettable import Forgettable, Holding, Removal, TextPlace, left_of, places_in
+from bethink.store import Change, Collection, Delete, DeleteAll, Put, Record, Scan, pages_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from bethink.documents.library import Library
-    from bethink.forgettable import Holding
     from bethink.redaction import Redaction
-    from bethink.store import Change, Collection, Record
 
 KIND: Final = "documents"
 _PAGE: Final = 500

@@ -8,6 +8,7 @@ next one takes up where it stands. Whoever changes a content's record, to cancel
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -16,8 +17,8 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.documents.library import ADDED
-from bethink.documents.passages import above, passages_of
+from bethink.documents.library import ADDED, Library
+from bethink.documents.passages import PassageLimits, PassageSpan, above, passages_of
 from bethink.documents.records import (
     CONTENTS,
     DOCUMENTS,
@@ -33,12 +34,11 @@ from bethink.documents.records import (
     passage_id,
 )
 from bethink.errors import BadInput, BethinkError, Busy, Conflict, DocumentError, UnknownId
-from bethink.index import IndexItem
-from bethink.store import DeleteAll, Put, Scan, owners_of, records_of, retry_conflicts
+from bethink.index import Index, IndexItem
+from bethink.store import Change, DeleteAll, Put, Scan, owners_of, records_of, retry_conflicts
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -47,15 +47,11 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.documents.archive import PassageLine
-    from bethink.documents.library import Library
-    from bethink.documents.passages import PassageLimits, PassageSpan
     from bethink.documents.reading.extraction import Extraction
     from bethink.documents.reading.messages import Extracted
     from bethink.documents.records import Document
     from bethink.embeddings import Embeddings
-    from bethink.index import Index
     from bethink.principal import Principal
-    from bethink.store import Change
 
 T = TypeVar("T")
 

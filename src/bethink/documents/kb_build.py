@@ -7,6 +7,7 @@ not change is not read again.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -15,15 +16,12 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.documents.library import NewDocument, Scope
+from bethink.documents.library import Library, NewDocument, Scope
 from bethink.documents.records import WORKING, Document, DocumentCollection, Origin
 from bethink.errors import BadInput, EmbeddingsUnavailable, UnknownId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from bethink.documents.ingest import Ingest
-    from bethink.documents.library import Library
     from bethink.principal import Principal
 
 _LOOK_S: Final = 0.1

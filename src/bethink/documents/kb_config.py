@@ -5,6 +5,7 @@ Source: kb-mcp-server 0.3.1, its README and example of a configuration.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -13,7 +14,6 @@ import yaml
 from bethink.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _MAX_BYTES: Final = 1_000_000

@@ -6,7 +6,8 @@ an import did not end, because its process did, `finish_earlier` removes: a base
 
 from __future__ import annotations
 
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import IO, TYPE_CHECKING, Final, TypeVar
@@ -27,7 +28,7 @@ from bethink.documents.archive import (
     unpacked,
 )
 from bethink.documents.ingest import passage_of, searched_text
-from bethink.documents.library import DocumentState, Scope, fit_name, fit_tags
+from bethink.documents.library import DocumentState, Library, PassageHit, Scope, fit_name, fit_tags
 from bethink.documents.records import (
     COLLECTIONS,
     CONTENTS,
@@ -47,7 +48,7 @@ from bethink.documents.records import (
 )
 from bethink.documents.work_folders import clear_left_over, work_folder
 from bethink.errors import BadInput, NotAllowed, TooLarge
-from bethink.index import IndexItem
+from bethink.index import Index, IndexItem
 from bethink.store import (
     OWES_SCRUB,
     Collection,
@@ -63,8 +64,6 @@ from bethink.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import numpy as np
@@ -72,13 +71,11 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.documents.archive import Counts, Manifest, Unpacked
-    from bethink.documents.library import Library, PassageHit
     from bethink.documents.model import NewText
     from bethink.documents.passages import PassageLimits
     from bethink.documents.records import Passage
     from bethink.embeddings import EmbeddingModel, Embeddings
     from bethink.feature import Widen
-    from bethink.index import Index
     from bethink.principal import Principal
     from bethink.store import Change, Versioned
 

@@ -6,6 +6,7 @@ bytes: what is added twice is kept, read and embedded once.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +17,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.documents.collection_shares import NO_COLLECTION, SeenDocument, SharedCollection
+from bethink.documents.collection_shares import NO_COLLECTION, SeenDocument, SharedCollection, Sharing
 from bethink.documents.model import (
     EVERYTHING,
     DocumentEdit,
@@ -49,7 +50,7 @@ from bethink.documents.records import (
     page_id,
 )
 from bethink.errors import BadInput, NotAllowed, UnknownId
-from bethink.feature import Recallable
+from bethink.feature import FilterFor, Recallable, Search
 from bethink.store import (
     OWES_SCRUB,
     Delete,
@@ -66,14 +67,10 @@ from bethink.store import (
 from bethink.store import cursor as cursor_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
-    from bethink.documents.collection_shares import Sharing
     from bethink.documents.contents import Contents
     from bethink.documents.records import Passage
-    from bethink.feature import FilterFor, Search
     from bethink.principal import Principal
     from bethink.store import Change, Store, Versioned
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 import msgspec
 
-from bethink.documents.records import Origin
+from bethink.documents.records import Content, Document, Origin, Stage
 from bethink.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from bethink.documents.records import Content, Document, Stage
     from bethink.principal import DocumentBounds
 
 MAX_TAGS: Final = 32

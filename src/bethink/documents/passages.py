@@ -9,16 +9,14 @@ others (content-defined chunking; Muthitacharoen et al. 2001, "A Low-bandwidth N
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from bethink.embeddings.windows import WORD, estimated_pieces, tokens_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Span = tuple[int, int]
 

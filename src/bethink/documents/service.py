@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +20,7 @@ from bethink.documents.forgetting import DocumentForgetting
 from bethink.documents.ingest import Ingest
 from bethink.documents.knowledge_bases import ARCHIVE_IMPORTS, KnowledgeBases
 from bethink.documents.library import Library, Signal
-from bethink.documents.model import DocumentQuery
+from bethink.documents.model import DocumentQuery, NewDocument, PassageHit
 from bethink.documents.passages import PassageLimits
 from bethink.documents.reading.extraction import Extraction, fault_of
 from bethink.documents.records import (
@@ -55,13 +56,10 @@ from bethink.forgettable import Removal
 from bethink.index import IndexQuery
 from bethink.internet.decoder import decoded
 from bethink.sandbox.choice import Walls
-from bethink.settings.live import follows
+from bethink.settings.live import Part, follows
 from bethink.store import Scan, owners_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.documents.model import NewDocument, PassageHit
     from bethink.documents.records import Document, Stage
     from bethink.embeddings import Embeddings
     from bethink.feature import Surroundings
@@ -69,7 +67,6 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.settings import Settings
-    from bethink.settings.live import Part
 
 _PAGE: Final = 500
 

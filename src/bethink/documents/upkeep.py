@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,8 +32,6 @@ from bethink.feature import DocumentForm, HealthFinding
 from bethink.store import OWES_SCRUB, Delete, Put, Scan, pages_of, records_of, retry_conflicts, scrub
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-
     from bethink.documents.library import Library
     from bethink.principal import Principal
     from bethink.store import Change, Store

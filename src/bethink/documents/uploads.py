@@ -13,6 +13,7 @@ import hashlib
 import os
 import re
 import time
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -25,16 +26,14 @@ import msgspec
 from bethink.documents.contents import hash_of
 from bethink.documents.model import NewDocument, fit_name, fit_tags
 from bethink.errors import BadInput, Busy, Conflict, DiskFull, StorageError, TooLarge, UnknownId
-from bethink.store import Collection, Delete, Put, Record, Scan, owners_of, records_of
+from bethink.store import Change, Collection, Delete, Put, Record, Scan, owners_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable, Generator, Sequence
     from pathlib import Path
 
     from bethink.documents.library import Library
     from bethink.documents.records import Document
     from bethink.principal import Principal
-    from bethink.store import Change
 
 KEPT_S: Final = 86_400
 """A day."""

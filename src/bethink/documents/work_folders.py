@@ -10,12 +10,9 @@ import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 
 @contextmanager

@@ -6,14 +6,15 @@ so that what cannot be stored elsewhere cannot be stored here either.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, assert_never
 
 from bethink.bus import Mailboxes, Notice, TokenBuckets
-from bethink.clock import SystemClock
+from bethink.clock import Clock, SystemClock
 from bethink.errors import Conflict
-from bethink.index import Candidates, WithoutVector
+from bethink.index import Candidates, IndexItem, IndexQuery, WithoutVector
 from bethink.search.analysis import (
     Analyzer,
     Entries,
@@ -45,14 +46,10 @@ from bethink.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from bethink.clock import Clock
     from bethink.embeddings import EmbeddingModel
-    from bethink.index import IndexItem, IndexQuery
     from bethink.search.shard import Shard
     from bethink.store import Collection, Key, R, Scan
 

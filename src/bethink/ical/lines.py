@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bethink.errors import BadInput, TooLarge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 MAX_BYTES: Final = 10_000_000
 """Of a file: more than ten thousand events."""

@@ -7,14 +7,13 @@ the record says; once the record says something else, the record's own lines tak
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from bethink.errors import BadInput
 from bethink.ical.lines import Component, Line, components
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     Meaning = Callable[[Component], Mapping[str, object]]
 
 MAX_REMAINDER: Final = 100_000

@@ -6,6 +6,7 @@ beside which a VTIMEZONE says what is meant. Inside, a zone is an IANA name.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import islice
@@ -17,8 +18,6 @@ from bethink.ical.values import when
 from bethink.recurrence import rule_of, starts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from bethink.ical.lines import Component
 
 _LAST_YEAR: Final = 2037

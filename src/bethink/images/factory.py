@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -15,14 +16,11 @@ import msgspec
 
 from bethink.endpoint_faults import fault_of
 from bethink.errors import BadInput, InvalidResponse, Unreachable
-from bethink.images import Picture
+from bethink.images import Images, Picture
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pydantic import SecretStr
 
-    from bethink.images import Images
     from bethink.settings import Settings
 
 

@@ -6,14 +6,13 @@ implementation: what it guards against is the same for everybody.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bethink.errors import NotInstalled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.internet.pages import Pages
 
 

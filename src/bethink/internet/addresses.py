@@ -10,7 +10,7 @@ import asyncio
 import ipaddress
 import re
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from bethink.errors import AddressRefused, BadInput, WebError
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterable
 
     import httpx2
 

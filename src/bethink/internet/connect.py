@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,6 @@ from bethink.internet.pages import Pages
 from bethink.internet.robots import RobotsCache
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import httpx2
 
     from bethink.settings import Settings

@@ -9,6 +9,7 @@ judged. A connection ends with its request, so nothing carries over to another.
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from email.message import Message
@@ -21,15 +22,11 @@ import anyio.to_thread
 
 from bethink import __version__
 from bethink.errors import WebError
-from bethink.internet.addresses import port_of
+from bethink.internet.addresses import AddressGate, port_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
-
     import httpcore2
     import httpx2
-
-    from bethink.internet.addresses import AddressGate
 
 
 PRODUCT = "Bethink"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -17,16 +18,12 @@ import msgspec
 
 from bethink.child_process import ChildProcess
 from bethink.errors import AddressRefused, WebError
-from bethink.internet.addresses import checked_url
+from bethink.internet.addresses import AddressGate, checked_url
 from bethink.internet.decoder import decoded, decompressed
-from bethink.internet.http_get import http_get, ready
+from bethink.internet.http_get import HttpAnswer, http_get, ready
 from bethink.internet.reading import MAX_CHARS, PageReading, Task
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from bethink.internet.addresses import AddressGate
-    from bethink.internet.http_get import HttpAnswer
     from bethink.internet.robots import RobotsCache
 
 

@@ -14,15 +14,12 @@ import re
 import resource
 import sys
 import time
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from bethink.internet.decoder import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_CHARS = 2_000_000
 """Of a document's text, so much is kept: a thick book."""

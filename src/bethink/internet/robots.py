@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bethink.errors import AddressRefused, WebError
-from bethink.internet.addresses import checked_url, port_of
+from bethink.internet.addresses import AddressGate, checked_url, port_of
 from bethink.internet.decoder import decoded, decompressed
 from bethink.internet.http_get import PRODUCT, BadStatus, http_get
 from bethink.principal import Recent
@@ -15,8 +15,6 @@ from bethink.principal import Recent
 if TYPE_CHECKING:
     import httpx2
     from protego import Protego
-
-    from bethink.internet.addresses import AddressGate
 
 
 MAX_BYTES = 500 * 1024

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -14,8 +15,6 @@ from bethink.internet.connections import GatedBackend
 from bethink.internet.http_get import user_agent
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
-
     from bethink.internet.addresses import AddressGate
 
 _CONNECTIONS = 4

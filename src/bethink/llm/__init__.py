@@ -8,22 +8,17 @@ token passes through the loop as the object that the adapter made.
 from __future__ import annotations
 
 import uuid
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from bethink.events import ReasoningDelta, TextDelta, TextSoFar, Warned
-from bethink.messages import AssistantMessage, Origin, ToolMessage, UserMessage
-from bethink.telemetry import span
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-
-    from bethink.messages import Message
-    from bethink.telemetry import Span
+from bethink.messages import AssistantMessage, Message, Origin, ToolMessage, UserMessage
+from bethink.telemetry import Span, span
 
 
 @dataclass(frozen=True, slots=True)

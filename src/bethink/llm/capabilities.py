@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,6 @@ import msgspec
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
     from pathlib import Path
 
 FILE: Final = "models.json"

@@ -21,17 +21,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+from typing import Any, Final, Literal, Protocol, cast
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import msgspec
 
 from bethink.errors import BadInput
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _OPTIONS: Final = {
     "max_tokens": "num_predict",

@@ -17,6 +17,7 @@ import struct
 import sys
 from asyncio.subprocess import PIPE
 from collections import deque
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -37,8 +38,6 @@ from bethink.llm.routed import RoutedLlm
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Coroutine
-
     from bethink.llm import Delta, Llm, LlmRequest
 
 

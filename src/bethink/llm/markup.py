@@ -16,25 +16,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 import msgspec
 
 from bethink.errors import InvalidResponse
 from bethink.events import ReasoningDelta, TextDelta, TextSoFar
-from bethink.llm import Delta, Finish, LlmRequest, LlmWrapper, ToolCallDelta
+from bethink.llm import Delta, Finish, Llm, LlmRequest, LlmWrapper, ToolCallDelta, ToolSchema
 from bethink.llm.capabilities import Capabilities, Learnt
-from bethink.messages import ToolMessage, UserMessage
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-
-    from bethink.llm import Llm, ToolSchema
-    from bethink.messages import Message
-
+from bethink.messages import Message, ToolMessage, UserMessage
 
 OPENERS: Final = (
     *("<tool_call>", "<function=", "<function_calls>", "<minimax:tool_call>", "<|python_tag|>"),

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -29,7 +31,7 @@ from bethink.errors import (
     Unreachable,
 )
 from bethink.events import Warned
-from bethink.llm import Delta, LlmRequest, ToolCallDelta, traced
+from bethink.llm import Delta, Llm, LlmRequest, ToolCallDelta, traced
 from bethink.llm.capabilities import Learnt
 from bethink.llm.markup import MarkupLlm
 from bethink.llm.openai_wire import WireLimits
@@ -37,17 +39,12 @@ from bethink.llm.providers import PROVIDERS, Connection, connect, split_spec
 from bethink.llm.routed import RoutedLlm
 from bethink.llm.server_models import models_at
 from bethink.llm.tagged import TaggedLlm
-from bethink.messages import ToolMessage, UserMessage
+from bethink.messages import Message, ToolMessage, UserMessage
 from bethink.settings.catalogue import SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
     from pydantic import SecretStr
 
-    from bethink.llm import Llm
-    from bethink.messages import Message
     from bethink.settings import Assistant, Settings
     from bethink.settings.live import Switch
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import email.utils
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -32,8 +33,6 @@ from bethink.llm.openai_shapes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from bethink.messages import Origin
 
 

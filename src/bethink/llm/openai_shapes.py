@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from bethink.llm.capabilities import EXTRA_CONTENT, REASONING, SIGNATURE
+from bethink.llm.capabilities import EXTRA_CONTENT, REASONING, SIGNATURE, Capabilities
 from bethink.llm.routed import in_words
-from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bethink.llm import LlmRequest, Picture, ToolSchema
-    from bethink.llm.capabilities import Capabilities
-    from bethink.messages import ToolCall
 
 # --- what is sent -------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import contextlib
 import importlib
 import sys
 import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -23,20 +24,16 @@ import msgspec
 from bethink.errors import ContextTooLong, LlmError
 from bethink.events import Warned
 from bethink.llm.capabilities import Capabilities, Learnt, Step, step_down
-from bethink.llm.endpoint import NativeAnswer, native_request, window_named, window_of
+from bethink.llm.endpoint import Endpoint, NativeAnswer, native_request, window_named, window_of
 from bethink.llm.openai_answer import MAX_EVENT_BYTES, Answer, Disconnected, Failures, PicturesRefused
 from bethink.llm.openai_shapes import ErrorDetail, encode_request, parts_of, without_pictures
-from bethink.messages import AssistantMessage, Origin
+from bethink.messages import AssistantMessage, Message, Origin
 from bethink.telemetry import trace_headers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-
     import aiohttp
 
     from bethink.llm import Delta, LlmRequest
-    from bethink.llm.endpoint import Endpoint
-    from bethink.messages import Message
 
     Connections = Callable[[], Awaitable[aiohttp.ClientSession]]
 

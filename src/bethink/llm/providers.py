@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from bethink.errors import BadInput
 from bethink.llm.capabilities import Learnt
-from bethink.llm.endpoint import Endpoint
+from bethink.llm.endpoint import Asking, Endpoint
 from bethink.llm.openai_wire import OpenAiWire, Shared, WireLimits
 from bethink.llm.scripted import ScriptedLlm
 
 if TYPE_CHECKING:
     from bethink.llm import Llm
-    from bethink.llm.endpoint import Asking
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ model that must write its sentences within JSON writes worse ones.
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -21,8 +22,6 @@ from bethink.llm import NO_OPTIONS, Delta, Finish, LlmRequest, LlmWrapper, ToolC
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-
     from bethink.llm import ToolSchema
 
 NO_TOOL: Final = "answer"

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -20,10 +20,6 @@ from bethink.errors import InvalidResponse, LlmError
 from bethink.events import ReasoningDelta, TextDelta, Warned
 from bethink.llm import Delta, Finish, FinishReason, LlmRequest, ToolCallDelta
 from bethink.messages import ToolMessage, UserMessage
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
-
 
 Fault = Literal[
     "no_answer",  # the connection is closed before any byte

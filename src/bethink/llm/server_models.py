@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -17,9 +18,6 @@ from bethink.errors import BadInput, LlmError, Refused
 from bethink.llm.endpoint import Endpoint
 from bethink.llm.openai_answer import Failures
 from bethink.llm.providers import PROVIDERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _ANSWER_S: Final = 15
 _LOCAL_S: Final = 0.9

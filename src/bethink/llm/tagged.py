@@ -10,22 +10,17 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from bethink.errors import InvalidResponse
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, LlmRequest, LlmWrapper, ToolCallDelta, with_spent
-from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Sequence
-
-    from bethink.messages import ToolCall
-
+from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 
 _TAG: Final = re.compile(r"<[ \t]*(/?)[ \t]*(think|python|reply)[ \t]*>", re.IGNORECASE)
 _BEGUN: Final = re.compile(r"<[ \t]*/?[ \t]*[a-z]{0,6}[ \t]*$", re.IGNORECASE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +12,15 @@ from bethink.embeddings.e5 import E5
 from bethink.embeddings.windows import embed_windows
 from bethink.errors import BethinkError, EmbeddingsUnavailable
 from bethink.principal import WaitingOwners
-from bethink.store import SetVector, owners_of, scrub
+from bethink.store import Collection, SetVector, Store, owners_of, scrub
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from bethink.embeddings import Embeddings
     from bethink.embeddings.fetch import Progress
     from bethink.index import Index
-    from bethink.store import Collection, Store
 
 
 _BATCH = 32

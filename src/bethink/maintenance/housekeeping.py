@@ -6,6 +6,7 @@ then every hour, for each owner by one process of those that share the data.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from bethink.store import UNSCRUBBED, owners_of
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.accounts import Accounts
     from bethink.bus import Bus
     from bethink.feature import RetentionRule

@@ -11,6 +11,7 @@ import io
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -31,8 +32,6 @@ from bethink.errors import BadInput, Busy, StorageError
 from bethink.sealing import Cipher, MasterKey, NotSealedSoError, SealedHome, keep_state, new_key, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from bethink.blobs.bucket import Bucket
 
 _FILES: Final = "files"

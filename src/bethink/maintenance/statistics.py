@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from bethink.feature import Features
     from bethink.principal import Principal
     from bethink.recall.service import Recall

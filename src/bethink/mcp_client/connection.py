@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -20,12 +21,10 @@ from bethink.errors import BethinkError, McpError, McpLost, McpTimeout, McpUnrea
 from bethink.mcp_client import Hooks, ServerStatus
 from bethink.mcp_client.masking import SecretMask
 from bethink.mcp_client.sign_in import WAIT_S
-from bethink.questions import CANCELLED
+from bethink.questions import CANCELLED, Answer, Question
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
-
     from bethink.clock import Clock
     from bethink.mcp_client import (
         CallResult,
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
         SignIn,
         State,
     )
-    from bethink.questions import Answer, Question
 
     _Request = Callable[[Session, Progress], Coroutine[Any, Any, "T"]]
 

@@ -7,12 +7,11 @@ error quotes the address. `connection.py` and `stdio.py` show nothing else.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bethink.mcp_client import ServerConfig
 
 HIDDEN = "***"

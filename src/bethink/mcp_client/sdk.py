@@ -7,6 +7,7 @@ falls back to the handshake of older revisions.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -20,8 +21,6 @@ from bethink.mcp_client.processes import Guard
 from bethink.mcp_client.sign_in import SignIns
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
-
     from bethink.mcp_client import Hooks, Keeping, Launcher, ServerConfig, Session
 
 

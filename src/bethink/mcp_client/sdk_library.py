@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
 import httpx2
-from mcp import MCPError
+from mcp import Client, MCPError
 from mcp.types import (
     CONNECTION_CLOSED,
     AudioContent,
@@ -25,9 +26,6 @@ from bethink.errors import McpError, McpLost
 from bethink.mcp_client import File, Link, PromptArgument, PromptMessage, RemotePrompt, RemoteResource, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator
-
-    from mcp import Client
     from mcp.types import BlobResourceContents, ContentBlock, Prompt, Resource, ResourceTemplate
 
     from bethink.mcp_client import Part

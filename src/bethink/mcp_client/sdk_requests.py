@@ -21,15 +21,13 @@ from mcp.types import (
 )
 
 from bethink.errors import BethinkError
-from bethink.mcp_client import Sampling
-from bethink.questions import form, page
+from bethink.mcp_client import Hooks, Sampling, ServerConfig
+from bethink.questions import Question, Value, form, page
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientRequestContext, ElicitationFnT, ListRootsFnT, SamplingFnT
     from mcp.types import CreateMessageRequestParams, ElicitRequestParams
 
-    from bethink.mcp_client import Hooks, ServerConfig
-    from bethink.questions import Question, Value
 
 _MAX_PROMPT_CHARS = 50_000
 """Of what a server has a model asked: about 14,000 tokens."""

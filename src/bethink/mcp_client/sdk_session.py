@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import anyio
 import anyio.to_thread
 import httpx2
-from jsonschema import Draft202012Validator, SchemaError
+from jsonschema import Draft202012Validator, SchemaError, ValidationError
 from mcp import Client, MCPError
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
@@ -35,7 +36,7 @@ from mcp_types.methods import validate_server_result
 from bethink import __version__
 from bethink.errors import BadInput, McpError, McpUnreachable
 from bethink.json_bounds import JsonBounds
-from bethink.mcp_client import MAX_MESSAGE_VALUES, CallResult, RemoteTool, ServerInfo
+from bethink.mcp_client import MAX_MESSAGE_VALUES, CallResult, Progress, RemoteTool, ServerInfo
 from bethink.mcp_client.schemas import plain
 from bethink.mcp_client.sdk_library import SdkLibrary, answers, brief, pages, part_of
 from bethink.mcp_client.sdk_requests import callbacks, question_of
@@ -44,17 +45,14 @@ from bethink.mcp_client.stdio import stdio_transport
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
     from types import TracebackType
 
-    from jsonschema import ValidationError
     from mcp.client._transport import Transport, TransportStreams
     from mcp.client.session import IncomingMessage
     from mcp.shared._stream_protocols import ReadStream
     from mcp.shared.message import SessionMessage
     from pydantic import BaseModel
 
-    from bethink.mcp_client import Progress
     from bethink.mcp_client.sdk import SessionSetup
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -24,11 +25,9 @@ from bethink.errors import BethinkError, Conflict, McpError, McpUnreachable, Unk
 from bethink.mcp_client import Hooks, Pinned, ServerStatus, Waiting
 from bethink.mcp_client.connection import Connection
 from bethink.mcp_client.masking import SecretMask
-from bethink.telemetry import log
+from bethink.telemetry import Supervise, log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-
     from bethink.clock import Clock
     from bethink.mcp_client import (
         CallResult,
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
         ServerConfig,
         ServerInfo,
     )
-    from bethink.telemetry import Supervise
 
 _CLOSE_S = 10
 _SHOWN_CHARS = 1024

@@ -16,14 +16,13 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from bethink.errors import McpUnreachable
-from bethink.mcp_client import SignIn
+from bethink.mcp_client import AuthMethod, Hooks, Keeping, OAuth, ServerConfig, SignIn
 
 if TYPE_CHECKING:
     import httpx2
     from mcp.client.auth.oauth2 import OAuthContext
     from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthMetadata, OAuthToken
 
-    from bethink.mcp_client import AuthMethod, Hooks, Keeping, OAuth, ServerConfig
 
 WAIT_S = 600
 """For a person to find the page, their password and their telephone."""

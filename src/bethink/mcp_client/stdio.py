@@ -15,6 +15,7 @@ import re
 import signal
 from asyncio.subprocess import PIPE
 from collections import deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,19 +29,15 @@ from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, j
 from bethink.child_process import ChildProcess
 from bethink.errors import BadInput, McpUnreachable, SandboxUnavailable
 from bethink.json_bounds import MessageRate, check_json
-from bethink.mcp_client import MAX_MESSAGE_VALUES
+from bethink.mcp_client import MAX_MESSAGE_VALUES, Hooks, Launcher, ServerConfig
 from bethink.mcp_client.masking import SecretMask
-from bethink.mcp_client.processes import descendants, end_all
+from bethink.mcp_client.processes import Guard, descendants, end_all
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from asyncio import StreamReader
-    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-
-    from bethink.mcp_client import Hooks, Launcher, ServerConfig
-    from bethink.mcp_client.processes import Guard
 
 
 _log = log("mcp")

@@ -17,21 +17,19 @@ from pydantic import AwareDatetime, BaseModel, Field
 
 from bethink.clock import to_datetime, to_us
 from bethink.conversations.records import KIND as TURN
+from bethink.conversations.records import StoredMessage
 from bethink.documents.service import Documents
 from bethink.errors import BadInput
 from bethink.features import FEATURES
 from bethink.memory import KIND as FACT
-from bethink.memory import NewFact, Source
-from bethink.tool import ToolContext, ToolOutput, tool, tools_in
+from bethink.memory import Fact, FactChange, NewFact, Source
+from bethink.tool import Tool, ToolContext, ToolOutput, tool, tools_in
 from bethink.tools.conversations import ConversationTools
 from bethink.tools.knowledge import KnowledgeTools
 
 if TYPE_CHECKING:
     from bethink.app import App
-    from bethink.conversations.records import StoredMessage
-    from bethink.memory import Fact, FactChange
     from bethink.recall.service import Hit
-    from bethink.tool import Tool
 
 
 class Memory(BaseModel):

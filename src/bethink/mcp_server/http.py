@@ -6,6 +6,7 @@ this module with the first request.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -16,15 +17,12 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from bethink.accounts import is_loopback
 from bethink.mcp_server.server import Door
-from bethink.principal import PRINCIPAL
+from bethink.principal import PRINCIPAL, Principal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
-
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from bethink.app import App
-    from bethink.principal import Principal
 
 
 _IDLE_S = 900

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -34,8 +34,6 @@ from bethink.mcp_server.families import memory_of, talk_of
 from bethink.tool import ToolContext
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
     from mcp.server.session import ServerSession

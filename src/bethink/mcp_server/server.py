@@ -18,7 +18,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -30,33 +30,27 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 
 from bethink import __version__
-from bethink.agent.records import ToolUse
+from bethink.agent.records import By, ToolUse
 from bethink.agent.tool_selection import reads
 from bethink.agent.toolbox import CallResult, Postponed, Prepared, discreet
 from bethink.clock import Ids
 from bethink.errors import BadInput, BethinkError, TooLarge
 from bethink.events import ToolFinished, ToolProgress, Warned
 from bethink.mcp_server import prompts, resources
-from bethink.mcp_server.families import instructions, offer_of, offers
+from bethink.mcp_server.families import Offer, instructions, offer_of, offers
 from bethink.mcp_server.prompts import PROMPTS, Prompt
 from bethink.mcp_server.resources import SHELVES, Shelf, Subscriptions
 from bethink.messages import Attachment, ToolCall, ToolMessage
-from bethink.principal import PRINCIPAL
-from bethink.tool import NewFile, ToolContext, ToolOutput
+from bethink.principal import PRINCIPAL, Principal
+from bethink.tool import NewFile, Tool, ToolContext, ToolOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
 
     from bethink.app import App
-    from bethink.mcp_server.families import Offer
-    from bethink.principal import Principal
-    from bethink.tool import Tool
 
     Context = ServerRequestContext[Any, Any]
-    from bethink.agent.records import By
 
 
 CONFIRM = "confirm"

@@ -12,6 +12,7 @@ import asyncio
 import os
 import signal
 import threading
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,8 +27,6 @@ from bethink.mcp_server.server import Door
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
     from bethink.settings import Settings
 
 _CHUNK = 65_536

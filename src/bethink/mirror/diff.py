@@ -8,6 +8,7 @@ is read the first time, and where the log does not tell what was changed.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -16,7 +17,7 @@ import msgspec
 
 from bethink.errors import BadInput, NoSuchPage, TooLarge
 from bethink.forgetting.announcements import announced_of
-from bethink.memory import FACTS, STEPS
+from bethink.memory import FACTS, STEPS, Fact
 from bethink.memory.facts import MARK
 from bethink.memory.writer import REVISION, REVISIONS
 from bethink.mirror.lines import (
@@ -31,15 +32,11 @@ from bethink.mirror.lines import (
     RefusedLine,
     shown_in,
 )
-from bethink.store import Scan, Versioned, items_of, records_of
+from bethink.store import Scan, Store, Versioned, items_of, records_of
 from bethink.vault.files.paths import is_conflict_copy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from bethink.memory import Fact
     from bethink.mirror.lines import LineItem
-    from bethink.store import Store
     from bethink.vault import Vault
 
 Hand = Literal["person", "agent", "stranger", "import"]

@@ -10,21 +10,16 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from bethink.errors import BadInput
 from bethink.memory.facts import clean
 from bethink.store import Collection, Record
 from bethink.vault.files.paths import ENDING, checked_new
-from bethink.vault.markdown.format import is_running, new_line_of, parse
+from bethink.vault.markdown.format import Block, Document, is_running, new_line_of, parse
 from bethink.vault.markdown.lines import BOM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bethink.vault.markdown.format import Block, Document
-
 
 _DIGEST_BYTES: Final = 16
 

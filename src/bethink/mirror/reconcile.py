@@ -8,13 +8,14 @@ time, from what is there by then.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from bethink.errors import BadInput, BethinkError, Conflict, StorageError, UnknownId
-from bethink.memory import NewFact, Source
+from bethink.memory import Fact, Memory, NewFact, Source
 from bethink.memory.terms import dated
 from bethink.mirror.lines import (
     FOLDER,
@@ -28,17 +29,13 @@ from bethink.mirror.lines import (
     refusal_id,
     said,
 )
-from bethink.mirror.render import agreed
+from bethink.mirror.render import LineLedger, agreed
 from bethink.redaction import FORGOTTEN
 from bethink.store import Delete, Put
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
     from bethink.forgetting.announcements import StableRead
-    from bethink.memory import Fact, Memory
     from bethink.mirror.diff import ChangeReader, Hand
-    from bethink.mirror.render import LineLedger
     from bethink.principal import Principal
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -11,19 +12,15 @@ import msgspec
 from bethink.errors import BethinkError, Busy, Conflict, StorageError
 from bethink.memory.facts import mark_of
 from bethink.mirror.lines import LINES, MIRRORS, MirrorLine, PageAllocator, PageEdit, said, takes_lines
-from bethink.store import Put, Versioned
-from bethink.vault import Authorship
+from bethink.store import Change, Put, Store, Versioned
+from bethink.vault import Authorship, Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from bethink.forgetting.announcements import StableRead
     from bethink.memory import Fact
     from bethink.mirror.diff import ChangeReader, ChangeSet
     from bethink.mirror.lines import PageSnapshot
     from bethink.principal import Principal
-    from bethink.store import Change, Store
-    from bethink.vault import Vault
 
 
 _BATCH: Final = 1_000

@@ -7,6 +7,7 @@ one becomes a fact. What was said last tells who changed what since (three-way).
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,20 +24,14 @@ from bethink.mirror.diff import ChangeReader
 from bethink.mirror.lines import LINES, REFUSALS, MirrorLine
 from bethink.mirror.reconcile import FactEditor, Reconciler
 from bethink.mirror.render import LineLedger, LineWriter
-from bethink.principal import PerKey, WaitingOwners
-from bethink.store import Delete, DeleteAll, Put, Scan, owners_of
-from bethink.telemetry import log
-from bethink.vault import VAULTS
+from bethink.principal import OnBehalfOf, PerKey, Principal, WaitingOwners
+from bethink.store import Change, Delete, DeleteAll, Put, Scan, Store, owners_of
+from bethink.telemetry import Supervise, log
+from bethink.vault import VAULTS, Vault
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Sequence
-
     from bethink.bus import Bus
     from bethink.memory import Memory
-    from bethink.principal import OnBehalfOf, Principal
-    from bethink.store import Change, Store
-    from bethink.telemetry import Supervise
-    from bethink.vault import Vault
 
 _WAIT_S: Final = 10.0
 _PAUSE_S: Final = 0.05

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -29,8 +30,6 @@ from bethink.engines.redis.connection import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
     from bethink.engines.redis.connection import RedisState
 
 _LISTING = "conversations:list"

@@ -7,6 +7,7 @@ what Bethink wrote there before its data directory was lost. Called by
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from bethink.conversations.records import (
 )
 from bethink.engines.redis.connection import WrongKind
 from bethink.errors import BadInput, Conflict
-from bethink.messages import UserMessage
+from bethink.messages import Message, UserMessage
 from bethink.redis_mirror.outbox import (
     CONVERSATION,
     MESSAGE,
@@ -34,18 +35,13 @@ from bethink.redis_mirror.outbox import (
     THIS_SCHEMA,
     OutboxNote,
 )
-from bethink.redis_mirror.shape import is_said_in, read, time_of
-from bethink.store import Put, Scan, check_text
+from bethink.redis_mirror.shape import ForeignConversation, is_said_in, read, time_of
+from bethink.store import Change, Put, Scan, Versioned, check_text
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from bethink.conversations.service import Conversations
-    from bethink.messages import Message
     from bethink.redis_mirror.client import ConversationRedis
-    from bethink.redis_mirror.shape import ForeignConversation
-    from bethink.store import Change, Versioned
 
 _AT_ONCE = 200
 _MAX_ID_CHARS = 200

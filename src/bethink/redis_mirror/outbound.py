@@ -7,14 +7,15 @@ store, made before anything is overwritten: a process that is killed in between 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.conversations.records import CONVERSATIONS, MESSAGES, StoredMessage
+from bethink.conversations.records import CONVERSATIONS, MESSAGES, Conversation, StoredMessage
 from bethink.engines.redis.connection import RefusedByRedis
-from bethink.redis_mirror.client import Fingerprint, ListingEntry
+from bethink.redis_mirror.client import ConversationRedis, Fingerprint, ListingEntry
 from bethink.redis_mirror.outbox import (
     CONVERSATION,
     MESSAGE,
@@ -28,19 +29,14 @@ from bethink.redis_mirror.outbox import (
     WrittenConversation,
 )
 from bethink.redis_mirror.shape import read, score_of, value_of
-from bethink.store import Delete, Put, Scan, records_of
+from bethink.store import Change, Delete, Put, Scan, Store, Versioned, records_of
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.conversations.records import Conversation
     from bethink.conversations.service import Conversations
     from bethink.principal import OnBehalfOf
-    from bethink.redis_mirror.client import ConversationRedis
     from bethink.redis_mirror.inbound import InboundReader
     from bethink.redis_mirror.outbox import OutboxNote
-    from bethink.store import Change, Store, Versioned
 
 _EVERY_S = 600.0
 _AGAIN_S = 60.0

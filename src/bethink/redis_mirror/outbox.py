@@ -8,18 +8,12 @@ Everything else is the inner store's.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from bethink.redis_mirror.client import Fingerprint
-from bethink.store import Collection, Delete, DeleteAll, Put, Record
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from bethink.redis_mirror.client import ConversationRedis
-    from bethink.store import Change, Store
-
+from bethink.redis_mirror.client import ConversationRedis, Fingerprint
+from bethink.store import Change, Collection, Delete, DeleteAll, Put, Record, Store
 
 CONVERSATION: Final = "conversation"
 SCHEMA: Final = "schema"

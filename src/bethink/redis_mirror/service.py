@@ -8,6 +8,7 @@ emptied costs nothing but time: it is brought up to date as soon as it answers.
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +19,7 @@ import anyio.to_thread
 
 from bethink.clock import Ids, SystemClock
 from bethink.conversations.records import CONVERSATIONS, MESSAGES
-from bethink.engines.redis.connection import RefusedByRedis
+from bethink.engines.redis.connection import RedisState, RefusedByRedis
 from bethink.errors import BethinkError, Conflict, StorageError, UnknownId
 from bethink.events import Warned
 from bethink.redis_mirror.client import ConversationRedis
@@ -34,19 +35,14 @@ from bethink.redis_mirror.outbox import (
     OutboxNote,
     OutboxStore,
 )
-from bethink.store import Delete, DeleteAll, Put, Scan, owners_of, pages_of, records_of
-from bethink.telemetry import log, recorded
+from bethink.store import Delete, DeleteAll, Put, Scan, Store, owners_of, pages_of, records_of
+from bethink.telemetry import Supervise, log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-
     from bethink.bus import Bus
     from bethink.conversations.service import Conversations
-    from bethink.engines.redis.connection import RedisState
     from bethink.principal import OnBehalfOf
     from bethink.settings import Settings
-    from bethink.store import Store
-    from bethink.telemetry import Supervise
 
 FOLLOWED = {CONVERSATIONS.name: "id", MESSAGES.name: "conversation"}
 _MOST_KEPT_NOTES = 1_000

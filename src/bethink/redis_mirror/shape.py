@@ -9,6 +9,7 @@ whatever can be understood is read, and the rest passed over.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,8 +20,6 @@ from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, U
 from bethink.redis_mirror.client import ConversationValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from bethink.conversations.records import Conversation, StoredMessage
 
 _SECOND_US = 1_000_000

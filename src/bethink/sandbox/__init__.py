@@ -8,11 +8,11 @@ promises is never offered (`probe`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Final, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 MIB: Final = 1 << 20

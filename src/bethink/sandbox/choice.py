@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -14,18 +14,15 @@ from typing import TYPE_CHECKING, Final, Literal
 import anyio.to_thread
 
 from bethink.errors import SandboxUnavailable
-from bethink.sandbox import CodeLimits, Execution
-from bethink.sandbox.confinement import Bubblewrap, Job, Landlock, encloses, own_modules
+from bethink.sandbox import CodeLimits, Ending, Execution, Sandbox
+from bethink.sandbox.confinement import Bubblewrap, Confinement, Job, Landlock, encloses, own_modules
 from bethink.sandbox.file_reader import ForkingReader
 from bethink.sandbox.folder import made, removed
 from bethink.sandbox.process import ConfinedProcess
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from bethink.sandbox import Ending, Sandbox
-    from bethink.sandbox.confinement import Confinement
     from bethink.sandbox.kernel import KernelSession
 
 

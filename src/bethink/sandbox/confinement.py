@@ -15,19 +15,17 @@ import platform
 import shutil
 import sys
 import sysconfig
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import bethink
-from bethink.sandbox.seccomp import ARCHITECTURES, SECCOMP_CALL, after_start, build_filter
+from bethink.sandbox.seccomp import ARCHITECTURES, SECCOMP_CALL, Machine, after_start, build_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bethink.sandbox import CodeLimits
-    from bethink.sandbox.seccomp import Machine
 
 
 _LIBRARIES: Final = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")

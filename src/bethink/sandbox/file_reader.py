@@ -11,6 +11,7 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from subprocess import DEVNULL
@@ -21,7 +22,6 @@ from bethink.sandbox.folder import removed
 from bethink.sandbox.process import ConfinedProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from bethink.sandbox import FileReading

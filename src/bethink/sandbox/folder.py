@@ -11,16 +11,14 @@ import os
 import secrets
 import stat
 import tempfile
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio.to_thread
 
 from bethink.child_process import ended_if_cancelled, uncancelled
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
 
 _MOST_DEPTH: Final = 32
 """Directories within directories that are looked into."""

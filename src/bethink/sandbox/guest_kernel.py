@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ipykernel import iostream, kernelapp
 from traitlets.config import Config
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 orders: dict[str, Any] = globals()["orders"]
 restrict_further: Callable[[dict[str, Any]], None] = globals()["restrict_further"]

@@ -21,10 +21,8 @@ import runpy
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Final
 
 _MOST_BYTES: Final = 1 << 16
 _LAST_FD: Final = 1024

@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import secrets
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,18 +26,13 @@ import anyio.to_thread
 
 from bethink.errors import BethinkError, SandboxUnavailable
 from bethink.principal import PerKey, Recent
-from bethink.sandbox import MIB, REASONS, CodeLimits
+from bethink.sandbox import MIB, REASONS, CodeLimits, Execution, Sandbox, Session
 from bethink.sandbox.choice import Choice, Wanted, choose
-from bethink.sandbox.folder import Bounds, FolderFile, changed, prints_of, put, remove
-from bethink.telemetry import log, recorded
+from bethink.sandbox.folder import Bounds, FolderFile, Print, changed, prints_of, put, remove
+from bethink.telemetry import Supervise, log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-
-    from bethink.sandbox import Execution, Sandbox, Session
-    from bethink.sandbox.folder import Print
     from bethink.settings import Settings
-    from bethink.telemetry import Supervise
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

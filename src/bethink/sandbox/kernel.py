@@ -15,8 +15,9 @@ import re
 import secrets
 import signal
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import anyio
 import anyio.to_thread
@@ -26,17 +27,10 @@ import zmq.asyncio
 from jupyter_client.session import Session as Wire
 
 from bethink.errors import SandboxUnavailable
-from bethink.sandbox import REASONS, Display, Execution
-from bethink.sandbox.confinement import Job
+from bethink.sandbox import REASONS, CodeLimits, Display, Ending, Execution
+from bethink.sandbox.confinement import Confinement, Job
 from bethink.sandbox.folder import remove
 from bethink.sandbox.process import ConfinedProcess
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from bethink.sandbox import CodeLimits, Ending
-    from bethink.sandbox.confinement import Confinement
-
 
 _SHELL, _IOPUB = 1, 2
 _DELIMITER: Final = b"<IDS|MSG>"

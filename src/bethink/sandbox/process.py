@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 
 from bethink.child_process import ChildProcess, ended_if_cancelled, uncancelled
-from bethink.sandbox import MIB
+from bethink.sandbox import MIB, Ending
 from bethink.sandbox.folder import BLOCK_BYTES, size_of
 
 if TYPE_CHECKING:
-    from bethink.sandbox import Ending
     from bethink.sandbox.confinement import Command, Confinement, Job
 
 _LOOK_EVERY_S: Final = 0.2

@@ -14,6 +14,7 @@ import os
 import shutil
 import socket
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,8 +28,6 @@ from bethink.sandbox.folder import made, removed
 from bethink.sandbox.seccomp import program_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from bethink.sandbox.choice import Wanted
 
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import errno
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+from typing import Final, Literal
 
 Machine = Literal["x86_64", "aarch64"]
 

@@ -10,29 +10,25 @@ import hashlib
 import hmac
 import re
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.utils import format_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import anyio.to_thread
 import msgspec
 
 from bethink.clock import rfc3339, to_datetime
 from bethink.errors import AddressRefused, BadInput, DeliveryError, WebError
-from bethink.internet.addresses import checked_url
+from bethink.internet.addresses import AddressGate, checked_url
 from bethink.internet.http_get import http_post, ready
-from bethink.schedules.web_push import MAX_MESSAGE_BYTES, sealed
+from bethink.schedules.web_push import MAX_MESSAGE_BYTES, Browser, Vapid, sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from urllib.parse import SplitResult
-
-    from bethink.internet.addresses import AddressGate
     from bethink.schedules.records import Notice
-    from bethink.schedules.web_push import Browser, Vapid
 
 _SECOND_US: Final = 1_000_000
 _SMTP_S: Final = 20.0

@@ -9,6 +9,7 @@ came of it is not known, and that is what its owner is told; it is not repeated.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,8 +20,8 @@ import anyio
 import msgspec
 
 from bethink.errors import BethinkError, Busy, Conflict, UnknownId
-from bethink.feature import DUE_CHANGED, DueReminder
-from bethink.schedules.delivery import said
+from bethink.feature import DUE_CHANGED, DueReminder, Features
+from bethink.schedules.delivery import Outbox, said
 from bethink.schedules.due_times import missed_between, next_due, words_for
 from bethink.schedules.records import (
     DELIVERIES,
@@ -37,24 +38,18 @@ from bethink.schedules.records import (
     notice_id,
     run_id,
 )
-from bethink.schedules.work import MAX_RESULT_CHARS, Result, result_of
-from bethink.store import Put, Scan, Versioned, items_of, owners_of, pages_of, retry_conflicts
+from bethink.schedules.work import MAX_RESULT_CHARS, Result, Work, result_of
+from bethink.store import Change, Put, Scan, Store, Versioned, items_of, owners_of, pages_of, retry_conflicts
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-
     from anyio.abc import TaskGroup
 
     from bethink.bus import Bus
     from bethink.bus import Notice as BusNotice
     from bethink.clock import Clock
-    from bethink.feature import Features
     from bethink.principal import AccountHolder, OnBehalfOf, Principal
-    from bethink.schedules.delivery import Outbox
     from bethink.schedules.records import Channel
-    from bethink.schedules.work import Work
-    from bethink.store import Change, Store
 
 AUDIENCE: Final = "schedules"
 """Whom a run by schedule reads for: what is hidden from other doors than the owner's own is hidden here."""

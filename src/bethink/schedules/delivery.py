@@ -7,6 +7,7 @@ again, later each time, and then given up: its owner reads so on the page.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -14,9 +15,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bethink.clock import hashed_id
+from bethink.clock import Clock, hashed_id
 from bethink.errors import AddressRefused, BadInput, Busy, Conflict, DeliveryError, UnknownId, WebError
-from bethink.internet.addresses import checked_url, port_of
+from bethink.internet.addresses import AddressGate, checked_url, port_of
 from bethink.internet.http_get import ready
 from bethink.schedules.channels import (
     Letter,
@@ -43,20 +44,15 @@ from bethink.schedules.records import (
     push_id,
 )
 from bethink.schedules.web_push import Browser, Vapid
-from bethink.store import Delete, Put, Scan, Versioned, items_of, records_of, retry_conflicts
+from bethink.store import Change, Delete, Put, Scan, Store, Versioned, items_of, records_of, retry_conflicts
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from bethink.bus import Bus
-    from bethink.clock import Clock
     from bethink.feature import UnattendedRuns
-    from bethink.internet.addresses import AddressGate
     from bethink.principal import Principal
     from bethink.schedules.channels import Mail
     from bethink.secrets_at_rest import SecretBox
-    from bethink.store import Change, Store
 
 NOTICED: Final = "schedules.noticed"
 """The bus topic on which an owner is published who has a notice to be read now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice, takewhile
@@ -16,8 +17,6 @@ from bethink.when.meanings import Day, Moment, Range, Recurrence
 from bethink.when.moments import understood as read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bethink.schedules.records import Schedule
 
 

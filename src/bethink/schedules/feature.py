@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,15 +41,12 @@ from bethink.schedules.records import (
 from bethink.schedules.service import Schedules, checked
 from bethink.schedules.work import Work
 from bethink.settings.live import follows
-from bethink.store import Delete, Scan, items_of, records_of
+from bethink.store import Change, Delete, Scan, Store, items_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bethink.feature import Surroundings
     from bethink.principal import OnBehalfOf, Principal
     from bethink.settings import Settings
-    from bethink.store import Change, Store
 
 _DAY_US = 86_400_000_000
 HISTORY_US = 90 * _DAY_US

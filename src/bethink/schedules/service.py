@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -13,11 +14,11 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 import msgspec
 
-from bethink.clock import check_time_zone
+from bethink.clock import Clock, check_time_zone
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.feature import DUE_CHANGED
 from bethink.recurrence import rule_of
-from bethink.schedules.delivery import NOTICED
+from bethink.schedules.delivery import NOTICED, Outbox
 from bethink.schedules.due_times import Timing, next_due, understood
 from bethink.schedules.records import (
     NOTICES,
@@ -46,13 +47,9 @@ from bethink.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-
     from bethink.bus import Bus
-    from bethink.clock import Clock
     from bethink.principal import Principal
     from bethink.schedules.clock import ScheduleClock
-    from bethink.schedules.delivery import Outbox
     from bethink.store import Change, Store
 
 MAX_TITLE_CHARS = 160

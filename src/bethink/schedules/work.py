@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -10,18 +11,14 @@ import anyio.to_thread
 
 from bethink.errors import Busy, NotAllowed, UnknownId
 from bethink.internet.decoder import visible
-from bethink.schedules.records import WATCHED_PAGES, Outcome, WatchedPage
-from bethink.store import Put
+from bethink.schedules.records import WATCHED_PAGES, Outcome, Schedule, WatchedPage
+from bethink.store import Change, Put, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
-
     from bethink.clock import Clock
     from bethink.feature import RunEnd, UnattendedRuns
     from bethink.internet import Internet
     from bethink.principal import Principal
-    from bethink.schedules.records import Schedule
-    from bethink.store import Change, Store
 
 MAX_RESULT_CHARS: Final = 600
 """Of a result, in a notice; all of it stands in the conversation."""

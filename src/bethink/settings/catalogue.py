@@ -5,6 +5,7 @@ The page, `bethink settings` and what is kept in the data directory know setting
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
@@ -16,8 +17,6 @@ from bethink.settings.shapes import McpOAuth, McpServer
 from bethink.settings.values import AddressOf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from pydantic.fields import FieldInfo
 
 UNKEPT: Final = frozenset({"data_dir", "master_key", "mcp_servers_file", "setup_key_file"})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, PrivateAttr, SecretStr
 
@@ -28,9 +29,6 @@ from bethink.settings.values import (
     as_object,
     default_data_dir,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _CLONE_MODELS = Path(__file__).parents[3] / ".models"
 """Where `make` puts the embedding model of a clone: every command of that clone finds it there."""

@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic import Field
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 GROUP: Final = "group"
 RESTART: Final = "restart"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import fcntl
 import os
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +22,6 @@ from bethink.settings.catalogue import SETTINGS, UNKEPT
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
     from bethink.secrets_at_rest import SecretBox

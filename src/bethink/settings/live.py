@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-
     from bethink.settings.fields import Settings
 
 Switch: TypeAlias = Callable[[], Awaitable[None]]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -22,9 +23,6 @@ from bethink.settings.fields import Settings
 from bethink.settings.kept import KeptFile, nested
 from bethink.settings.values import Given, Origin, as_object, default_data_dir
 from bethink.telemetry import log
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 _log = log("settings")
 

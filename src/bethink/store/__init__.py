@@ -16,6 +16,7 @@ import asyncio
 import base64
 import binascii
 import hashlib
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -24,17 +25,14 @@ from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, Protocol, Type
 import msgspec
 
 from bethink.errors import BadInput, Conflict, CorruptDatabase, NewerSchema
-from bethink.sealing import NotSealedSoError
+from bethink.sealing import Cipher, NotSealedSoError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
     from bethink.embeddings import EmbeddingModel
     from bethink.index import IndexItem
-    from bethink.sealing import Cipher
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

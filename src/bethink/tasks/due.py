@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
@@ -13,14 +14,11 @@ from bethink.clock import shown_in, to_datetime, to_us, zone_of
 from bethink.errors import BadInput, NotUnderstood
 from bethink.recurrence import kept_rule, next_start, rule_of, starts, text_of
 from bethink.recurrence import words as words_of_rule
-from bethink.when.meanings import Day, Moment, Range, Recurrence, day_words
+from bethink.when.meanings import Day, Moment, Range, Recurrence, Understood, day_words
 from bethink.when.moments import understood
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bethink.tasks.records import Task
-    from bethink.when.meanings import Understood
 
 _REMINDS_AT: Final = time(9)
 """What is due on a day, and at no time, reminds in the morning."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bethink.errors import BadInput
@@ -34,9 +35,6 @@ from bethink.tasks.records import (
     PRIORITIES,
     STATUSES,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 _MAX_UID: Final = 500
 _MAX_RULE: Final = 1_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import anyio.to_thread
 import msgspec
 
-from bethink.clock import to_datetime, to_us, zone_of
+from bethink.clock import Clock, to_datetime, to_us, zone_of
 from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.feature import DUE_CHANGED
-from bethink.store import Delete, Expect, Put, Scan, items_of, retry_conflicts
+from bethink.feature import DUE_CHANGED, Search
+from bethink.store import Change, Delete, Expect, Put, Scan, Store, Versioned, items_of, retry_conflicts
 from bethink.tasks.due import days_of, due_day, in_exact_terms, is_overdue, next_due, with_rule
 from bethink.tasks.fields import checked
 from bethink.tasks.records import (
@@ -32,13 +33,8 @@ from bethink.tasks.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from bethink.bus import Bus
-    from bethink.clock import Clock
-    from bethink.feature import Search
     from bethink.principal import Principal
-    from bethink.store import Change, Store, Versioned
 
 _PAGE: Final = 2_000
 _GAP: Final = 1 << 32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -23,8 +24,6 @@ from bethink.tasks.service import Tasks, column
 from bethink.tasks.vtodo import TaskComponents
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-
     from bethink.feature import Surroundings
     from bethink.principal import OnBehalfOf, Principal
 from bethink.store import Store

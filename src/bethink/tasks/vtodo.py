@@ -6,6 +6,7 @@ told in a line of our own, which other programs hand back.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -29,7 +30,7 @@ from bethink.components import (
     why_refused,
 )
 from bethink.errors import BadInput
-from bethink.feature import ComponentForm, ComponentOutcome, ComponentText
+from bethink.feature import ComponentForm, ComponentOutcome, ComponentText, IncomingComponent
 from bethink.field_checks import MAX_REMINDERS
 from bethink.ical.alarms import alarm, minutes_before
 from bethink.ical.lines import Component, Line
@@ -49,7 +50,7 @@ from bethink.ical.values import (
 )
 from bethink.principal import Principal
 from bethink.recurrence import kept_rule, rule_of, text_of
-from bethink.store import Delete, Put, Scan, items_of
+from bethink.store import Change, Delete, Put, Scan, Versioned, items_of
 from bethink.tasks.fields import checked
 from bethink.tasks.records import (
     MAX_DESCRIPTION,
@@ -67,10 +68,6 @@ from bethink.tasks.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bethink.feature import IncomingComponent
-    from bethink.store import Change, Versioned
     from bethink.tasks.service import Tasks
 
 _UNTITLED: Final = "Untitled task"

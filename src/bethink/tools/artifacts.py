@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 from pydantic import BaseModel, Field
 
-from bethink.artifacts.records import MAX_CONTENT_CHARS, MAX_TITLE_CHARS, Format
+from bethink.artifacts.records import MAX_CONTENT_CHARS, MAX_TITLE_CHARS, Artifact, Format
 from bethink.artifacts.service import ArtifactDraft, ArtifactPatch, Artifacts
 from bethink.errors import BadInput
-from bethink.tool import ToolContext, ToolOutput, tool, tools_in
+from bethink.tool import Tool, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
-    from bethink.artifacts.records import Artifact
     from bethink.feature import Surroundings
-    from bethink.tool import Tool
 
 _artifact_tool = partial(tool, effect="write", rare=True, family="artifacts")
 _MADE = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,23 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import anyio.to_thread
 from pydantic import BaseModel, Field
 
-from bethink.calendar.free_time import Hours
-from bethink.calendar.service import Calendar, EventConflict, EventTarget, Scope
+from bethink.calendar.free_time import FreeTime, Hours
+from bethink.calendar.service import Calendar, EventChange, EventConflict, EventTarget, Scope
 from bethink.clock import to_datetime, to_us, zone_of
 from bethink.errors import UnknownId
 from bethink.field_checks import given_fields
 from bethink.recurrence import words
-from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
+from bethink.tool import Foretold, Tool, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bethink.calendar.free_time import FreeTime
     from bethink.calendar.records import Instance
-    from bethink.calendar.service import EventChange
     from bethink.feature import Surroundings
     from bethink.principal import Principal
-    from bethink.tool import Tool
 
 _calendar_tool = partial(tool, family="calendar", rare=True)
 _EVENT = ("calendar", "meeting", "appointment", "event", "kalender", "termin", "treffen", "besprechung")

@@ -7,21 +7,18 @@ files lie in the working directory under their names.
 from __future__ import annotations
 
 import mimetypes
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field
 
 from bethink.errors import BethinkError
 from bethink.sandbox import REASONS
-from bethink.sandbox.interpreters import WorkFiles
-from bethink.tool import NewFile, ToolContext, ToolOutput, tool
+from bethink.sandbox.interpreters import Interpreters, Ran, WorkFiles
+from bethink.tool import NewFile, Tool, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from bethink.messages import Attachment
-    from bethink.sandbox.interpreters import Interpreters, Ran
-    from bethink.tool import Tool
 
 _PATIENCE_S: Final = 40
 """Beyond the code's own time: to start an interpreter, to interrupt it, to carry files."""

@@ -5,6 +5,7 @@ Its tools are not among those of a chat, where turns are stored and recalled wit
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,15 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, Field
 
 from bethink.errors import NotAllowed
-from bethink.recall.conversation_memory import MOST_ENTRIES
+from bethink.recall.conversation_memory import MOST_ENTRIES, ConversationMemory
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bethink.conversations.entries import MemoryEntry
     from bethink.principal import Principal
-    from bethink.recall.conversation_memory import ConversationMemory
 
 _FAMILY: Final = "conversations"
 _EXPORT_S: Final = 300.0

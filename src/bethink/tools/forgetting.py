@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
 from bethink.events import MemoryChanged, Warned
-from bethink.forgetting.selection import ForgetRequest, is_token
+from bethink.forgetting.selection import ForgetRequest, Receipt, is_token
 from bethink.forgetting.service import Forgetting
-from bethink.tool import Foretold, ToolContext, tool, tools_in
+from bethink.tool import Foretold, Tool, ToolContext, tool, tools_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bethink.feature import Surroundings
-    from bethink.forgetting.selection import Receipt
     from bethink.principal import Principal
-    from bethink.tool import Tool
 
 DELETED = "Successfully deleted all memories. The memory file has been removed."
 NOTHING_TO_DELETE = "There were no memories to delete."

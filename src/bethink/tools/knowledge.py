@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import anyio
 from pydantic import BaseModel, Field
 
-from bethink.documents.library import DocumentQuery, NewDocument, Scope
+from bethink.documents.library import DocumentQuery, DocumentState, NewDocument, PassageHit, Scope
 from bethink.documents.records import Document, Origin
 from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.messages import tokens_in
@@ -22,9 +23,6 @@ from bethink.recall.service import AnswerCheck
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.documents.library import DocumentState, PassageHit
     from bethink.documents.service import Documents
     from bethink.principal import Principal
     from bethink.recall.message_search import MessageSearch

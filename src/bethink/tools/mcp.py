@@ -11,6 +11,8 @@ import hashlib
 import json
 import mimetypes
 import re
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,26 +32,20 @@ from bethink.mcp_client.sdk import SdkConnector
 from bethink.mcp_client.servers import Servers
 from bethink.principal import LOCAL_OWNER, Latest
 from bethink.sandbox.programs import Program, Programs
-from bethink.settings import McpOAuth, McpServer, variable
-from bethink.store import Collection, Delete, Put, Record
-from bethink.tool import NewFile, ToolContext, ToolOutput, foreign_tool, leaves
+from bethink.settings import McpOAuth, McpServer, Settings, variable
+from bethink.store import Collection, Delete, Put, Record, Store
+from bethink.tool import Effect, NewFile, Tool, ToolContext, ToolOutput, foreign_tool, leaves
 from bethink.tools.mcp_library import READER, reader_tool
 from bethink.tools.mcp_requests import CallPerson
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
     from bethink.bus import Bus
     from bethink.clock import Clock
     from bethink.mcp_client import CallResult, Part, RemoteTool, Transport
     from bethink.messages import Attachment
     from bethink.secrets_at_rest import SecretBox
-    from bethink.settings import Settings
     from bethink.settings.live import Switch
-    from bethink.store import Store
     from bethink.telemetry import Supervise
-    from bethink.tool import Effect, Tool
 
 
 MAX_NAME = 64

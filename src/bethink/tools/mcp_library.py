@@ -7,23 +7,20 @@ All of it comes from outside, as results of the server's tools do.
 from __future__ import annotations
 
 import mimetypes
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from bethink.errors import BadInput
-from bethink.mcp_client import File, Link, Text
-from bethink.tool import NewFile, ToolOutput, foreign_tool
+from bethink.mcp_client import File, Link, Part, PromptMessage, RemoteResource, ServerConfig, Text
+from bethink.tool import NewFile, Tool, ToolContext, ToolOutput, foreign_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
     from bethink import files
     from bethink.files import Files
-    from bethink.mcp_client import Part, PromptMessage, RemoteResource, ServerConfig
     from bethink.mcp_client.servers import Servers
     from bethink.principal import Principal
     from bethink.settings import McpServer
-    from bethink.tool import Tool, ToolContext
 
     ShowParts = Callable[[ToolContext, Sequence[Part]], Awaitable[ToolOutput]]
 

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from bethink.errors import NotAllowed
 from bethink.events import ToolProgress
-from bethink.mcp_client import Sampled
-from bethink.questions import Question
-from bethink.tool import SubagentTask
+from bethink.mcp_client import Sampled, Sampling
+from bethink.questions import Answer, Question
+from bethink.tool import SubagentTask, ToolContext
 
 if TYPE_CHECKING:
-    from bethink.mcp_client import Sampling
-    from bethink.questions import Answer
     from bethink.settings import McpServer
-    from bethink.tool import ToolContext
 
 _JOB: Final = "sampling"
 _SYSTEM: Final = "Answer what you are asked. You know nothing of the person, and have no tools."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Final
@@ -16,22 +17,16 @@ from bethink.clock import to_us
 from bethink.conversations.records import KIND as TURN
 from bethink.errors import BadInput
 from bethink.events import MemoryChanged
-from bethink.feature import ASSISTANT, OWNER
+from bethink.feature import ASSISTANT, OWNER, Surroundings
 from bethink.memory import KIND as FACT
-from bethink.memory import Memory, NewFact, Source
+from bethink.memory import Fact, FactChange, Memory, NewFact, Source
 from bethink.memory.compare import origin_of
-from bethink.recall.service import Recall, answering
-from bethink.tool import ToolContext, ToolOutput, tool, tools_in
+from bethink.recall.service import Hit, Recall, answering
+from bethink.tool import Tool, ToolContext, ToolOutput, tool, tools_in
 from bethink.vault import KIND as PAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from bethink.feature import Surroundings
-    from bethink.memory import Fact, FactChange
     from bethink.messages import ToolMessage
-    from bethink.recall.service import Hit
-    from bethink.tool import Tool
 
 _RESTATED = 0.6
 """So near to a memory, what nobody said now is that memory in other words."""

@@ -7,6 +7,7 @@ Source: spec 003, "System Prompt Architecture"; the tool is mem-agent's (its `mc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -15,14 +16,11 @@ import anyio.to_thread
 from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, BethinkError
-from bethink.tool import SubagentTask, ToolContext, ToolOutput, tool
+from bethink.tool import SubagentResult, SubagentTask, Tool, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.principal import Principal
     from bethink.settings import VaultSettings
-    from bethink.tool import SubagentResult, Tool
     from bethink.tools.vault_access import VaultAccess
 
 JOB: Final = "memory-agent"

@@ -13,6 +13,7 @@ import json
 import mimetypes
 import re
 import secrets
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
@@ -20,20 +21,16 @@ import anyio.to_thread
 from pydantic import Field
 
 from bethink.errors import BethinkError, NotAllowed
-from bethink.mcp_client import Text
+from bethink.mcp_client import CallResult, RemoteTool, Text
 from bethink.principal import Recent
-from bethink.tool import NewFile, ToolContext, ToolOutput, tool
-from bethink.tools.mcp import NO_RULES, output_of
+from bethink.tool import NewFile, Tool, ToolContext, ToolOutput, tool
+from bethink.tools.mcp import NO_RULES, McpTools, output_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from bethink.mcp_client import CallResult, RemoteTool
     from bethink.messages import Attachment
     from bethink.settings import Settings
-    from bethink.tool import Tool
-    from bethink.tools.mcp import McpTools
 
 _SESSION: Final = "session_id"
 _MOST_BYTES: Final = 8 << 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,17 +12,13 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
 
 from bethink.errors import UnknownId
 from bethink.field_checks import given_fields
-from bethink.people.records import shown
+from bethink.people.records import Person, shown
 from bethink.people.service import People, PersonQuery
-from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
+from bethink.tool import Foretold, Tool, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.feature import Surroundings
-    from bethink.people.records import Person
     from bethink.principal import Principal
-    from bethink.tool import Tool
 
 
 _people_tool = partial(tool, rare=True, family="people")

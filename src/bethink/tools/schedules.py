@@ -12,13 +12,12 @@ from bethink.errors import UnknownId
 from bethink.field_checks import given_fields
 from bethink.schedules.due_times import timing_words
 from bethink.schedules.service import MAX_TEXT_CHARS, MAX_TITLE_CHARS, MAX_URL_CHARS, ScheduleDraft, Schedules
-from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
+from bethink.tool import Foretold, Tool, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
     from bethink.feature import Surroundings
     from bethink.principal import Principal
     from bethink.schedules.records import Schedule
-    from bethink.tool import Tool
 
 _schedule_tool = partial(tool, rare=True, family="schedules")
 _LATER = (

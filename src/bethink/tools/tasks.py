@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,19 +12,15 @@ from pydantic import BaseModel, Field
 from bethink.errors import UnknownId
 from bethink.field_checks import given_fields
 from bethink.tasks.due import due_words, is_overdue, recurrence_words, shown
-from bethink.tasks.records import Priority, Status
-from bethink.tasks.service import TaskQuery, Tasks
-from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
+from bethink.tasks.records import Priority, Status, Task
+from bethink.tasks.service import TaskChange, TaskQuery, Tasks, TaskView
+from bethink.tool import Foretold, Tool, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from bethink.feature import Surroundings
     from bethink.principal import Principal
-    from bethink.tasks.records import Task
-    from bethink.tasks.service import TaskChange, TaskView
-    from bethink.tool import Tool
 
 _task_tool = partial(tool, family="tasks", rare=True)
 _LISTED = 30

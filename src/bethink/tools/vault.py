@@ -7,6 +7,7 @@ the memory agent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -14,12 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import Field
 
 from bethink.errors import BadInput, Conflict, NoSuchPage
-from bethink.principal import LOCAL_OWNER
-from bethink.tool import Foretold, ToolContext, ToolOutput, tool, tools_in
+from bethink.principal import LOCAL_OWNER, Principal
+from bethink.tool import Foretold, Tool, ToolContext, ToolOutput, tool, tools_in
 from bethink.tools.memory_agent import MemoryAgent, agent_tool
 from bethink.tools.vault_access import VaultAccess, named
 from bethink.tools.vault_code import VaultCode
-from bethink.vault import PAGES
+from bethink.vault import PAGES, Change, Entry
 from bethink.vault.checks.check import VaultCheck
 from bethink.vault.markdown.format import line_meant
 from bethink.vault.markdown.links import Resolver, parse_link
@@ -28,13 +29,8 @@ from bethink.vault.search.query import MAX_FILTERS, MAX_LIMIT, MAX_QUERY_CHARS, 
 from bethink.vault.search.search import VaultSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.principal import Principal
     from bethink.sandbox.interpreters import Interpreters
     from bethink.settings import Settings
-    from bethink.tool import Tool
-    from bethink.vault import Change, Entry
     from bethink.vault.filters.views import VaultViews
     from bethink.vault.search.ranking import SearchResults
 

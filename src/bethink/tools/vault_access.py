@@ -6,20 +6,18 @@ in the run with its undo token, and is refused where the run has just heard that
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bethink.errors import BadInput, JustForgotten, NoSuchPage
 from bethink.events import MemoryChanged
-from bethink.vault import Authorship
+from bethink.vault import Authorship, Change, Entry, Page
 from bethink.vault.files.paths import checked, checked_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from bethink.principal import Principal
     from bethink.tool import ToolContext
-    from bethink.vault import Change, Entry, Page
     from bethink.vault.filters.views import VaultViews
 
 _MOST_LINES: Final = 10

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,8 +24,8 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput, BethinkError
-from bethink.events import MemoryChanged
-from bethink.sandbox import MIB, REASONS, CodeLimits
+from bethink.events import Event, MemoryChanged
+from bethink.sandbox import MIB, REASONS, CodeLimits, Execution
 from bethink.sandbox.folder import Bounds, is_gone, print_at, prints_of, read, read_all, shown
 from bethink.tool import Foretold, ToolContext, ToolOutput
 from bethink.vault.filters.views import undo_of_many
@@ -33,10 +34,6 @@ from bethink.vault.markdown.frontmatter import other_names
 from bethink.vault.markdown.links import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bethink.events import Event
-    from bethink.sandbox import Execution
     from bethink.sandbox.folder import FolderFile, Print
     from bethink.sandbox.interpreters import Interpreters
     from bethink.tools.vault_access import VaultAccess

@@ -14,12 +14,11 @@ from pydantic import Field
 
 from bethink.internet.decoder import visible
 from bethink.principal import Recent
-from bethink.tool import Rate, ToolContext, ToolOutput, tool, tools_in
+from bethink.tool import Rate, Tool, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
     from bethink.internet import Internet, SearchResult
     from bethink.internet.pages import Page
-    from bethink.tool import Tool
 
 _SEARCHES = Rate(20, per_s=60)
 """Search engines shut out whoever asks more often."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -9,15 +10,12 @@ import anyio.to_thread
 
 from bethink.errors import BethinkError
 from bethink.feature import GraphItem, GraphKind
-from bethink.vault.files.records import KIND, OWN_KIND, PLACES
+from bethink.vault.files.records import KIND, OWN_KIND, PLACES, PageRecord, PartPlace
 from bethink.vault.markdown.frontmatter import info_of
 from bethink.vault.markdown.links import Resolver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from bethink.principal import Principal
-    from bethink.vault.files.records import PageRecord, PartPlace
     from bethink.vault.service import Vault
 
 _NODE: Final = "page:"

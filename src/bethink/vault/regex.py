@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from bethink.errors import BadInput
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 Span = tuple[int, int]
 """Start and end of a part of a text, in characters."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import posixpath
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,12 +20,12 @@ import anyio.to_thread
 
 from bethink.errors import BadInput, Conflict, NoSuchPage, StorageError, TooLarge, UnknownId
 from bethink.forgettable import Forgettable
-from bethink.principal import OWN_EYES
-from bethink.vault.files.context import VaultContext
+from bethink.principal import OWN_EYES, Principal
+from bethink.vault.files.context import News, VaultContext
 from bethink.vault.files.draft import UNDO
-from bethink.vault.files.erasure import PageEraser
-from bethink.vault.files.folder import brought_back, kept_beside, version_of
-from bethink.vault.files.page_reader import found_parts, is_searched_whole, listing
+from bethink.vault.files.erasure import Erase, Erased, PageEraser, PageText, Rename
+from bethink.vault.files.folder import Folder, brought_back, kept_beside, version_of
+from bethink.vault.files.page_reader import FoundPart, found_parts, is_searched_whole, listing
 from bethink.vault.files.page_writer import FORGOTTEN, Authorship, PageToDelete, PageWriter, encoded
 from bethink.vault.files.paths import (
     ENDING,
@@ -36,24 +37,15 @@ from bethink.vault.files.paths import (
     is_page,
 )
 from bethink.vault.files.records import ASIDE, TROUBLES, Change, Page, VaultState
-from bethink.vault.files.sync import FolderSync
+from bethink.vault.files.sync import FolderSync, SyncReport
 from bethink.vault.files.versions import Versions
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
-
     from bethink.clock import Clock, Ids
-    from bethink.principal import Principal
     from bethink.settings import Settings, VaultSettings
     from bethink.store import Store
-    from bethink.vault.files.context import News
-    from bethink.vault.files.erasure import Erase, Erased, PageText, Rename
-    from bethink.vault.files.folder import Folder
-    from bethink.vault.files.page_reader import FoundPart
     from bethink.vault.files.page_writer import BulkResult, PageToWrite
     from bethink.vault.files.records import By, Entry, PageRecord, PageVersion
-    from bethink.vault.files.sync import SyncReport
 
 USER_PAGE: Final = "user.md"
 IMPORTED: Final = "imported"

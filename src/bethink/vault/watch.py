@@ -8,6 +8,7 @@ every few seconds instead, and that is said.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,8 +26,6 @@ from bethink.vault.files.paths import is_page, normal
 from bethink.vault.files.records import VAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from anyio.abc import TaskGroup
 
     from bethink.bus import Bus

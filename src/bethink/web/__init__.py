@@ -6,7 +6,8 @@ A protocol into calls, events into frames, and no decisions: `create_web` gives 
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -48,9 +49,6 @@ from bethink.web.v1.errors import OpenAiErrors
 from bethink.web.vault.pages import VaultConflict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-    from contextlib import AbstractAsyncContextManager
-
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from bethink.app import App

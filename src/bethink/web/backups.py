@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from fastapi import APIRouter
@@ -13,8 +14,6 @@ from bethink.web.deps import Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.backups.repository import Backup
 
 router = APIRouter(tags=["backups"])

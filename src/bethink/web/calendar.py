@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,7 +11,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from bethink.calendar.free_time import Hours, clock_of
-from bethink.calendar.service import Calendar, EventConflict, EventTarget, know_zones
+from bethink.calendar.service import Calendar, EventChange, EventConflict, EventTarget, know_zones
 from bethink.calendar_sync.upkeep import Calendars
 from bethink.clock import to_datetime, to_us, zone_of
 from bethink.errors import Ambiguous, BadInput
@@ -30,11 +31,8 @@ from bethink.web.deps import (
 from bethink.web.problems import MEDIA_TYPE, documented
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.app import App
     from bethink.calendar.records import Instance
-    from bethink.calendar.service import EventChange
     from bethink.principal import Principal
 
 router = APIRouter(prefix="/calendar", tags=["calendar"])

@@ -16,14 +16,13 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from bethink.accounts.grants import GRANT_SCOPES, Clients, GrantRequest
-from bethink.accounts.register import is_loopback
+from bethink.accounts.register import Grant, is_loopback
 from bethink.errors import BadInput, NotAllowed, OAuthFault
 from bethink.web.deps import Body, Caller, Items, ResponseModel, Served, Timestamp
 from bethink.web.oauth import MCP_PATH, canonical, issuer_of, single
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.accounts.register import Grant
     from bethink.app import App
 
 router = APIRouter(tags=["oauth"])

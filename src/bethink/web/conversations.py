@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
@@ -17,7 +18,7 @@ from bethink.conversations.records import ARCHIVED, NEW_TITLE, TRASHED
 from bethink.conversations.service import ConversationEdit, ConversationFilter, ConversationStart
 from bethink.errors import UnknownId
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
-from bethink.recall.message_search import MAX_QUERY_CHARS
+from bethink.recall.message_search import MAX_QUERY_CHARS, MessageHit
 from bethink.web.deps import Body, Caller, Cursor, Label, Limit, Page, ResponseModel, Served, Timestamp
 from bethink.web.files import disposition
 from bethink.web.messages import ChatAnswer, Message, Waiting, collected, shown
@@ -26,12 +27,9 @@ from bethink.web.sse import STREAM, EventStream, JsonFrames, event_stream
 from bethink.web.v1.frames import OpenAiFrames, asks_for_profile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection
-
     from bethink.app import App
     from bethink.conversations import records as kept
     from bethink.principal import Principal
-    from bethink.recall.message_search import MessageHit
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -31,8 +32,6 @@ from bethink.web.request_scope import READER_FILTER, REQUEST_SCOPE
 from bethink.web.security.credentials import check, credential_of, peer_of, shows_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Mapping
-
     from starlette.types import Scope
 
 PAGE: Final = "web"

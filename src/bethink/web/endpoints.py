@@ -6,7 +6,8 @@ door does not pay for it.
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.to_thread
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
 
 from bethink.dial.door import open_door
@@ -27,10 +28,6 @@ from bethink.web.problems import install, of_error
 from bethink.web.security.guard import DIAL_PATHS, Guard
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
-
-    from fastapi import APIRouter
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from bethink.app import App

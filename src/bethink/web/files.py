@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote
 
@@ -17,7 +18,6 @@ from bethink.web.deps import Body, Caller, Items, ResponseModel, Served, Timesta
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from bethink import files as kept

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import anyio
@@ -25,8 +26,8 @@ from bethink.conversations.records import CONVERSATIONS
 from bethink.documents.records import WORKING
 from bethink.documents.service import Documents
 from bethink.errors import DiskFull, MemoryUnavailable, StorageError
-from bethink.llm.models import AUTO
-from bethink.principal import LOCAL_OWNER
+from bethink.llm.models import AUTO, OfferedModels
+from bethink.principal import LOCAL_OWNER, Principal
 from bethink.sandbox.interpreters import SWITCHED_OFF
 from bethink.schedules.service import Schedules
 from bethink.settings.catalogue import SETTINGS
@@ -35,13 +36,10 @@ from bethink.vault.files.context import OFF
 from bethink.web.deps import Anybody, Served
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
     from pathlib import Path
 
     from bethink.app import App
     from bethink.llm import Llm
-    from bethink.llm.models import OfferedModels
-    from bethink.principal import Principal
 
 router = APIRouter(tags=["health"])
 

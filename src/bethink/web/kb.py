@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import AsyncGenerator
 from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 
 import anyio.to_thread
@@ -28,8 +29,6 @@ from bethink.web.problems import documented
 from bethink.web.uploads import file_body, receive
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from bethink.app import App
     from bethink.documents.knowledge_bases import BaseSummary, KnowledgeBases, ListedBase
     from bethink.visibility.reader_filter import ReaderFilter

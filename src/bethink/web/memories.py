@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,7 +18,7 @@ from pydantic import BaseModel, Field
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.export.service import FORMATS
-from bethink.memory import LARGEST_SHARE, THRESHOLD, NewFact
+from bethink.memory import LARGEST_SHARE, THRESHOLD, Fact, FactChange, NewFact
 from bethink.memory.facts import StepKind, Trust
 from bethink.memory.selection import FactSelection
 from bethink.recall.service import answering
@@ -42,10 +43,7 @@ from bethink.web.problems import documented
 from bethink.web.sse import begun
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.app import App
-    from bethink.memory import Fact, FactChange
     from bethink.principal import Principal
     from bethink.visibility.reader_filter import ReaderFilter
 

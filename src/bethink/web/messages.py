@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, assert_never
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, assert_never
 from pydantic import BaseModel, Field
 
 from bethink.agent.request import BOUND_REACHED
-from bethink.conversations.records import siblings
+from bethink.conversations.records import Conversation, StoredMessage, siblings
 from bethink.events import (
     ApprovalDecided,
     ApprovalNeeded,
@@ -33,10 +33,7 @@ from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessag
 from bethink.web.deps import ResponseModel, Timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
-
     from bethink.agent.records import NumberedEvent
-    from bethink.conversations.records import Conversation, StoredMessage
     from bethink.events import Event, Mark, Recalled
 
 

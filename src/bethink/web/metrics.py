@@ -6,6 +6,7 @@ Labels are names of tools, models and reasons: never whose something is, nor wha
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -23,21 +24,16 @@ from bethink.documents.service import Documents
 from bethink.errors import StorageError
 from bethink.forgetting.announcements import INTENTS
 from bethink.memory.facts import FACTS
-from bethink.store import owners_of
-from bethink.telemetry import TIMES_S, log
+from bethink.store import Collection, owners_of
+from bethink.telemetry import TIMES_S, Histogram, log
 from bethink.web.deps import Scraper, Served
 from bethink.web.health import unreadable, unwritable
-from bethink.web.security.answers import ANSWERS
+from bethink.web.security.answers import ANSWERS, AnswerCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from bethink.app import App
     from bethink.principal import Principal
     from bethink.settings import Settings
-    from bethink.store import Collection
-    from bethink.telemetry import Histogram
-    from bethink.web.security.answers import AnswerCounts
 
 router = APIRouter(tags=["health"])
 _log = log("metrics")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import parse_qs, unquote_plus
 
@@ -27,8 +28,6 @@ from bethink.web.problems import documented
 from bethink.web.security.credentials import origin_of, peer_of, shows_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from starlette.types import Scope
 
 router = APIRouter(tags=["oauth"])

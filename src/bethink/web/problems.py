@@ -9,6 +9,7 @@ from __future__ import annotations
 import http
 import json
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.exceptions import RequestValidationError
@@ -30,8 +31,6 @@ from bethink.errors import (
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from fastapi import FastAPI
     from starlette.requests import Request
     from starlette.types import Scope

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from bethink.prompts import MAX_NAME_CHARS, MAX_TEXT_CHARS, PromptLibrary, variables_of
+from bethink.prompts import MAX_NAME_CHARS, MAX_TEXT_CHARS, Prompt, PromptLibrary, variables_of
 from bethink.web.deps import (
     SEES_ALL,
     Body,
@@ -22,7 +22,6 @@ from bethink.web.deps import (
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.prompts import Prompt
     from bethink.visibility.reader_filter import ReaderFilter
 
 router = APIRouter(prefix="/prompts", tags=["prompts"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from fastapi import APIRouter
@@ -14,8 +15,6 @@ from bethink.web.memories import Memory
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.app import App
     from bethink.principal import Principal
     from bethink.reflection.records import Reflection

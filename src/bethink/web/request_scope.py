@@ -8,6 +8,7 @@ here as it leaves. Streams tell of runs, which read for those who began them.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -20,8 +21,6 @@ from bethink.errors import BethinkError, NotSignedIn, UnknownId
 from bethink.web.problems import of_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from bethink.accounts import Accounts

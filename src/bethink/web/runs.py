@@ -6,6 +6,7 @@ filtered, once it is over.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -24,8 +25,6 @@ from bethink.web.problems import documented
 from bethink.web.sse import EventStream, event_stream
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable
-
     from bethink.app import App
     from bethink.principal import Principal
     from bethink.visibility.reader_filter import ReaderFilter

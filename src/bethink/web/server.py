@@ -14,7 +14,8 @@ import resource
 import signal
 import socket
 import sys
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, cast
@@ -27,7 +28,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bethink.accounts import Accounts, Register, is_loopback
 from bethink.accounts.setup_key import setup_key
-from bethink.app import open_app
+from bethink.app import App, open_app
 from bethink.clock import Ids, SystemClock
 from bethink.engines.memory import MemoryBus
 from bethink.errors import BadInput
@@ -36,14 +37,11 @@ from bethink.web import create_web
 from bethink.web.security.credentials import is_trusted
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Sequence
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import FrameType
 
     from starlette.types import ASGIApp
 
-    from bethink.app import App
     from bethink.settings import Settings
 
 _BACKLOG = 512

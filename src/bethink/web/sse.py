@@ -7,6 +7,7 @@ back with `Last-Event-ID` gets exactly what it missed. The stream ends with
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast
@@ -21,8 +22,6 @@ from bethink.telemetry import log
 from bethink.web.request_scope import REQUEST_SCOPE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-
     from anyio import CancelScope
     from pydantic import BaseModel
     from starlette.types import Receive, Scope, Send

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -12,7 +14,7 @@ from bethink.errors import Ambiguous, BadInput, UnknownId
 from bethink.tasks.due import due_words, is_overdue, recurrence_words
 from bethink.tasks.quick_add import MAX_CHARS as MAX_LINE
 from bethink.tasks.quick_add import read_line, signs_of
-from bethink.tasks.service import TaskQuery, Tasks
+from bethink.tasks.service import TaskChange, TaskQuery, Tasks, TaskView
 from bethink.web.deps import (
     Body,
     Caller,
@@ -31,13 +33,9 @@ from bethink.web.deps import (
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
     from bethink.app import App
     from bethink.field_checks import Link
     from bethink.principal import Principal
-    from bethink.tasks.service import TaskChange, TaskView
 
 router = APIRouter(prefix="/tasks", tags=["tasks"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
@@ -20,8 +21,6 @@ from bethink.web.tasks import TaskShown, list_tasks
 from bethink.when.ranges import Mention, find
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.memory.facts import Fact
 
 router = APIRouter(prefix="/today", tags=["today"])

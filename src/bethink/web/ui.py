@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, PlainTextResponse
+from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
 
 from bethink.accounts.register import is_loopback
@@ -26,7 +26,6 @@ from bethink.web.shares import SHARED_HEADERS
 if TYPE_CHECKING:
     import os
 
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -13,8 +14,6 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from bethink.errors import BadInput, DiskFull, StorageError, TooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from fastapi import Request
 
 _NO_FILE = "The request contains no file: send it as the field `file` of a form, or as the body."

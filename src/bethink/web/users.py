@@ -7,6 +7,7 @@ or a method that no form has.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
@@ -23,8 +24,6 @@ from bethink.web.problems import documented
 from bethink.web.security.credentials import COOKIE, FOREIGN, KNOWN_BROWSER, cookie_of, origin_of, peer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bethink.app import App
 
 router = APIRouter(tags=["users"])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import calendar
 import re
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bethink.errors import NotUnderstood
 from bethink.when.parts import (
@@ -42,9 +43,6 @@ from bethink.when.vocabulary import (
     unit,
     weekday,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 def _iso(match: re.Match[str], _today: date) -> Part:

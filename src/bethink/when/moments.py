@@ -8,10 +8,11 @@ arithmetic. ISO 8601 and RFC 3339 pass through.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bethink.errors import Ambiguous, NotUnderstood
@@ -49,9 +50,6 @@ from bethink.when.phrase import Phrase, agreeing, spans_of
 from bethink.when.recurrences import recurrence_of
 from bethink.when.rule_forms import RULE_FORMS
 from bethink.when.vocabulary import MONTH_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 MAX_CHARS: Final = 300
 """A time takes fewer words by far."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bethink.errors import NotUnderstood
 from bethink.when.meanings import day_words
 from bethink.when.parts import ClockPart, ClockSpanPart, DatePart, Part, RulePart, shifted
 from bethink.when.vocabulary import WEEKDAY_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(slots=True)

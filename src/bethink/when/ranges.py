@@ -10,14 +10,11 @@ those of the northern hemisphere, weeks begin on Monday (ISO 8601).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bethink.errors import NotUnderstood
 from bethink.when.meanings import Recurrence, day_words, local_time
@@ -21,9 +22,6 @@ from bethink.when.parts import (
 )
 from bethink.when.phrase import Phrase, agreeing, spans_of
 from bethink.when.vocabulary import MONTH_NAMES, WEEKDAY_NAMES, ordinal_word
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def recurrence_of(phrase: Phrase, now: datetime) -> Recurrence:

@@ -7,18 +7,14 @@ insertions, and take quadratic time for tables.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bethink.documents.reading.messages import Document, UnfitError
-from bethink.documents.reading.package import attribute, local
+from bethink.documents.reading.package import Package, attribute, local
 from bethink.documents.reading.tables import as_markdown, bounded, paged, with_whole_lists
 from bethink.internet.decoder import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from bethink.documents.reading.package import Package
 
 _HEADING: Final = re.compile(r"heading (\d)", re.IGNORECASE)
 _MAX_ROWS: Final = 5_000

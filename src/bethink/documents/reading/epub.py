@@ -6,18 +6,14 @@ Source: EPUB 3.3, sections 4 (container) and 5 (package document); the Navigatio
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from bethink.documents.reading.markup import html_blocks, title_of
 from bethink.documents.reading.messages import MAX_CHARS, TOO_LONG, Document, UnfitError
-from bethink.documents.reading.package import attribute, resolved
+from bethink.documents.reading.package import Package, attribute, resolved
 from bethink.documents.reading.tables import paged
 from bethink.internet.decoder import decoded, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bethink.documents.reading.package import Package
 
 _HEADING: Final = re.compile(r"#{1,6} (.+)")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
@@ -35,15 +36,13 @@ from bethink.documents.reading.messages import (
     why_not,
 )
 from bethink.errors import DocumentError
-from bethink.sandbox import CodeLimits, FileReading
+from bethink.sandbox import CodeLimits, FileReader, FileReading, Sandbox
 from bethink.sandbox.file_reader import ForkingReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
     from pathlib import Path
 
     from bethink.documents.reading.messages import Kind
-    from bethink.sandbox import FileReader, Sandbox
     from bethink.sandbox.choice import Walls
 
 _MAX_ANSWER: Final = 8 * MAX_CHARS

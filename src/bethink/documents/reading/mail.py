@@ -8,18 +8,14 @@ from __future__ import annotations
 import email
 import email.policy
 import io
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bethink.documents.reading.markup import html_blocks
-from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, Document, UnfitError, kind_of
+from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, Document, Kind, UnfitError, kind_of
 from bethink.documents.reading.tables import paged, paragraphs
 from bethink.internet.decoder import decoded, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from bethink.documents.reading.messages import Kind
 
 _DEEPEST: Final = 3
 """Letters in letters."""

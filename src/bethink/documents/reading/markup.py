@@ -6,14 +6,12 @@ Of pages of the web `bethink.internet` gives the main part; chapters of books an
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bethink.documents.reading.messages import MAX_CHARS
 from bethink.documents.reading.tables import as_markdown, with_whole_lists
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SKIPPED: Final = frozenset(
     ("script", "style", "noscript", "template", "svg", "math", "head", "iframe", "object", "select", "button")

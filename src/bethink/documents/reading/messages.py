@@ -8,15 +8,13 @@ import struct
 import sys
 import zipfile
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 MAX_CHARS = 2_000_000
 """Of a document's text, so much is read: a thick book."""

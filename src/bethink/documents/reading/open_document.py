@@ -5,18 +5,14 @@ Source: OASIS Open Document Format 1.3, part 3.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
-from bethink.documents.reading.package import attribute, local
+from bethink.documents.reading.package import Package, attribute, local
 from bethink.documents.reading.tables import as_markdown, bounded, paged
 from bethink.internet.decoder import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bethink.documents.reading.package import Package
 
 _DEEPEST: Final = 50
 _DEEPEST_LIST: Final = 6

@@ -8,16 +8,12 @@ from __future__ import annotations
 import io
 import posixpath
 import zipfile
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote
 
-from bethink.documents.reading.messages import FOREIGN, UnfitError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bethink.documents.reading.messages import Kind
+from bethink.documents.reading.messages import FOREIGN, Kind, UnfitError
 
 _MAX_UNPACKED: Final = 200_000_000
 """Bytes of all parts: more is a bomb, or a book of photographs, which are not packed any smaller."""

@@ -10,6 +10,7 @@ import io
 import re
 import time
 import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
@@ -17,14 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.reading.messages import FOREIGN, NEEDS_OCR, Ended, Opened, PageRead, UnfitError
 from bethink.documents.reading.recognition import recogniser
-from bethink.documents.reading.ruled_tables import ruled_tables
+from bethink.documents.reading.ruled_tables import Box, ruled_tables
 from bethink.internet.decoder import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from bethink.documents.reading.messages import Task, Told
-    from bethink.documents.reading.ruled_tables import Box
 
 LOCKED: Final = "This PDF is locked with a password: save it without one."
 DAMAGED: Final = "This PDF is damaged: it cannot be opened."

@@ -5,17 +5,13 @@ Source: ECMA-376 part 1, PresentationML and DrawingML.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
-from bethink.documents.reading.package import attribute, local
+from bethink.documents.reading.package import Package, attribute, local
 from bethink.documents.reading.tables import as_markdown
 from bethink.internet.decoder import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from bethink.documents.reading.package import Package
 
 _MAIN: Final = "ppt/presentation.xml"
 _TITLES: Final = frozenset({"title", "ctrTitle"})

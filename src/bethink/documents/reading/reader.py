@@ -16,6 +16,7 @@ import re
 import resource
 import sys
 import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -48,8 +49,6 @@ from bethink.documents.reading.tables import csv_pages, paged, paragraphs
 from bethink.internet.decoder import decoded, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from bethink.documents.reading.mail import Attachments
     from bethink.documents.reading.messages import Kind, Told
 

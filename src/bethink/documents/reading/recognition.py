@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import time
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bethink.documents.reading.messages import (
     FOREIGN,
@@ -20,9 +21,6 @@ from bethink.documents.reading.messages import (
     recognises_text,
 )
 from bethink.internet.decoder import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _MOST_LANGUAGES: Final = 3
 """Each takes its time."""

@@ -6,15 +6,13 @@ Source: Rich Text Format 1.9.1; striprtf takes the marks out.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, TOO_LONG, Document, UnfitError
 from bethink.documents.reading.tables import as_markdown, paged
 from bethink.internet.decoder import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _TITLE: Final = re.compile(r"\{\\title ([^{}\\]{1,300})\}")
 _CELL: Final = "|"

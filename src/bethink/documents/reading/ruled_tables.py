@@ -9,13 +9,11 @@ from __future__ import annotations
 import ctypes
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from bethink.documents.reading.tables import as_markdown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top in points, counted from the page's lower left."""

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, Document, UnfitError
 from bethink.documents.reading.tables import table_pages
 from bethink.internet.decoder import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MAX_SHEETS: Final = 200
 _LOCKED: Final = "This spreadsheet is locked with a password: save it without one."

@@ -5,13 +5,10 @@ from __future__ import annotations
 import csv
 import itertools
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from bethink.documents.reading.messages import MAX_CHARS, TOO_LONG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 PAGE_CHARS: Final = 10_000
 """As the program behind spec 002 has it."""

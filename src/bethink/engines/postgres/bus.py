@@ -11,23 +11,20 @@ import asyncio
 import importlib
 import time
 import uuid
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from bethink.bus import Mailboxes, Notice, TokenBuckets, opened_payload, sealed_payload
+from bethink.bus import Mailbox, Mailboxes, Notice, TokenBuckets, opened_payload, sealed_payload
 from bethink.engines.postgres.connection import close_pool, place_of, raise_told, reset_nothing
 from bethink.errors import StorageError
-from bethink.telemetry import log
+from bethink.telemetry import Supervise, log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
-
-    from bethink.bus import Mailbox
     from bethink.sealing import Cipher
-    from bethink.telemetry import Supervise
 
 
 BEAT_S = 2.0

@@ -19,17 +19,15 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, TypeVar
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import anyio
 
 from bethink.errors import BadInput, BethinkError, DiskFull, NewerSchema, NotInstalled, StorageError, TooLarge
 from bethink.telemetry import log
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 T = TypeVar("T")
 

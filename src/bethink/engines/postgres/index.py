@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,9 +25,9 @@ import anyio.to_thread
 import msgspec
 
 from bethink.engines.postgres import large
-from bethink.engines.postgres.connection import partitions_of, wall_of
+from bethink.engines.postgres.connection import Connections, Session, partitions_of, wall_of
 from bethink.engines.postgres.large import OwnTables
-from bethink.index import IndexItem, WithoutVector
+from bethink.index import Candidates, IndexItem, IndexQuery, WithoutVector
 from bethink.search import copies
 from bethink.search.analysis import (
     ANALYSIS,
@@ -39,22 +40,17 @@ from bethink.search.analysis import (
     model_key,
     model_of,
 )
-from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, News
+from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, Copy, News
 from bethink.store import opened, sealed
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
     from bethink.embeddings import EmbeddingModel
-    from bethink.engines.postgres.connection import Connections, Session
-    from bethink.index import Candidates, IndexQuery
     from bethink.sealing import Cipher
     from bethink.search.analysis import EmbeddedText
-    from bethink.search.copies import Copy
 
 _log = log("index")
 

@@ -11,6 +11,7 @@ which PostgreSQL would use neither a GIN index nor one of a part of a table.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -18,8 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink.search.analysis import dimensions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.engines.postgres.connection import Connections, Session
 
 LARGE = 200_000

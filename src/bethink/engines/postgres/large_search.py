@@ -8,6 +8,7 @@ comparison if filters leave few. Both legs see the filters before the limit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -16,17 +17,14 @@ import anyio.to_thread
 import numpy as np
 
 from bethink.engines.postgres.large import literal
-from bethink.index import Candidate, Candidates
+from bethink.index import Candidate, Candidates, IndexQuery
 from bethink.search.analysis import dimensions_of, model_key
 from bethink.search.legs import K1, MAX_QUESTION_TERMS, B
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from bethink.engines.postgres.connection import Session
-    from bethink.index import IndexQuery
 
 CANDIDATES: Final = 5_000
 """Items that are scored by words at most: ten milliseconds. The 50 best of a question are among them unless

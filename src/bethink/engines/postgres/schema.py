@@ -11,23 +11,17 @@ version of Bethink knows the same of both. Processes that start at once come one
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
-from bethink.engines.postgres.connection import partitions_of, wall_of
+from bethink.engines.postgres.connection import Connections, Session, partitions_of, wall_of
 from bethink.engines.postgres.index import INDEX_TABLES
 from bethink.errors import NewerSchema, NotInstalled, StorageError
-from bethink.sealing import NotSealedSoError, SealedHome
-from bethink.store import Seal, opened, record_of
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from bethink.engines.postgres.connection import Connections, Session
-    from bethink.sealing import Cipher
-    from bethink.store import Collection
+from bethink.sealing import Cipher, NotSealedSoError, SealedHome
+from bethink.store import Collection, Seal, opened, record_of
 
 SECRET_BYTES: Final = 16
 """Of what makes the digests of keys; sealed it is longer."""

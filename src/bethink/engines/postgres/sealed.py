@@ -13,20 +13,18 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 import msgspec
 
-from bethink.engines.postgres.connection import open_connections
+from bethink.engines.postgres.connection import Session, open_connections
 from bethink.engines.postgres.index import reseal_items
 from bethink.engines.postgres.large import drop_all
 from bethink.engines.postgres.schema import Known, known, upgraded
 from bethink.engines.postgres.scrub import scrub
 from bethink.errors import BadInput, Busy
-from bethink.sealing import keep_state, state_of
+from bethink.sealing import Cipher, SealedHome, keep_state, state_of
 from bethink.store import opened, sealed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bethink.engines.postgres.connection import Session
-    from bethink.sealing import Cipher, SealedHome
 
 _AT_ONCE: Final = 500
 """Rows between two round trips: a few megabytes."""

@@ -8,6 +8,7 @@ of an owner that wait together share a transaction, and are applied one by one i
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 import anyio
 import anyio.to_thread
 
-from bethink.engines.postgres.connection import CONNECTIONS_MAX, open_connections
+from bethink.engines.postgres.connection import CONNECTIONS_MAX, Connections, Session, open_connections
 from bethink.engines.postgres.index import IndexRows, PostgresIndex
 from bethink.engines.postgres.schema import NUMBER, columns_of, known, make, prepare
 from bethink.engines.postgres.scrub import scrub
@@ -40,9 +41,6 @@ from bethink.store import (
 from bethink.telemetry import Gauge
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-
-    from bethink.engines.postgres.connection import Connections, Session
     from bethink.sealing import Cipher, SealedHome
     from bethink.store import Collection, Key, Scan, Versioned
 

@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bethink.engines.postgres.connection import rows_of
+from bethink.engines.postgres.connection import Session, rows_of
 from bethink.engines.postgres.schema import quoted
 from bethink.errors import BadInput, Conflict
 from bethink.store import (
@@ -29,9 +30,6 @@ from bethink.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from bethink.engines.postgres.connection import Session
     from bethink.sealing import Cipher
     from bethink.store import Collection, Key, Row, Scan, Seal
 

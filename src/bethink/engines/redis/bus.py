@@ -15,6 +15,7 @@ import asyncio
 import time
 import uuid
 from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -23,19 +24,14 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import anyio.to_thread
 
-from bethink.bus import Mailboxes, Notice, TokenBuckets, opened_payload, sealed_payload
+from bethink.bus import Mailbox, Mailboxes, Notice, TokenBuckets, opened_payload, sealed_payload
 from bethink.engines.redis.connection import redis_client, state_of, translated
 from bethink.errors import Conflict, StorageError
-from bethink.store import Collection, Delete, Put, Record
-from bethink.telemetry import log
+from bethink.store import Collection, Delete, Put, Record, Store
+from bethink.telemetry import Supervise, log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-
-    from bethink.bus import Mailbox
     from bethink.sealing import Cipher
-    from bethink.store import Store
-    from bethink.telemetry import Supervise
 
 
 BEAT_S = 2.0

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import anyio.to_thread
 
 from bethink.errors import NotInstalled, StorageError
-from bethink.telemetry import Gauge
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Sequence
-
-    from bethink.telemetry import Gauges
-
+from bethink.telemetry import Gauge, Gauges
 
 MISSING = 'Redis needs one more package: pip install "bethink[redis]"'
 _FULL = "Redis is full (maxmemory): give it more, or remove what is not needed there."

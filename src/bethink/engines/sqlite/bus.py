@@ -14,6 +14,7 @@ import sqlite3
 import threading
 import time
 import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -22,17 +23,15 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from bethink.bus import ALIVE_WITHIN_S, Mailboxes, Notice, TokenBuckets, opened_payload, sealed_payload
-from bethink.clock import SystemClock
+from bethink.clock import Clock, SystemClock
 from bethink.engines.sqlite.answers import Answer, Answers
 from bethink.errors import BethinkError, NewerSchema, StorageError
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Sequence
     from io import BufferedReader
 
-    from bethink.clock import Clock
     from bethink.sealing import Cipher
 
 

@@ -9,6 +9,7 @@ for a step at most.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from operator import add
@@ -17,25 +18,21 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import anyio
 import msgspec
 
-from bethink.engines.sqlite.tables import blank, keep_padded
+from bethink.engines.sqlite.tables import Query, blank, keep_padded
 from bethink.errors import CorruptDatabase
-from bethink.index import IndexItem, WithoutVector
+from bethink.index import Candidates, IndexItem, IndexQuery, WithoutVector
 from bethink.search import copies
 from bethink.search.analysis import ANALYSIS, Analyzer, Entries, Entry, Names, item_of, model_key, vectors_of
-from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, News
+from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, Copy, News
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from bethink.embeddings import EmbeddingModel
-    from bethink.engines.sqlite.tables import Query
-    from bethink.index import Candidates, IndexQuery
     from bethink.search.analysis import EmbeddedText
-    from bethink.search.copies import Copy
 
 
 _Decoded = TypeVar("_Decoded")

@@ -12,6 +12,7 @@ import os
 import sqlite3
 import struct
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -36,7 +37,6 @@ from bethink.search.analysis import Analyzer, Entry, Names, quantized
 from bethink.store import Seal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from bethink.sealing import Cipher

@@ -7,6 +7,7 @@ places, so that copies made one after the other are alike but for what has chang
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from bethink.engines.sqlite.tables import layout_of, secret_of
 from bethink.errors import CorruptDatabase, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from bethink.sealing import Cipher

@@ -17,7 +17,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -41,7 +41,7 @@ from bethink.engines.sqlite.schema import (
     open_writer,
     translated,
 )
-from bethink.engines.sqlite.tables import compact, tables_of
+from bethink.engines.sqlite.tables import Table, compact, tables_of
 from bethink.errors import BethinkError, DiskFull, StorageError
 from bethink.search.analysis import Analyzer, embedded, entry_of
 from bethink.store import (
@@ -60,10 +60,8 @@ from bethink.store import (
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
     from pathlib import Path
 
-    from bethink.engines.sqlite.tables import Table
     from bethink.sealing import Cipher
     from bethink.store import Collection, Key, R, Scan, Versioned
 

@@ -12,19 +12,17 @@ its row waits in `blanks` for another body of its length.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bethink.errors import Conflict, StorageError
 from bethink.sealing import FILE as SEALED
-from bethink.sealing import NotSealedSoError
+from bethink.sealing import Cipher, NotSealedSoError
 from bethink.store import Page, Position, Seal, Versioned, cursor, order_key, padded, record_of, scan_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from bethink.sealing import Cipher
     from bethink.store import Collection, Key, Row, Scan
 
 

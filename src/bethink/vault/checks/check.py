@@ -10,6 +10,7 @@ import difflib
 import posixpath
 import re
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,14 +23,11 @@ from bethink.vault.checks.repair import RepairOption, VaultRepair
 from bethink.vault.checks.rewrites import detected, mended, read_as, snake
 from bethink.vault.files.paths import checked_new
 from bethink.vault.markdown.links import SUFFIX, Resolver, key_of
-from bethink.vault.search.graph import graph_of
+from bethink.vault.search.graph import Graph, Unresolved, graph_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
     from bethink.vault.files.records import Trouble
     from bethink.vault.search.catalogue import CataloguePage
-    from bethink.vault.search.graph import Graph, Unresolved
     from bethink.vault.search.search import VaultSearch
 
 Kind = Literal["broken_link", "same_content", "same_name", "front_matter", "unread", "name", "memory_line"]

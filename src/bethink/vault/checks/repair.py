@@ -7,6 +7,7 @@ then the pages are still of the versions that the plan was made for, or nothing 
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,11 +18,11 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import BadInput, BethinkError, Conflict
-from bethink.vault.checks.rewrites import as_text, contents, mended, merged, read_as, snake, split
-from bethink.vault.files.folder import EXISTS, FileTree, version_of
+from bethink.vault.checks.rewrites import Piece, as_text, contents, mended, merged, read_as, snake, split
+from bethink.vault.files.folder import EXISTS, FileTree, Folder, version_of
 from bethink.vault.files.page_writer import Authorship
 from bethink.vault.files.paths import checked, checked_new, folder_of, twin_key
-from bethink.vault.files.records import ASIDE
+from bethink.vault.files.records import ASIDE, Change
 from bethink.vault.files.versions import unified
 from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.frontmatter import set_field
@@ -38,12 +39,7 @@ from bethink.vault.markdown.links import (
 from bethink.vault.search.graph import aliases_of, moves_of, touched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from bethink.principal import Principal
-    from bethink.vault.checks.rewrites import Piece
-    from bethink.vault.files.folder import Folder
-    from bethink.vault.files.records import Change
     from bethink.vault.search.catalogue import CataloguePage
     from bethink.vault.search.search import VaultSearch
 

@@ -10,20 +10,15 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from bethink.errors import BadInput
-from bethink.vault.markdown.format import new_line_of, parse, sections
+from bethink.vault.markdown.format import Document, Section, new_line_of, parse, sections
 from bethink.vault.markdown.frontmatter import front_matter, in_quotes, set_field, unclosed_end
 from bethink.vault.markdown.links import key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from bethink.vault.markdown.format import Document, Section
-
 
 _MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),

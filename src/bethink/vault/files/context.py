@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,20 +22,17 @@ import msgspec
 
 from bethink.errors import Busy, NoSuchPage, NotAllowed, StorageError
 from bethink.principal import LOCAL_OWNER, PerKey, Recent
-from bethink.store import Put, Scan, records_of
+from bethink.store import Put, Scan, Store, Versioned, records_of
 from bethink.vault.files.draft import Draft
 from bethink.vault.files.folder import NO_FOLDER, Folder
 from bethink.vault.files.parts import Items, plain_items
-from bethink.vault.files.records import ONE, PAGES, VAULTS, Change, PageTable
+from bethink.vault.files.records import ONE, PAGES, VAULTS, Change, PageTable, VaultRecord
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
     from pathlib import Path
 
     from bethink.clock import Clock, Ids
     from bethink.settings import VaultSettings
-    from bethink.store import Store, Versioned
-    from bethink.vault.files.records import VaultRecord
 
 
 class News:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from bethink.index import IndexItem
-from bethink.store import Delete, DeleteAll, Put
-from bethink.vault.files.folder import version_of
-from bethink.vault.files.parts import digest_of, parts_of
+from bethink.store import Change as StoreChange
+from bethink.store import Delete, DeleteAll, Put, Store
+from bethink.vault.files.folder import FileContent, Stat, version_of
+from bethink.vault.files.parts import Items, Part, digest_of, parts_of
 from bethink.vault.files.paths import folder_of
 from bethink.vault.files.records import (
     CONTENTS,
@@ -35,14 +37,8 @@ from bethink.vault.markdown.frontmatter import other_names
 from bethink.vault.markdown.lines import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from bethink.clock import Ids
     from bethink.settings import VaultSettings
-    from bethink.store import Change as StoreChange
-    from bethink.store import Store
-    from bethink.vault.files.folder import FileContent, Stat
-    from bethink.vault.files.parts import Items, Part
     from bethink.vault.files.records import By, Meant, PageTable, Trouble, VaultRecord, What
 
 UNDO: Final = "page:"

@@ -7,7 +7,7 @@ the one who forgets: cut short in between, it is begun again and finds the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -16,20 +16,15 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BethinkError, StorageError
+from bethink.store import Change as StoreChange
 from bethink.store import Delete, Put, Scan, pages_of, records_of
-from bethink.vault.files.draft import PageFile, page_file
-from bethink.vault.files.folder import FileContent, FileTree, version_of
-from bethink.vault.files.records import CONTENTS, VERSIONS, Content
+from bethink.vault.files.draft import Draft, PageFile, page_file
+from bethink.vault.files.folder import FileContent, FileTree, Folder, version_of
+from bethink.vault.files.records import CONTENTS, VERSIONS, Content, PageRecord, PageVersion
 from bethink.vault.files.sync import FolderSync, changed_among
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from bethink.store import Change as StoreChange
     from bethink.vault.files.context import VaultContext
-    from bethink.vault.files.draft import Draft
-    from bethink.vault.files.folder import Folder
-    from bethink.vault.files.records import PageRecord, PageVersion
 
 Erase = Callable[[str, str], tuple[str, tuple[str, ...]]]
 """From a page's path and text to the text without what is forgotten, and what was taken out."""

@@ -15,6 +15,7 @@ import os
 import secrets
 import stat as modes
 import time
+from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -25,7 +26,6 @@ from bethink.vault.files.paths import fault_of, is_page, normal, twin_key
 from bethink.vault.files.records import ASIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable
     from pathlib import Path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,11 @@ import anyio.to_thread
 from bethink.errors import NoSuchPage
 from bethink.store import Scan, records_of
 from bethink.vault.files.parts import Part, part_of, said_in, title_of
-from bethink.vault.files.records import CONTENTS, PARTS, PLACES, TROUBLES, Entry
+from bethink.vault.files.records import CONTENTS, PARTS, PLACES, TROUBLES, Entry, PageTable, PartPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from bethink.vault.files.context import VaultContext
     from bethink.vault.files.folder import FileTree
-    from bethink.vault.files.records import PageTable, PartPlace
 
 _PAGE = 500
 _NO_FOLDER = "The vault has no folder {folder}: list the one above it to see which there are."

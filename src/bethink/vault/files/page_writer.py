@@ -9,6 +9,7 @@ look at the files takes them in as what they are, and not as somebody else's.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
@@ -16,17 +17,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 import anyio.to_thread
 
 from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, StorageError, TooLarge, UnknownId
-from bethink.vault.files.draft import PageFile, page_file
-from bethink.vault.files.folder import CHANGED, EXISTS, FileContent, version_of
+from bethink.vault.files.draft import Draft, PageFile, page_file
+from bethink.vault.files.folder import CHANGED, EXISTS, FileContent, Folder, version_of
 from bethink.vault.files.paths import checked, checked_new, folder_of
-from bethink.vault.files.records import TROUBLES, Change, Meant
+from bethink.vault.files.records import TROUBLES, By, Change, Meant, PageRecord, PageVersion, Trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from bethink.vault.files.draft import Draft
-    from bethink.vault.files.folder import Folder
-    from bethink.vault.files.records import By, PageRecord, PageVersion, Trouble
     from bethink.vault.files.versions import Versions
 
 T = TypeVar("T")

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bethink.vault.files.paths import ENDING
 from bethink.vault.files.records import KIND
 from bethink.vault.markdown.format import parse, sections
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MOST_CHARS: Final = 1_000
 """Of a part: what the embedding model reads whole of most languages (256 word pieces)."""

@@ -7,6 +7,7 @@ under another name.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -15,18 +16,13 @@ import msgspec
 
 from bethink.errors import BadInput, StorageError, TooLarge
 from bethink.store import Put
-from bethink.vault.files.draft import LATELY_US, PageFile, page_file
-from bethink.vault.files.folder import FileTree, Stat
+from bethink.vault.files.draft import LATELY_US, Draft, PageFile, page_file
+from bethink.vault.files.folder import FileTree, Folder, Stat
 from bethink.vault.files.paths import fault_of
-from bethink.vault.files.records import VAULTS
+from bethink.vault.files.records import VAULTS, PageRecord, PageTable, Trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
     from bethink.vault.files.context import VaultContext
-    from bethink.vault.files.draft import Draft
-    from bethink.vault.files.folder import Folder
-    from bethink.vault.files.records import PageRecord, PageTable, Trouble
 
 _FILES: Final = 64
 _BYTES: Final = 1_000_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
@@ -10,13 +11,10 @@ from typing import TYPE_CHECKING, Final
 from bethink.clock import to_datetime
 from bethink.errors import NoSuchPage, UnknownId
 from bethink.store import Delete, Scan, records_of
-from bethink.vault.files.records import CONTENTS, VERSIONS, Page
+from bethink.vault.files.records import CONTENTS, VERSIONS, Page, PageRecord, PageVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.vault.files.context import VaultContext
-    from bethink.vault.files.records import PageRecord, PageVersion
 
 _PAGE: Final = 500
 _DAY_US: Final = 86_400_000_000

@@ -12,6 +12,7 @@ import hashlib
 import posixpath
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
@@ -29,14 +30,11 @@ from bethink.vault.filters.patterns import (
     general_age,
     plainly,
 )
-from bethink.vault.filters.rules import fits
+from bethink.vault.filters.rules import Action, Rule, fits
 from bethink.vault.filters.structure import FieldValue, fields_in, sections_in
 from bethink.vault.markdown.links import Resolver, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from bethink.vault.filters.rules import Action, Rule
     from bethink.vault.regex import Span
 
 

@@ -13,18 +13,13 @@ import html
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bethink.masking import has_check_digit
-from bethink.vault.regex import Regex
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from bethink.vault.regex import Span
-
+from bethink.vault.regex import Regex, Span
 
 _SIGNS: Final = re.compile(
     r"<[^<>\n]{1,200}>|&(?:#\d{1,6}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,10});|%40|[*`~\\]+"

@@ -7,23 +7,18 @@ names none is for everybody but the owner's own eyes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from bethink.errors import BadInput, NotAllowed, UnknownId
-from bethink.principal import INSIDE, OWN_EYES
-from bethink.store import Collection, Put, Record, retry_conflicts
+from bethink.principal import INSIDE, OWN_EYES, Principal
+from bethink.store import Collection, Put, Record, Store, retry_conflicts
 from bethink.vault.files.paths import twin_key
 from bethink.vault.filters.patterns import finder_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from bethink.principal import Principal
-    from bethink.store import Store
 
 Action = Literal["hide", "mask", "generalise"]
 ACTIONS: Final[tuple[Action, ...]] = ("hide", "mask", "generalise")

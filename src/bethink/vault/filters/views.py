@@ -8,6 +8,7 @@ not there: not in listings, links, sizes, versions or the sentences of errors.
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -16,7 +17,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, NotAllowed, TooLarge, UnknownId
-from bethink.principal import Recent
+from bethink.principal import Principal, Recent
 from bethink.vault.files.draft import UNDO
 from bethink.vault.files.paths import checked, checked_folder, folders_of
 from bethink.vault.files.versions import unified
@@ -24,18 +25,14 @@ from bethink.vault.filters.page_filter import CANNOT_CHANGE, HiddenPages, ViewCo
 from bethink.vault.filters.structure import fields_in
 from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.frontmatter import other_names
-from bethink.vault.markdown.links import key_of
+from bethink.vault.markdown.links import Named, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
-
-    from bethink.principal import Principal
     from bethink.vault.files.page_reader import FoundPart
     from bethink.vault.files.page_writer import Authorship
     from bethink.vault.files.records import By, Change, Entry, Page, PageRecord, PageVersion
     from bethink.vault.filters.page_filter import TextFilter, View
     from bethink.vault.filters.rules import FilterStore, Rule
-    from bethink.vault.markdown.links import Named
     from bethink.vault.service import Vault
 
 

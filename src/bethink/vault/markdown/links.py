@@ -12,17 +12,13 @@ import posixpath
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Literal, Protocol
 from urllib.parse import quote, unquote
 
 import msgspec
 
 from bethink.vault.markdown.lines import Lines, Span, scan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
 
 LinkKind = Literal["wiki", "embed", "markdown"]
 """`[[page]]`, `![[page]]` and `[label](page.md)`; a picture by `![label](…)` is a markdown link, too."""

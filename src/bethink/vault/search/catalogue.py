@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,7 +22,6 @@ from bethink.vault.markdown.frontmatter import PageInfo, info_of, name_of
 from bethink.vault.search.query import folded_line, sought_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
     from pathlib import Path
 
 SCHEMA: Final = 3

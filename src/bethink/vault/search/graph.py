@@ -7,27 +7,24 @@ unless the reader does not see everything.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
 from bethink.errors import BadInput, Conflict, NoSuchPage
-from bethink.principal import Recent
+from bethink.principal import Principal, Recent
 from bethink.store import retry_conflicts
 from bethink.vault.files.page_writer import Authorship
 from bethink.vault.files.paths import checked
 from bethink.vault.markdown.frontmatter import info_of
-from bethink.vault.markdown.links import Moves, Resolver, relinked
+from bethink.vault.markdown.links import LinkKind, Moves, Resolver, relinked
 from bethink.vault.search.catalogue import CataloguePage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from bethink.principal import Principal
     from bethink.vault.files.records import By, Change
     from bethink.vault.filters.views import VaultViews
-    from bethink.vault.markdown.links import LinkKind
     from bethink.vault.search.search import VaultSearch
 
 

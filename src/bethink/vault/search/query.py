@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, Final
@@ -20,8 +21,6 @@ from bethink.vault.markdown.format import parse, sections, tags_of
 from bethink.vault.markdown.frontmatter import front_matter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.vault.markdown.lines import Span
 
 

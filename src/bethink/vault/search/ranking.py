@@ -11,7 +11,7 @@ import re
 import time
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -24,8 +24,6 @@ from bethink.vault.markdown.format import parse, section_at, sections
 from bethink.vault.markdown.frontmatter import name_of, title_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.vault.markdown.lines import Span
     from bethink.vault.regex import Regex
     from bethink.vault.search.catalogue import CatalogueRow

@@ -8,6 +8,7 @@ told, and nothing that only the catalogue says is shown.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -17,21 +18,16 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import BadInput
-from bethink.principal import PerKey, Recent
-from bethink.vault.files.folder import version_of
+from bethink.principal import PerKey, Principal, Recent
+from bethink.vault.files.folder import FileContent, Folder, version_of
 from bethink.vault.markdown.frontmatter import name_of
 from bethink.vault.regex import Regex, literals
-from bethink.vault.search.catalogue import Catalogue, CatalogueRow, PageContent
+from bethink.vault.search.catalogue import Catalogue, CataloguePage, CatalogueRow, PageContent
 from bethink.vault.search.query import LEAST_BYTES, Search, SearchFilters, folded
 from bethink.vault.search.ranking import Candidate, Ranking, SearchResults
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bethink.principal import Principal
-    from bethink.vault.files.folder import FileContent, Folder
     from bethink.vault.filters.views import VaultViews
-    from bethink.vault.search.catalogue import CataloguePage
     from bethink.vault.service import Vault
 
 FOLDER: Final = "vault-search"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -11,7 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
-from bethink.documents.model import DocumentEdit, DocumentQuery, NewDocument, Scope
+from bethink.documents.model import DocumentEdit, DocumentQuery, NewDocument, PassageHit, Scope
 from bethink.documents.records import Origin, Stage
 from bethink.documents.service import Documents
 from bethink.recall.service import AnswerCheck
@@ -34,11 +35,9 @@ from bethink.web.problems import documented
 from bethink.web.uploads import file_body, receive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bethink.app import App
-    from bethink.documents.model import PassageHit
     from bethink.visibility.reader_filter import ReaderFilter
 
 router = APIRouter(prefix="/documents", tags=["documents"], responses=documented(404))

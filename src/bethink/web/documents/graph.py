@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -13,8 +14,6 @@ from bethink.web.deps import Caller, ResponseModel, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.app import App
     from bethink.graph.view import GraphNode, GraphView
     from bethink.principal import Principal

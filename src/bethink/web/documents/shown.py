@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -10,8 +11,6 @@ from bethink.documents.records import Stage
 from bethink.web.deps import ResponseModel, Timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.app import App
     from bethink.documents.model import DocumentState
     from bethink.principal import Principal

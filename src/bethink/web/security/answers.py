@@ -8,21 +8,19 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers
 
-from bethink.telemetry import FIELDS, REQUESTS, Histogram
+from bethink.telemetry import FIELDS, REQUESTS, Histogram, Span
 from bethink.web.problems import route_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from starlette.types import Message, Scope, Send
 
-    from bethink.telemetry import Span
 
 ANSWERS: Final = "answers"
 """Their place in the state of every request."""

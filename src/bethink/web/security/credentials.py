@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -21,8 +22,6 @@ from bethink.accounts.register import SIGN_IN_PREFIX, holds_credential
 from bethink.errors import BadInput, NotAllowed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from starlette.types import Scope
 
     from bethink.principal import Principal

@@ -10,6 +10,8 @@ users the settings name more, and an address without a name, which no DNS can gi
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -23,22 +25,18 @@ from bethink.accounts.register import is_address, is_loopback
 from bethink.audio import MAX_AUDIO_BYTES
 from bethink.errors import BadInput, BethinkError, NotAllowed, TooLarge
 from bethink.json_bounds import JsonBounds
-from bethink.telemetry import Correlation, Tracing, correlated, correlation
+from bethink.telemetry import Correlation, Span, Tracing, correlated, correlation
 from bethink.web.problems import of_error
 from bethink.web.request_scope import RequestScope
-from bethink.web.security.answers import ANSWERS
+from bethink.web.security.answers import ANSWERS, AnswerCounts
 from bethink.web.security.credentials import FOREIGN, credential_of, keep_own_cookies, takes_basic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from bethink.app import App
-    from bethink.telemetry import Span
-    from bethink.web.security.answers import AnswerCounts
 
 
 MAX_BODY_BYTES: Final = 12 * 1024 * 1024

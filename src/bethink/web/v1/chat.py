@@ -7,6 +7,7 @@ Source: OpenAI API reference, "Create chat completion".
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -22,7 +23,7 @@ from bethink.agent.request import NO_RESOURCES, BranchPoint, RunOptions, with_as
 from bethink.conversations.entries import checked_id, looks_own
 from bethink.conversations.service import ConversationStart
 from bethink.errors import BadInput, TooLarge, UnknownId
-from bethink.llm import Options
+from bethink.llm import Options, ToolSchema
 from bethink.tool import NewFile
 from bethink.web.deps import Caller, Served
 from bethink.web.sse import EventStream
@@ -51,11 +52,8 @@ from bethink.web.v1.request import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.app import App
     from bethink.conversations.records import Conversation
-    from bethink.llm import ToolSchema
     from bethink.principal import Principal
 
 

@@ -9,6 +9,7 @@ Source: OpenAI API reference, "The chat completion chunk object".
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,8 +33,6 @@ from bethink.events import (
 from bethink.web.v1.errors import error_body
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
-
     from bethink.agent.records import NumberedEvent
     from bethink.errors import BethinkError
     from bethink.events import Event, StopReason

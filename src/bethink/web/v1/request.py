@@ -6,8 +6,9 @@ import base64
 import binascii
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast
 from urllib.parse import unquote_to_bytes
 
 from fastapi import Request
@@ -19,10 +20,6 @@ from bethink.errors import BadInput
 from bethink.llm import ToolSchema
 from bethink.messages import ToolMessage
 from bethink.tool import NewFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
 
 _MAX_DEPTH: Final = 64
 _MAX_INTEGER: Final = 2**63

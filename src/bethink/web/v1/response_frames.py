@@ -9,21 +9,18 @@ Source: OpenAI API reference, "The response object" and "Streaming events".
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bethink.events import RunDone, RunStarted, TextDelta, TextSoFar
-from bethink.web.v1.frames import AnswerTally
+from bethink.events import Event, RunDone, RunStarted, TextDelta, TextSoFar, ToolRequested
+from bethink.web.v1.frames import AnswerTally, Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bethink.agent.records import NumberedEvent
     from bethink.errors import BethinkError
-    from bethink.events import Event, ToolRequested
-    from bethink.web.v1.frames import Reply
 
 _DETAILS: Final = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why a response is incomplete, by the word of chat completions for it."""

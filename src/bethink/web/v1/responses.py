@@ -5,6 +5,7 @@ Source: OpenAI API reference, "Responses".
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import anyio
@@ -17,7 +18,7 @@ from bethink.agent.history_match import Responses
 from bethink.agent.records import NumberedEvent
 from bethink.errors import BadInput, UnknownId
 from bethink.events import Place, RunDone
-from bethink.messages import ToolMessage, UserMessage
+from bethink.messages import Attachment, ToolMessage, UserMessage
 from bethink.web.deps import Caller, Served
 from bethink.web.runs import followed
 from bethink.web.sse import EventStream
@@ -43,12 +44,9 @@ from bethink.web.v1.request import (
 from bethink.web.v1.response_frames import ResponseFrames
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-
     from bethink.agent.request import BranchPoint
     from bethink.app import App
     from bethink.conversations.records import StoredMessage
-    from bethink.messages import Attachment
     from bethink.principal import Principal
 
 router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)], responses=ERRORS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import anyio
@@ -10,8 +11,8 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.vault import Authorship, Change
+from bethink.errors import BadInput, BethinkError, Conflict, UnknownId
+from bethink.vault import Authorship, Change, Page
 from bethink.vault.files.records import TROUBLES, By, What
 from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.frontmatter import front_matter
@@ -20,12 +21,8 @@ from bethink.web.problems import MEDIA_TYPE, Problem, documented, of_error
 from bethink.web.sse import STREAM, EventStream, event_stream
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
-
     from bethink.app import App
-    from bethink.errors import BethinkError
     from bethink.principal import Principal
-    from bethink.vault import Page
 
 router = APIRouter(prefix="/vault", tags=["vault"])
 
