@@ -23,7 +23,7 @@ from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_proc
 from bethink.events import TextDelta
 from bethink.llm import Llm, LlmRequest
 from bethink.llm.models import FallbackLlm
-from bethink.llm.providers import Connection, connect
+from bethink.llm.providers import ModelConnection, connect
 from bethink.llm.scripted import Rule
 from bethink.messages import UserMessage
 
@@ -203,7 +203,7 @@ async def _openai_library(base_url: str) -> AsyncGenerator[Ask, None]:
 
 @asynccontextmanager
 async def _ours(base_url: str) -> AsyncGenerator[Ask, None]:
-    llm = connect(f"openai:{_MODEL}", Connection(base_url=base_url))
+    llm = connect(f"openai:{_MODEL}", ModelConnection(base_url=base_url))
     try:
         yield _asking(llm)
     finally:
@@ -212,7 +212,7 @@ async def _ours(base_url: str) -> AsyncGenerator[Ask, None]:
 
 @asynccontextmanager
 async def _our_chain(base_url: str) -> AsyncGenerator[Ask, None]:
-    llm = FallbackLlm([connect(f"openai:{_MODEL}", Connection(base_url=base_url))])
+    llm = FallbackLlm([connect(f"openai:{_MODEL}", ModelConnection(base_url=base_url))])
     try:
         yield _asking(llm)
     finally:

@@ -28,8 +28,8 @@ from benchmarks.process import can_measure, serving
 from bethink.app import open_app
 from bethink.calendar.series import zone_of
 from bethink.calendar.service import Calendar, EventConflict, EventTarget, put
+from bethink.calendar_sync.feature import Calendars
 from bethink.calendar_sync.service import AccountDraft
-from bethink.calendar_sync.upkeep import Calendars
 from bethink.clock import to_datetime, to_us
 from bethink.settings import Settings
 from bethink.store import Put

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bethink.engines.postgres.connection import Connections, Session
+    from bethink.engines.postgres.connection import Connections, DatabaseSession
     from bethink.index import Candidates, Index
     from bethink.store import Store
 
@@ -205,7 +205,7 @@ def _named(name: str, meter: Meter) -> dict[str, float]:
     return {f"{name}_ms_{which}": figures[f"wall_ms_{which}"] for which in ("p50", "p95")}
 
 
-async def _sizes(session: Session) -> dict[str, Any]:
+async def _sizes(session: DatabaseSession) -> dict[str, Any]:
     """Megabytes of the owner's graph, its index of words, and all of its tables."""
     rows = await session.fetch(
         "SELECT am.amname, sum(pg_relation_size(c.oid))::bigint FROM pg_class AS c "

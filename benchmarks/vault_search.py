@@ -13,7 +13,7 @@ import anyio.to_thread
 from benchmarks.meter import WARM_UP, Meter
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.vault.search.graph import graph_of
-from bethink.vault.search.query import Search
+from bethink.vault.search.query import PageSearch
 from bethink.vault.search.search import VaultSearch
 from bethink.visibility.service import Visibility
 
@@ -35,13 +35,13 @@ async def measure_vault_search(vault: Vault) -> list[dict[str, Any]]:
     paths = sorted(await vault.pages(LOCAL_OWNER))
     rows.append(await _edited(searching, paths))
     queries = (
-        ("a word of few pages", Search(_WORD)),
-        ("three letters of many pages", Search("wor")),
-        ("two words", Search(f"number {_WORD}")),
-        ("a phrase of all pages", Search('"# Page"')),
-        ("a word of no page", Search("xyzzyq")),
-        ("a pattern with a literal part", Search(rf"{_WORD[:6]}\w+ \d", regex=True)),
-        ("a pattern without one", Search(r"^- \w+: 12\d$", regex=True)),
+        ("a word of few pages", PageSearch(_WORD)),
+        ("three letters of many pages", PageSearch("wor")),
+        ("two words", PageSearch(f"number {_WORD}")),
+        ("a phrase of all pages", PageSearch('"# Page"')),
+        ("a word of no page", PageSearch("xyzzyq")),
+        ("a pattern with a literal part", PageSearch(rf"{_WORD[:6]}\w+ \d", regex=True)),
+        ("a pattern without one", PageSearch(r"^- \w+: 12\d$", regex=True)),
     )
     rows += [await _searched(searching, what, search) for what, search in queries]
     rows += [await _scanned(vault, paths), await _graph(searching)]
@@ -72,7 +72,7 @@ async def _edited(searching: VaultSearch, paths: list[str]) -> dict[str, Any]:
     return {"what": "catalogue behind one edit", **meter.figures()}
 
 
-async def _searched(searching: VaultSearch, what: str, search: Search) -> dict[str, Any]:
+async def _searched(searching: VaultSearch, what: str, search: PageSearch) -> dict[str, Any]:
     meter, total = Meter(), 0
     for _ in range(_TIMES):
         stop = meter.start()

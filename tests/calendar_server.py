@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from bethink.calendar_sync.client import CalDavClient
-from bethink.calendar_sync.upkeep import Calendars
+from bethink.calendar_sync.feature import Calendars
 from bethink.calendar_sync.webdav import CALDAV, DAV, SERVER, Element, made, parsed, written
 from bethink.internet.addresses import AddressGate
 from bethink.internet.http_get import ready

@@ -14,7 +14,7 @@ from bethink.mcp_client import CallResult, RemoteTool, ServerInfo, Text
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from bethink.mcp_client import Hooks, Library, Pinned, Progress, ServerConfig, Session
+    from bethink.mcp_client import Hooks, Library, Pinned, Progress, ServerConfig, ServerSession
 
 Answer = Callable[[dict[str, Any], "Progress"], Awaitable[CallResult]]
 
@@ -73,7 +73,7 @@ class FakeConnector:
         self.open_sessions = 0
 
     @asynccontextmanager
-    async def open(self, config: ServerConfig, hooks: Hooks) -> AsyncGenerator[Session]:
+    async def open(self, config: ServerConfig, hooks: Hooks) -> AsyncGenerator[ServerSession]:
         """A session with the server of that name."""
         server = self.servers[config.name]
         server.opened += 1

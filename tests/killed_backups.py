@@ -24,7 +24,7 @@ import anyio
 import anyio.to_thread
 import asyncpg
 
-from bethink.backups.contents import Home, copy_files
+from bethink.backups.contents import BackupHome, copy_files
 from bethink.backups.service import BackupService
 from bethink.clock import FakeClock
 from bethink.documents.work_folders import clear_left_over
@@ -135,7 +135,7 @@ async def restore(home: Path) -> None:
 async def move(home: Path) -> None:
     """Move the home's database and files to another directory."""
     async with open_side(str(home), is_new=False) as source, open_side(str(home.with_name("new"))) as target:
-        copy = partial(copy_files, Home(home), home.with_name("new"))
+        copy = partial(copy_files, BackupHome(home), home.with_name("new"))
         also = partial(anyio.to_thread.run_sync, copy)
         await migrate(source, target, (LINES,), tell=lambda *_: None, also=also)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bethink.documents.reading.messages import Ended, Extracted, Failed, Opened, PageRead, Task, kind_of
+from bethink.documents.reading.messages import Ended, Extracted, Failed, Opened, PageRead, ReadingJob, kind_of
 from bethink.documents.reading.reader import read
 
 
@@ -13,7 +13,7 @@ def extracted(content: bytes, name: str = "file", media_type: str = "", *, secon
     pages: dict[int, str] = {}
     labels: dict[int, str] = {}
     count, note, title = 0, "", ""
-    for told in read(content, Task(kind, name, 1, 10_000, seconds, 2**30)):
+    for told in read(content, ReadingJob(kind, name, 1, 10_000, seconds, 2**30)):
         match told:
             case Opened(count, kind, title):
                 pass

@@ -18,7 +18,6 @@ import anyio.to_thread
 
 from bethink.accounts import Accounts, Register, accounts_for
 from bethink.accounts.setup_key import SetupKey
-from bethink.agent.background_runs import ScheduledRuns
 from bethink.agent.completion import Summaries
 from bethink.agent.context import Context
 from bethink.agent.extraction import Extraction
@@ -29,6 +28,7 @@ from bethink.agent.reflection import ReflectionRuns
 from bethink.agent.removal import ConversationRetention, ForgettableRuns, TemporaryExpiry
 from bethink.agent.request import bounds_of
 from bethink.agent.runs import RunMetrics, Runs
+from bethink.agent.scheduled_runs import ScheduledRuns
 from bethink.agent.start import LoopFactory, SlashCommands
 from bethink.agent.subagent import MemoryQuestions, SubagentRunner
 from bethink.agent.tool_selection import search_tool

@@ -40,7 +40,7 @@ Reason = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class JudgedSentence:
     """A sentence of a message, from `start` to `end`; without a `reason` its writer asserts it."""
 
     start: int
@@ -102,19 +102,19 @@ _ONWARD: Final[Mapping[str, Reason]] = {"suppose": "hypothetical", "dream": "dre
 _OF_ALL: Final[Mapping[str, Reason]] = {"work": "to be worked on", "fiction": "invented", "joke": "joking"}
 
 
-def passages(text: str) -> list[Passage]:
+def passages(text: str) -> list[JudgedSentence]:
     """The sentences of a message in order, each with the reason why its writer does not assert it."""
     sentences = [*_sentences(text)]
     of_all = _told(text, _OF_ALL)
     if of_all is None and len(text) > _LONG_PASTE:
         of_all = "pasted"
     others = _of_others(text)
-    found: list[Passage] = []
+    found: list[JudgedSentence] = []
     onward: Reason | None = None
     for one in sentences:
         onward = onward or _told(one.text, _ONWARD)
         reason = of_all or _within(one, others) or onward or _of_sentence(one.text)
-        found.append(Passage(one.start, one.end, one.text, reason))
+        found.append(JudgedSentence(one.start, one.end, one.text, reason))
     return found
 
 
@@ -126,17 +126,17 @@ def _of_sentence(text: str) -> Reason | None:
     return "asked" if _QUESTION.search(text) else _told(text, _OF_SENTENCE)
 
 
-def _sentences(text: str) -> Iterator[Passage]:
+def _sentences(text: str) -> Iterator[JudgedSentence]:
     begun = 0
     for end in _END.finditer(text):
         piece = text[begun : end.end()]
         if end.group().startswith(".") and _SHORT_WORD.search(piece.rstrip()):
             continue
         if piece.strip():
-            yield Passage(begun, end.end(), piece.strip())
+            yield JudgedSentence(begun, end.end(), piece.strip())
         begun = end.end()
     if text[begun:].strip():
-        yield Passage(begun, len(text), text[begun:].strip())
+        yield JudgedSentence(begun, len(text), text[begun:].strip())
 
 
 _Span = tuple[int, int, Reason]
@@ -192,7 +192,7 @@ def _is_name(quoted: str) -> bool:
     return len(quoted) <= _NAME_CHARS if is_unspaced else len(quoted.split()) <= _NAME_WORDS
 
 
-def _within(one: Passage, others: Sequence[_Span]) -> Reason | None:
+def _within(one: JudgedSentence, others: Sequence[_Span]) -> Reason | None:
     return next((reason for start, end, reason in others if start < one.end and one.start < end), None)
 
 

@@ -26,7 +26,7 @@ from bethink.settings.catalogue import HIDDEN, SETTINGS, UNKEPT, Setting, server
 from bethink.settings.kept import SECRET, Kept, KeptFile, SettingChange
 from bethink.settings.shapes import McpServer
 from bethink.settings.sources import explained, kept_file, origins, parts_of, settings_of
-from bethink.settings.values import Origin
+from bethink.settings.values import ValueOrigin
 from bethink.telemetry import Supervise, log
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class SettingState:
     setting: Setting
     value: object
     is_set: bool
-    origin: Origin
+    origin: ValueOrigin
     editable: bool
     is_pending: bool
 
@@ -129,7 +129,7 @@ class Configuration:
             if one.restart and one.of(self._wanted) != one.of(self.settings)
         )
 
-    def origin(self, name: str) -> Origin:
+    def origin(self, name: str) -> ValueOrigin:
         """Where a setting comes from."""
         return origins(self.settings, (*self._kept.values, *self._kept.sealed))[name]
 
@@ -196,13 +196,13 @@ class Configuration:
                 servers = kept | {name: server_written(whole)}
             await self._changed(principal, {"mcp_servers": servers or None})
 
-    def server_origin(self, name: str) -> Origin | None:
+    def server_origin(self, name: str) -> ValueOrigin | None:
         """Where a tool server comes from; None if nothing names it, or only the file of servers."""
         given = parts_of(self.settings.given.values.get("mcp_servers")) or {}
         if name in given:
             return self.settings.given.origins["mcp_servers"]
         if name in self.settings.mcp_servers:
-            return Origin("kept")
+            return ValueOrigin("kept")
         return None
 
     def _check_admin(self, principal: Principal) -> None:

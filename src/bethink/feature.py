@@ -302,7 +302,7 @@ class HealthFinding(msgspec.Struct, frozen=True, kw_only=True):
     examples: tuple[str, ...] = ()
 
 
-class Search(Protocol):
+class ItemSearch(Protocol):
     """Recall, as a feature may ask it: its own items by their ids, best first, each with a score 0..1."""
 
     async def find(
@@ -459,7 +459,7 @@ class Surroundings:
     bus: Bus
     clock: Clock
     new_id: Ids
-    search: Search
+    search: ItemSearch
     widen: Widen
     filter_for: FilterFor
     features: Features

@@ -29,7 +29,7 @@ from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, LEARNING_DAYS, RUNS, THREADS, TOOL_USES, UNREAD
 from bethink.backups.service import FEATURE as BACKUPS
 from bethink.backups.service import opened as backups_of
-from bethink.calendar_sync.upkeep import FEATURE as CALENDAR_SYNC
+from bethink.calendar_sync.feature import FEATURE as CALENDAR_SYNC
 from bethink.conversations.service import Conversations
 from bethink.documents.service import FEATURE as DOCUMENTS
 from bethink.documents.service import Documents

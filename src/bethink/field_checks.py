@@ -28,7 +28,7 @@ class InvalidField(ValueError):
     """Why a field's value is not taken."""
 
 
-class Link(msgspec.Struct, frozen=True, kw_only=True):
+class RecordLink(msgspec.Struct, frozen=True, kw_only=True):
     """What a record is about as well: what it is, such as a conversation, and its id (a page: its path)."""
 
     kind: str
@@ -119,17 +119,17 @@ def id_of(value: object) -> str:
     return str(value)
 
 
-def links_to(kinds: Sequence[str]) -> Callable[[object], tuple[Link, ...]]:
+def links_to(kinds: Sequence[str]) -> Callable[[object], tuple[RecordLink, ...]]:
     """Checks links to records of these kinds."""
     line = line_of(_MAX_LINK_ID)
 
-    def link(value: object) -> Link:
-        if isinstance(value, Link):
+    def link(value: object) -> RecordLink:
+        if isinstance(value, RecordLink):
             return value
         given = cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
         if given.get("kind") not in kinds or not isinstance(given.get("id"), str):
             raise InvalidField(f"a link has a kind ({', '.join(kinds)}) and an id")
-        return Link(kind=str(given["kind"]), id=line(given["id"]))
+        return RecordLink(kind=str(given["kind"]), id=line(given["id"]))
 
     return lambda value: tuple(dict.fromkeys(link(one) for one in list_of(value, MAX_LINKS)))
 

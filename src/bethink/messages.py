@@ -26,7 +26,7 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     url: str
 
 
-class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ModelOrigin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which model an answer came from, and what its provider wants back with the answer.
 
     `model` is the model's name and its server's host. `reasoning` names the field in which the
@@ -66,7 +66,7 @@ class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assis
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
-    origin: Origin | None = None
+    origin: ModelOrigin | None = None
 
     @property
     def extra(self) -> list[dict[str, Any]]:

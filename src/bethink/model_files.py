@@ -59,7 +59,7 @@ _log = log("model files")
 State = Literal["downloading", "ready", "failed", "cancelled"]
 
 
-class Source(msgspec.Struct, frozen=True):
+class ModelSource(msgspec.Struct, frozen=True):
     """Where a file comes from: an address, or its path on this machine. `tag` is its version."""
 
     schema: int = 1
@@ -114,14 +114,14 @@ class _Place:
     def note(self) -> Path:
         return self.folder / f"{self.id}.json"
 
-    def source(self) -> Source | None:
+    def source(self) -> ModelSource | None:
         """Where it comes from; None if nothing is known of it."""
         try:
-            return msgspec.json.decode(self.note.read_bytes(), type=Source)
+            return msgspec.json.decode(self.note.read_bytes(), type=ModelSource)
         except (OSError, msgspec.DecodeError):
             return None
 
-    def keep(self, source: Source) -> None:
+    def keep(self, source: ModelSource) -> None:
         """Have its source known from now on."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with replacing(self.note, self.note.with_suffix(".fresh")) as file:
@@ -183,12 +183,12 @@ class ModelFiles:
         async with self._lock:
             now = await self._found(place.id)
             if now is None or (now.state == "failed" and not now.bytes):
-                source = Source(url=str(url))
+                source = ModelSource(url=str(url))
             elif _bare(now.source) != _bare(str(url)):
                 raise Conflict(f"There is a file {place.id} from elsewhere: remove that one first.")
             else:
                 known = await anyio.to_thread.run_sync(place.source)
-                source = msgspec.structs.replace(known or Source(), url=str(url))
+                source = msgspec.structs.replace(known or ModelSource(), url=str(url))
             if self._tasks and (now is None or now.state not in {"downloading", "ready"}):
                 await anyio.to_thread.run_sync(place.keep, source)
                 self._downloads[place.id] = download = _Download(
@@ -213,7 +213,7 @@ class ModelFiles:
             now = await self._found(place.id)
             if now is not None and now.source != str(found):
                 raise Conflict(f"There is a file {place.id} from elsewhere: remove that one first.")
-            await anyio.to_thread.run_sync(place.keep, Source(path=str(found)))
+            await anyio.to_thread.run_sync(place.keep, ModelSource(path=str(found)))
         return await self._one(place.id)
 
     async def remove(self, id: str) -> None:
@@ -251,7 +251,7 @@ class ModelFiles:
         places = [self._place(note.name.removesuffix(".json")) for note in notes]
         return [self._shown(place, source) for place in places if (source := place.source()) is not None]
 
-    def _shown(self, place: _Place, source: Source) -> ModelFile:
+    def _shown(self, place: _Place, source: ModelSource) -> ModelFile:
         path = Path(source.path) if source.path else place.whole
         name = place.id.removesuffix(_ENDING)
         given = ModelFile(place.id, name, source.path or source.url, "failed", 0, source.total or None)
@@ -265,7 +265,7 @@ class ModelFiles:
         total = download.total or None
         return replace(given, state=download.state, bytes=here, total=total, problem=download.problem)
 
-    async def _run(self, place: _Place, source: Source, download: _Download) -> None:
+    async def _run(self, place: _Place, source: ModelSource, download: _Download) -> None:
         try:
             with download.scope:
                 await self._fetch(place, source, download)
@@ -284,7 +284,7 @@ class ModelFiles:
                 download.state = "failed"
             download.ended.set()
 
-    async def _fetch(self, place: _Place, source: Source, download: _Download) -> None:
+    async def _fetch(self, place: _Place, source: ModelSource, download: _Download) -> None:
         """Follow the address to the file, and take what is not here of it."""
         url = checked_url(source.url)
         gate = gate_to(url, self.gate())
@@ -310,7 +310,7 @@ class _Arrival:
     """A file while it is written: `size` bytes of it are here."""
 
     place: _Place
-    source: Source
+    source: ModelSource
     download: _Download
     file: BinaryIO
     free_bytes: Callable[[Path], int]

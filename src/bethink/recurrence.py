@@ -44,7 +44,7 @@ class Weekday:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RecurrenceRule:
     """A recurrence rule (RFC 5545, 3.3.10), its parts by their names there.
 
     `until` is a local time, included; all-day series have midnight of their last day.
@@ -88,7 +88,7 @@ _UNTIL: Final = re.compile(r"(\d{8})(?:T(\d{6})(Z)?)?")
 
 
 @lru_cache(maxsize=4096)
-def rule_of(text: str) -> Rule:
+def rule_of(text: str) -> RecurrenceRule:
     """The rule of a text such as `FREQ=WEEKLY;BYDAY=MO`; an `until` in UTC is taken as it stands.
 
     Raises:
@@ -103,7 +103,7 @@ def rule_of(text: str) -> Rule:
         if not equals or not value or name in parts:
             raise BadInput(f"{text[:60]!r} is not a recurrence rule: write it like FREQ=WEEKLY;BYDAY=MO,WE.")
         parts[name] = value
-    rule = Rule(_frequency(parts.pop("FREQ", "")))
+    rule = RecurrenceRule(_frequency(parts.pop("FREQ", "")))
     for name, value in parts.items():
         rule = _with_part(rule, name, value)
     _check(rule)
@@ -116,7 +116,7 @@ def _frequency(value: str) -> Frequency:
     return cast("Frequency", value)
 
 
-def _with_part(rule: Rule, name: str, value: str) -> Rule:
+def _with_part(rule: RecurrenceRule, name: str, value: str) -> RecurrenceRule:
     match name:
         case "INTERVAL":
             return replace(rule, interval=_number(name, value, _MAX_INTERVAL))
@@ -169,7 +169,7 @@ def _until(value: str) -> datetime:
     raise BadInput(f"UNTIL is {value[:20]!r}: give a day such as 20261231.")
 
 
-def _check(rule: Rule) -> None:
+def _check(rule: RecurrenceRule) -> None:
     if rule.count is not None and rule.until is not None:
         raise BadInput("A recurrence rule has COUNT or UNTIL, not both.")
     if any(day.nth for day in rule.days) and rule.frequency not in {"MONTHLY", "YEARLY"}:
@@ -186,7 +186,7 @@ def _check(rule: Rule) -> None:
         raise BadInput("BYSETPOS needs another BY part, and FREQ=DAILY or a longer one.")
 
 
-def text_of(rule: Rule, zone: tzinfo | None = None, *, all_day: bool = False) -> str:
+def text_of(rule: RecurrenceRule, zone: tzinfo | None = None, *, all_day: bool = False) -> str:
     """The rule as text, in one order; given a `zone`, a local `until` is written in UTC, as in files."""
     parts = [f"FREQ={rule.frequency}"]
     if rule.interval != 1:
@@ -240,7 +240,7 @@ def kept_rule(text: str, start: datetime, zone: tzinfo, *, all_day: bool = False
 # --- the times that a rule gives ---------------------------------------------
 
 
-def starts(rule: Rule, start: datetime, *, low: datetime, high: datetime) -> Iterator[datetime]:
+def starts(rule: RecurrenceRule, start: datetime, *, low: datetime, high: datetime) -> Iterator[datetime]:
     """The local times of a rule that `low` <= time < `high`, in order; the rule counts from `start`.
 
     Times have no zone, nor has the rule's `until`. Costs as much as the range is long.
@@ -255,13 +255,13 @@ def starts(rule: Rule, start: datetime, *, low: datetime, high: datetime) -> Ite
         yield from _between(rule, start, low=low, high=high)
 
 
-def next_start(rule: Rule, start: datetime, low: datetime) -> datetime | None:
+def next_start(rule: RecurrenceRule, start: datetime, low: datetime) -> datetime | None:
     """The first time of a rule at or behind `low`, or None if there is none in the next hundred years."""
     low = max(low, start)
     return next(starts(rule, start, low=low, high=min(low + _SEARCH, _LAST)), None)
 
 
-def last_start(rule: Rule, start: datetime) -> datetime | None:
+def last_start(rule: RecurrenceRule, start: datetime) -> datetime | None:
     """The last time of a rule, or None of one without an end."""
     if rule.count is not None:
         return _last_counted(rule, start)
@@ -269,13 +269,13 @@ def last_start(rule: Rule, start: datetime) -> datetime | None:
 
 
 @lru_cache(maxsize=4096)
-def _last_counted(rule: Rule, start: datetime) -> datetime | None:
+def _last_counted(rule: RecurrenceRule, start: datetime) -> datetime | None:
     endless, high = replace(rule, count=None), min(start + 10 * _SEARCH, _LAST)
     counted = deque(islice(_between(endless, start, low=start, high=high), rule.count), maxlen=1)
     return counted[0] if counted else None
 
 
-def _between(rule: Rule, start: datetime, *, low: datetime, high: datetime) -> Iterator[datetime]:
+def _between(rule: RecurrenceRule, start: datetime, *, low: datetime, high: datetime) -> Iterator[datetime]:
     plan = _plan(rule, start)
     for days in _periods(plan, start.toordinal(), low=low.toordinal(), high=high.toordinal()):
         dates = map(date.fromordinal, days)
@@ -300,7 +300,7 @@ class _Plan:
     each of them must meet beside that, and `clocks` are the times of a day.
     """
 
-    rule: Rule
+    rule: RecurrenceRule
     months: tuple[int, ...]
     month_days: frozenset[int]
     days: tuple[Weekday, ...]
@@ -309,7 +309,7 @@ class _Plan:
 
 
 @lru_cache(maxsize=8192)
-def _plan(rule: Rule, start: datetime) -> _Plan:
+def _plan(rule: RecurrenceRule, start: datetime) -> _Plan:
     months, month_days, days = rule.months, rule.month_days, rule.days
     if not rule.by_day:
         # What a rule leaves open, its start says (RFC 5545, 3.3.10).
@@ -386,7 +386,7 @@ def _in_week(day: date, wanted: frozenset[int], week_start: int) -> bool:
     return number in wanted or number - weeks - 1 in wanted
 
 
-def _clocks(rule: Rule, start: datetime) -> Callable[[int], Iterable[time]]:
+def _clocks(rule: RecurrenceRule, start: datetime) -> Callable[[int], Iterable[time]]:
     """The times of a day, by its ordinal."""
     if rule.frequency not in {"HOURLY", "MINUTELY"}:
         hours, minutes = sorted(rule.hours) or [start.hour], sorted(rule.minutes) or [start.minute]
@@ -478,7 +478,7 @@ def _month(year: int, month: int) -> tuple[int, int]:
 
 def series_starts(
     start: datetime,
-    rule: Rule | None,
+    rule: RecurrenceRule | None,
     *,
     low: datetime,
     high: datetime,
@@ -563,7 +563,7 @@ def words(text: str) -> str:
     return " ".join(said) + _said_end(rule)
 
 
-def _is_birthday(rule: Rule) -> bool:
+def _is_birthday(rule: RecurrenceRule) -> bool:
     """Whether it falls on one day of one month."""
     return (
         rule.frequency == "YEARLY"
@@ -572,7 +572,7 @@ def _is_birthday(rule: Rule) -> bool:
     )
 
 
-def _said_days(rule: Rule) -> list[str]:
+def _said_days(rule: RecurrenceRule) -> list[str]:
     said: list[str] = []
     if rule.days:
         said.append(f"on {_said_weekdays(rule)}")
@@ -587,7 +587,7 @@ def _said_days(rule: Rule) -> list[str]:
     return said
 
 
-def _said_weekdays(rule: Rule) -> str:
+def _said_weekdays(rule: RecurrenceRule) -> str:
     is_workdays = frozenset(rule.days) == _WORKDAYS
     if rule.positions:
         names = "weekday" if is_workdays else _listed((_DAY_NAMES[day.day] for day in rule.days), "or")
@@ -599,7 +599,7 @@ def _said_weekdays(rule: Rule) -> str:
     )
 
 
-def _said_end(rule: Rule) -> str:
+def _said_end(rule: RecurrenceRule) -> str:
     if rule.count is not None:
         return ", once" if rule.count == 1 else f", {rule.count:,} times"
     return f", until {rule.until.day} {rule.until:%B %Y}" if rule.until is not None else ""

@@ -93,19 +93,19 @@ def correlated(whole: Correlation) -> Generator[None]:
 
 
 @dataclass(slots=True)
-class Outcome:
+class WorkOutcome:
     """How a piece of background work ended: `fault` is what broke it, None where nothing did."""
 
     fault: Exception | None = None
 
 
 @contextmanager
-def recorded(log: logging.Logger, message: str) -> Generator[Outcome]:
+def recorded(log: logging.Logger, message: str) -> Generator[WorkOutcome]:
     """Background work that must not take the rest down: what breaks it is logged, with its traceback.
 
     Whoever waits for the work tells of the outcome. A cancellation passes.
     """
-    outcome = Outcome()
+    outcome = WorkOutcome()
     try:
         yield outcome
     except Exception as error:
@@ -285,7 +285,7 @@ class Supervise(Protocol):
 
 
 @dataclass(slots=True)
-class Loop:
+class SupervisedLoop:
     """A task that runs for ever; `fault` names the kind of its last error, while that is told.
 
     `failures` counts those that followed one another.
@@ -301,14 +301,14 @@ class Supervisor:
     """The tasks of one process that run for ever, by name; several of one name are told as one."""
 
     pauses_s: Sequence[float] = PAUSES_S
-    loops: dict[str, Loop] = field(default_factory=dict[str, Loop])
+    loops: dict[str, SupervisedLoop] = field(default_factory=dict[str, SupervisedLoop])
 
     async def supervise(self, name: str, work: Callable[[], Awaitable[object]]) -> None:
         """Run `work`, and again after each unexpected error, until it returns or is cancelled.
 
         What it leaves half done it must find again when it is started again.
         """
-        loop = self.loops.setdefault(name, Loop())
+        loop = self.loops.setdefault(name, SupervisedLoop())
         while True:
             try:
                 # Whoever happened to start it: it works for all.

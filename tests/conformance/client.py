@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 
 from bethink.errors import McpError
-from bethink.mcp_client import Hooks, OAuth, RemoteTool, ServerConfig, Session, SignIn
+from bethink.mcp_client import Hooks, OAuth, RemoteTool, ServerConfig, ServerSession, SignIn
 from bethink.mcp_client.sdk import SdkConnector
 from bethink.questions import Answer, Question, checked
 from tests.fake_mcp import MemoryKeeping
@@ -47,7 +47,7 @@ async def main(scenario: str, context: dict[str, Any], url: str) -> None:
         await use(session, context)
 
 
-async def use(session: Session, context: dict[str, Any]) -> None:
+async def use(session: ServerSession, context: dict[str, Any]) -> None:
     """List the tools; make the calls that the suite names, or one of each tool."""
     tools = {tool.name: tool for tool in await session.tools()}
     calls: list[tuple[str, dict[str, Any]]] = [

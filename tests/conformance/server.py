@@ -33,7 +33,7 @@ from bethink.events import ToolProgress, Warned
 from bethink.mcp_server.http import serving
 from bethink.mcp_server.prompts import Prompt
 from bethink.mcp_server.resources import SHELVES, Shelf
-from bethink.mcp_server.server import Door
+from bethink.mcp_server.server import McpDoor
 from bethink.principal import Principal
 from bethink.tool import NewFile, Tool, ToolContext, ToolOutput, checker, tool
 from bethink.web import create_web
@@ -98,7 +98,7 @@ class Asking:
 ASKING: ContextVar[Asking] = ContextVar("ASKING")
 
 
-class Fixture(Door):
+class Fixture(McpDoor):
     """The door, which lets its tools and prompts ask the client, and one of them offer another."""
 
     async def _called(

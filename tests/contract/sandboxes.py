@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import pytest
 
-from bethink.sandbox import MIB, CodeLimits, Sandbox, Session
+from bethink.sandbox import MIB, CodeLimits, InterpreterSession, Sandbox
 from bethink.sandbox.choice import LinuxSandbox
 from bethink.sandbox.confinement import Bubblewrap, Confinement, Landlock
 
@@ -50,7 +50,9 @@ def needs_kernel() -> None:
 
 
 @asynccontextmanager
-async def opened(sandbox: Sandbox, directory: Path, limits: CodeLimits = SMALL) -> AsyncGenerator[Session]:
+async def opened(
+    sandbox: Sandbox, directory: Path, limits: CodeLimits = SMALL
+) -> AsyncGenerator[InterpreterSession]:
     """A session, closed at the end."""
     session = await sandbox.open(directory, limits)
     try:

@@ -16,7 +16,7 @@ from bethink import ports
 from bethink.backups.service import BackupService, before_upgrade
 from bethink.clock import FakeClock
 from bethink.engines.postgres import schema, store
-from bethink.engines.postgres.connection import Session
+from bethink.engines.postgres.connection import DatabaseSession
 from bethink.engines.postgres.store import PostgresDatabase
 from bethink.engines.postgres.store import open_database as open_postgres
 from bethink.engines.sqlite.schema import FILE_NAME
@@ -220,7 +220,7 @@ async def test_a_failed_upgrade_of_a_server_leaves_what_was_there_and_an_older_b
         before = await said(Side(database.store, database.index, "there"))
     newer = schema.NUMBER + 1
 
-    async def broken(session: Session) -> None:
+    async def broken(session: DatabaseSession) -> None:
         await session.execute("ALTER TABLE records ADD COLUMN half int")
         await session.execute("DELETE FROM records")
         raise StorageError("the new version has a fault.")

@@ -18,7 +18,7 @@ import pytest
 from bethink.child_process import ChildProcess
 from bethink.documents.reading.extraction import Extraction
 from bethink.internet.pages import read_apart
-from bethink.internet.reading import Task
+from bethink.internet.reading import ReadingTask
 from tests.contract.sandboxes import SMALL, sandbox_named
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -96,7 +96,7 @@ async def test_a_reader_of_pages_whose_scope_is_cancelled() -> None:
     before = _children()
     with nothing_left():
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(read_apart, Task("html", "https://site.example/", 60), b"<p>Hello</p>")
+            tasks.start_soon(read_apart, ReadingTask("html", "https://site.example/", 60), b"<p>Hello</p>")
             while _children() == before:
                 await anyio.lowlevel.checkpoint()
             tasks.cancel_scope.cancel()

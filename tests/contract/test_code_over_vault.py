@@ -16,7 +16,7 @@ from bethink.agent.stored_runs import ApprovalChoice
 from bethink.events import ApprovalNeeded, MemoryChanged, RunStarted, ToolFinished
 from bethink.llm import LlmRequest
 from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
-from bethink.mcp_server.server import Door
+from bethink.mcp_server.server import McpDoor
 from bethink.messages import ToolMessage
 from bethink.sandbox.interpreters import InterpreterOptions, Interpreters, Workplaces
 from bethink.telemetry import Supervisor
@@ -257,7 +257,7 @@ async def test_on_an_errand_many_pages_stay_and_it_says_so(tmp_path: Path) -> No
 async def test_a_program_is_asked_before_its_code_takes_many_pages_away(tmp_path: Path, mode: Mode) -> None:
     async with (
         bench(tmp_path) as at,
-        Client(Door(at.house.app, "stdio", ("vault",)).server(), mode=mode) as client,
+        Client(McpDoor(at.house.app, "stdio", ("vault",)).server(), mode=mode) as client,
     ):
         first = text_of(await client.call_tool("execute_python", {"code": _DELETES}))
         assert "31 pages" in first

@@ -10,7 +10,7 @@ import sys
 import msgspec
 from pypdf import PdfReader, PdfWriter
 
-from bethink.internet.reading import PageReading, Task, read_html, read_pdf
+from bethink.internet.reading import PageReading, ReadingTask, read_html, read_pdf
 
 
 def pdf(*pages: str) -> bytes:
@@ -82,7 +82,7 @@ def test_no_page_at_all_is_empty() -> None:
 
 
 def test_a_document_that_wants_all_memory_ends_its_process_only() -> None:
-    task = msgspec.json.encode(Task("html", "https://x.example", 5)) + b"\n"
+    task = msgspec.json.encode(ReadingTask("html", "https://x.example", 5)) + b"\n"
     nested = b"<table>" * 3_000_000
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "bethink.internet.reading"],

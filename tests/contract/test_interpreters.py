@@ -18,7 +18,7 @@ import pytest
 from bethink.errors import SandboxUnavailable
 from bethink.events import ToolFinished
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
-from bethink.sandbox.confinement import Command, Job, Landlock
+from bethink.sandbox.confinement import ConfinedCommand, Job, Landlock
 from bethink.sandbox.interpreters import (
     NOT_INSTALLED,
     SWITCHED_OFF,
@@ -203,9 +203,9 @@ async def test_a_full_disk_ends_code_that_writes_and_not_code_that_does_not(
 class _NoSessions(Landlock):
     """Runs code once, and starts no interpreter."""
 
-    def command(self, job: Job) -> Command:
+    def command(self, job: Job) -> ConfinedCommand:
         command = super().command(job)
-        return Command(["/nowhere/python"], command.orders) if job.with_packages else command
+        return ConfinedCommand(["/nowhere/python"], command.orders) if job.with_packages else command
 
 
 async def test_health_claims_no_sandbox_in_which_no_interpreter_starts(

@@ -12,9 +12,9 @@ import anyio
 import pytest
 
 from bethink.errors import Conflict, McpError, McpLost, McpTimeout, McpUnreachable, UnknownId
-from bethink.mcp_client import File, Hooks, Link, ServerConfig, Text
+from bethink.mcp_client import Hooks, NamedResource, ResultFile, ServerConfig, Text
 from bethink.mcp_client.masking import SecretMask
-from bethink.mcp_client.processes import Guard
+from bethink.mcp_client.processes import ProcessGuard
 from bethink.mcp_client.stdio import stdio_transport
 from tests.fake_mcp import MemoryKeeping
 from tests.tool_servers import called, hostile, is_running, open_servers, states, until, waiting
@@ -145,7 +145,7 @@ async def test_a_server_that_is_tried_in_vain_is_quoted() -> None:
 
 
 async def test_a_server_that_is_given_up_before_it_said_a_word_is_nobodys_child() -> None:
-    class Refusing(Guard):
+    class Refusing(ProcessGuard):
         async def watch(self, group: int) -> None:
             pids.append(group)
             raise McpUnreachable
@@ -217,14 +217,14 @@ async def test_every_kind_of_content_arrives() -> None:
         result = (await called(servers, "hostile", "parts")).result
         first, image, audio, link, note, data, broken = result.parts
         assert first == Text("first")
-        assert isinstance(image, File)
+        assert isinstance(image, ResultFile)
         assert (image.media_type, image.content[:4]) == ("image/png", b"\x89PNG")
-        assert isinstance(audio, File)
+        assert isinstance(audio, ResultFile)
         assert audio.media_type == "audio/wav"
-        assert isinstance(link, Link)
+        assert isinstance(link, NamedResource)
         assert link.uri == "file:///tmp/a.txt"
         assert note == Text("[note://1]\nkept")
-        assert isinstance(data, File)
+        assert isinstance(data, ResultFile)
         assert (data.name, data.content) == ("data.bin", b"\x00\x01\x02")
         assert broken == Text("[image/png, which is not valid base64]")
         assert result.structured == {"answer": 42}

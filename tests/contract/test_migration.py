@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bethink.accounts.register import STATES, AccountsState
-from bethink.backups.contents import Home, copy_files
+from bethink.backups.contents import BackupHome, copy_files
 from bethink.bus import Bus
 from bethink.engines.sqlite.bus import open_bus
 from bethink.errors import BadInput, Busy, StorageError
@@ -171,14 +171,14 @@ def test_files_are_copied_once_and_models_are_not(tmp_path: Path) -> None:
     for name in ("vault/a.md", "files/x/f1", "master.key", "models/m.gguf", "bethink.sqlite3"):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(name)
-    assert copy_files(Home(home), new) == 3
+    assert copy_files(BackupHome(home), new) == 3
     assert sorted(str(path.relative_to(new)) for path in new.rglob("*") if path.is_file()) == [
         "files/x/f1",
         "master.key",
         "vault/a.md",
     ]
     (new / "vault/a.md").unlink()
-    assert copy_files(Home(home), new) == 3
+    assert copy_files(BackupHome(home), new) == 3
     assert (new / "vault/a.md").read_text() == "vault/a.md"
 
 

@@ -10,19 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.embeddings.int8_graph import FLOAT, INT64, Graph, Node, Tensor, Value, read_constants, write
+from bethink.embeddings.int8_graph import (
+    FLOAT,
+    INT64,
+    OnnxGraph,
+    OnnxNode,
+    Tensor,
+    Value,
+    read_constants,
+    write,
+)
 
 SIZES = st.lists(st.integers(0, 2**40), max_size=4).map(tuple)
 TENSORS = st.builds(Tensor, type=st.integers(1, 16), shape=SIZES, data=st.binary(max_size=300))
 
 
-def graph(constants: dict[str, Tensor]) -> Graph:
-    return Graph(
+def graph(constants: dict[str, Tensor]) -> OnnxGraph:
+    return OnnxGraph(
         name="weighted sum",
         nodes=[
-            Node("Mul", ["input", "weight"], ["product"], {}),
-            Node("ReduceSum", ["product", "axis"], ["sum"], {"keepdims": 0}),
-            Node("LeakyRelu", ["sum"], ["output"], {"alpha": 0.5}),
+            OnnxNode("Mul", ["input", "weight"], ["product"], {}),
+            OnnxNode("ReduceSum", ["product", "axis"], ["sum"], {"keepdims": 0}),
+            OnnxNode("LeakyRelu", ["sum"], ["output"], {"alpha": 0.5}),
         ],
         constants=constants,
         inputs=[Value("input", FLOAT, ("rows", 3))],

@@ -11,7 +11,7 @@ from anyio import create_task_group
 
 from bethink.engines.postgres.connection import (
     Connections,
-    Session,
+    DatabaseSession,
     open_connections,
     place_of,
     wall_of,
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 async def connections(postgres: PostgresServer) -> AsyncIterator[Connections]:
     async with open_connections(postgres.new_database()) as connections:
 
-        async def prepare(session: Session) -> None:
+        async def prepare(session: DatabaseSession) -> None:
             await session.execute("CREATE TABLE things (owner text, number bigint)")
             for statement in wall_of("things"):
                 await session.execute(statement)
@@ -35,7 +35,7 @@ async def connections(postgres: PostgresServer) -> AsyncIterator[Connections]:
         yield connections
 
 
-async def _keep(session: Session, owner: str, number: int = 0) -> None:
+async def _keep(session: DatabaseSession, owner: str, number: int = 0) -> None:
     await session.execute("INSERT INTO things VALUES ($1, $2)", owner, number)
 
 
@@ -43,7 +43,7 @@ async def test_a_forgotten_condition_shows_and_changes_one_owners_rows_only(conn
     for owner in ("ann", "bob"):
         await connections.write(owner, lambda session, owner=owner: _keep(session, owner))
 
-    async def everything(session: Session) -> list[str]:
+    async def everything(session: DatabaseSession) -> list[str]:
         return [owner for (owner,) in await session.fetch("SELECT owner FROM things ORDER BY owner")]
 
     assert await connections.read("ann", everything) == ["ann"]
@@ -58,7 +58,7 @@ async def test_a_forgotten_condition_shows_and_changes_one_owners_rows_only(conn
 async def test_writers_of_one_owner_come_one_after_another(connections: Connections) -> None:
     await connections.write("ann", lambda session: _keep(session, "ann"))
 
-    async def count_on(session: Session) -> None:
+    async def count_on(session: DatabaseSession) -> None:
         number = await session.fetchval("SELECT number FROM things")
         await asyncio.sleep(0)
         await session.execute("UPDATE things SET number = $1", number + 1)
@@ -70,7 +70,7 @@ async def test_writers_of_one_owner_come_one_after_another(connections: Connecti
 
 
 async def test_what_raises_leaves_nothing_behind(connections: Connections) -> None:
-    async def break_off(session: Session) -> None:
+    async def break_off(session: DatabaseSession) -> None:
         await _keep(session, "ann")
         raise ZeroDivisionError
 
@@ -80,7 +80,7 @@ async def test_what_raises_leaves_nothing_behind(connections: Connections) -> No
 
 
 async def test_a_cancelled_writer_gives_its_lock_back(connections: Connections) -> None:
-    async def wait(session: Session) -> None:
+    async def wait(session: DatabaseSession) -> None:
         await session.fetchval("SELECT pg_sleep(60)")
 
     waiting = asyncio.create_task(connections.write("ann", wait))
@@ -99,7 +99,7 @@ async def test_work_that_is_cancelled_anywhere_gives_back_a_connection_without_a
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _loop, context: complaints.append(context["message"]))
 
-    async def counted(session: Session) -> int:
+    async def counted(session: DatabaseSession) -> int:
         return await session.fetchval("SELECT count(*) FROM things")
 
     async def on_its_way(steps: int) -> bool:

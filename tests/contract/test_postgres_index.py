@@ -9,7 +9,7 @@ import pytest
 
 from bethink.embeddings import EmbeddingModel
 from bethink.engines.postgres import index as postgres_index
-from bethink.engines.postgres.connection import Connections, Session, open_connections
+from bethink.engines.postgres.connection import Connections, DatabaseSession, open_connections
 from bethink.engines.postgres.index import IndexRows, PostgresIndex
 from bethink.engines.postgres.schema import prepare
 from bethink.index import IndexItem, IndexQuery
@@ -34,7 +34,7 @@ async def keep(connections: Connections, owner: str = "ann", /, **texts: str | N
     """Write items, of which every third has two vectors and every other third none; None deletes."""
     analyzer = Analyzer()
 
-    async def work(session: Session) -> None:
+    async def work(session: DatabaseSession) -> None:
         rows = IndexRows(session, owner)
         for number, (id, text) in enumerate(texts.items()):
             if text is None:

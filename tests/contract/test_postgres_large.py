@@ -14,7 +14,7 @@ import pytest
 from bethink.embeddings import EmbeddingModel
 from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.engines.postgres import large
-from bethink.engines.postgres.connection import Connections, Session
+from bethink.engines.postgres.connection import Connections, DatabaseSession
 from bethink.engines.postgres.large import OwnTables, build
 from bethink.engines.postgres.store import PostgresDatabase, open_database
 from bethink.index import Candidates, IndexItem, IndexQuery
@@ -116,7 +116,7 @@ async def test_what_is_written_while_tables_are_built_is_in_them(
     await opened.store.commit("ann", [items.put(number) for number in range(20)])
     built = large._build  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - between its two steps
 
-    async def build_and_write(session: Session, owner: str) -> tuple[OwnTables, int] | None:
+    async def build_and_write(session: DatabaseSession, owner: str) -> tuple[OwnTables, int] | None:
         tables = await built(session, owner)
         text = IndexItem("fact", "zebra", 0)
         await opened.store.commit("ann", [Delete(NOTES, "n1"), Put(NOTES, Note(id="new"), index=text)])

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from bethink.backups.service import BackupService
 from bethink.clock import FakeClock
 from bethink.engines.postgres.bus import open_bus
-from bethink.engines.postgres.connection import Session
+from bethink.engines.postgres.connection import DatabaseSession
 from bethink.engines.postgres.large import build
 from bethink.engines.postgres.sealed import home_of, take_seal
 from bethink.engines.postgres.store import open_database
@@ -329,7 +329,7 @@ async def test_what_is_forgotten_in_a_sealed_home_is_gone_for_good(
         item = IndexItem("fact", NEEDLE, 1)
         await database.store.commit("ann", [Put(NOTES, Note(id="n", text=NEEDLE), index=item)])
 
-        async def rows(session: Session) -> list[bytes]:
+        async def rows(session: DatabaseSession) -> list[bytes]:
             found = await session.fetch("SELECT body FROM records")
             found += await session.fetch("SELECT text FROM index_items UNION SELECT body FROM index_items")
             return [body for (body,) in found]

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bethink.sandbox import CodeLimits, Execution, Sandbox, Session
+from bethink.sandbox import CodeLimits, Execution, InterpreterSession, Sandbox
 from tests.contract.sandboxes import EVERY, SMALL, needs_kernel, opened, sandbox_named
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
@@ -21,7 +21,7 @@ def sandbox(request: pytest.FixtureRequest) -> Sandbox:
 
 
 @pytest.fixture
-async def session(sandbox: Sandbox, tmp_path: Path) -> AsyncGenerator[Session]:
+async def session(sandbox: Sandbox, tmp_path: Path) -> AsyncGenerator[InterpreterSession]:
     needs_kernel()
     async with opened(sandbox, tmp_path) as session:
         yield session
@@ -91,13 +91,13 @@ async def test_a_cancelled_run_leaves_no_process(sandbox: Sandbox, tmp_path: Pat
 
 
 @pytest.mark.requirement("R81")
-async def test_a_session_remembers(session: Session) -> None:
+async def test_a_session_remembers(session: InterpreterSession) -> None:
     assert (await session.execute("x = 42", 10)).text == ""
     assert (await session.execute("print(x * 2)", 10)).text == "84\n"
 
 
 @pytest.mark.requirement("R82")
-async def test_a_session_shows_values_errors_and_pictures(session: Session) -> None:
+async def test_a_session_shows_values_errors_and_pictures(session: InterpreterSession) -> None:
     answer = await session.execute(
         "import sys\nprint('out')\nprint('err', file=sys.stderr)\n[1, 2]", timeout_s=10
     )
@@ -115,7 +115,7 @@ async def test_a_session_shows_values_errors_and_pictures(session: Session) -> N
     ]
 
 
-async def test_a_table_is_shown_as_text_and_as_html(session: Session) -> None:
+async def test_a_table_is_shown_as_text_and_as_html(session: InterpreterSession) -> None:
     methods = "def __repr__(self): return 'plain'\n  def _repr_html_(self): return '<table>'"
     code = f"class Table:\n  {methods}\nTable()"
     answer = await session.execute(code, 10)
@@ -126,7 +126,7 @@ async def test_a_table_is_shown_as_text_and_as_html(session: Session) -> None:
 
 
 @pytest.mark.requirement("R83", "C13", "R179")
-async def test_what_takes_too_long_is_interrupted_and_the_state_is_kept(session: Session) -> None:
+async def test_what_takes_too_long_is_interrupted_and_the_state_is_kept(session: InterpreterSession) -> None:
     await session.execute("x = 41", 10)
     answer = await session.execute("while True: pass", 0.5)
     assert (answer.ending, answer.lost) == ("timed_out", False)
@@ -135,7 +135,7 @@ async def test_what_takes_too_long_is_interrupted_and_the_state_is_kept(session:
 
 
 @pytest.mark.requirement("R83")
-async def test_what_heeds_no_interrupt_is_killed_and_the_session_says_so(session: Session) -> None:
+async def test_what_heeds_no_interrupt_is_killed_and_the_session_says_so(session: InterpreterSession) -> None:
     code = "import time\nwhile True:\n  try: time.sleep(9)\n  except KeyboardInterrupt: pass"
     answer = await session.execute(code, 0.5)
     assert (answer.ending, answer.lost) == ("timed_out", True)
@@ -143,7 +143,7 @@ async def test_what_heeds_no_interrupt_is_killed_and_the_session_says_so(session
     assert (await session.execute("1", 5)).lost
 
 
-async def test_interrupting_raises_keyboard_interrupt(session: Session) -> None:
+async def test_interrupting_raises_keyboard_interrupt(session: InterpreterSession) -> None:
     async def interrupt() -> None:
         await anyio.sleep(0.5)
         await session.interrupt()
@@ -157,14 +157,16 @@ async def test_interrupting_raises_keyboard_interrupt(session: Session) -> None:
     assert "KeyboardInterrupt" in answer.text
 
 
-async def test_a_cancelled_execution_is_interrupted_and_the_next_one_has_the_state(session: Session) -> None:
+async def test_a_cancelled_execution_is_interrupted_and_the_next_one_has_the_state(
+    session: InterpreterSession,
+) -> None:
     await session.execute("x = 41", 10)
     with anyio.move_on_after(0.5):
         await session.execute("while True: pass", 20)
     assert (await session.execute("x + 1", 10)).text == "42\n"
 
 
-async def test_executions_of_a_session_wait_for_one_another(session: Session) -> None:
+async def test_executions_of_a_session_wait_for_one_another(session: InterpreterSession) -> None:
     texts: list[str] = []
 
     async def execute(code: str) -> None:
@@ -177,7 +179,7 @@ async def test_executions_of_a_session_wait_for_one_another(session: Session) ->
     assert texts == ["1\n", "2\n", "3\n"]
 
 
-async def test_a_session_rests_between_executions(session: Session) -> None:
+async def test_a_session_rests_between_executions(session: InterpreterSession) -> None:
     count = "import threading\nn = 0\ndef go():\n  global n\n  while True: n += 1\n"
     await session.execute(f"{count}threading.Thread(target=go, daemon=True).start()", 10)
     first = int((await session.execute("import time\ntime.perf_counter_ns()", 10)).text)
@@ -201,7 +203,7 @@ async def test_a_closed_session_leaves_nothing(sandbox: Sandbox, tmp_path: Path)
     assert not session.is_alive
 
 
-async def test_printing_much_costs_the_rest_of_it_and_not_the_state(session: Session) -> None:
+async def test_printing_much_costs_the_rest_of_it_and_not_the_state(session: InterpreterSession) -> None:
     answer = await session.execute("x = 1\nprint('a' * 60_000_000)", 20)
     assert (answer.ending, answer.lost) == ("finished", False)
     assert len(answer.text) < 2 * SMALL.output_chars

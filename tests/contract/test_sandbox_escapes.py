@@ -17,7 +17,7 @@ import pytest
 
 from bethink.sandbox import CodeLimits, Execution, Sandbox
 from bethink.sandbox.choice import LinuxSandbox, choose, fault_of
-from bethink.sandbox.confinement import Command, Job, Landlock, packages
+from bethink.sandbox.confinement import ConfinedCommand, Job, Landlock, packages
 from tests.contract.escapes.driver import Use, attempts, tried
 from tests.contract.sandboxes import CONFINEMENTS, EVERY, lacking, needs_kernel, sandbox_named
 
@@ -113,16 +113,16 @@ class _Endless(LinuxSandbox):
 class _Open(Landlock):
     """Landlock that forgot its rules of files."""
 
-    def command(self, job: Job) -> Command:
+    def command(self, job: Job) -> ConfinedCommand:
         command = super().command(job)
-        return Command(command.arguments, dict(command.orders) | {"landlock": None})
+        return ConfinedCommand(command.arguments, dict(command.orders) | {"landlock": None})
 
 
 class _Broken(Landlock):
     """Names a program that is not there."""
 
-    def command(self, job: Job) -> Command:
-        return Command(["/nowhere/python"], super().command(job).orders)
+    def command(self, job: Job) -> ConfinedCommand:
+        return ConfinedCommand(["/nowhere/python"], super().command(job).orders)
 
 
 def _names(folder: Path) -> list[str]:

@@ -12,7 +12,7 @@ import ddgs.exceptions
 import pytest
 
 from bethink.errors import RateLimited, WebError
-from bethink.internet import Search, SearchResult
+from bethink.internet import SearchResult, WebSearch
 from bethink.internet.connect import DdgsSearch, SearxngSearch
 from tests.fake_search import FakeSearch
 from tests.pages import Web, asked_query, page, searxng, served
@@ -56,7 +56,7 @@ async def web() -> AsyncIterator[Web]:
 
 
 @pytest.fixture(params=["fake", "ddgs", "searxng"])
-async def search(request: pytest.FixtureRequest, web: Web, monkeypatch: pytest.MonkeyPatch) -> Search:
+async def search(request: pytest.FixtureRequest, web: Web, monkeypatch: pytest.MonkeyPatch) -> WebSearch:
     match request.param:
         case "ddgs":
             monkeypatch.setattr(ddgs, "DDGS", Engines(played))
@@ -67,15 +67,15 @@ async def search(request: pytest.FixtureRequest, web: Web, monkeypatch: pytest.M
             return FakeSearch(TIDES)
 
 
-async def test_results_come_in_order_with_title_address_and_words(search: Search) -> None:
+async def test_results_come_in_order_with_title_address_and_words(search: WebSearch) -> None:
     assert list(await search.search("tide", 10)) == TIDES
 
 
-async def test_no_more_come_than_were_asked_for(search: Search) -> None:
+async def test_no_more_come_than_were_asked_for(search: WebSearch) -> None:
     assert list(await search.search("tide", 2)) == TIDES[:2]
 
 
-async def test_it_says_whom_it_asks(search: Search) -> None:
+async def test_it_says_whom_it_asks(search: WebSearch) -> None:
     assert search.name
 
 

@@ -23,7 +23,7 @@ from bethink.errors import Refused
 from bethink.events import TextDelta
 from bethink.llm import Delta, LlmRequest, ToolCallDelta, ToolSchema
 from bethink.llm.llamacpp import LlamaCppLlm
-from bethink.llm.providers import Connection, connect
+from bethink.llm.providers import ModelConnection, connect
 from bethink.messages import UserMessage
 from tests.house import open_house
 from tests.sample_vaults import healthcare, lay_out
@@ -53,7 +53,7 @@ async def llm() -> AsyncIterator[LlamaCppLlm]:
         if os.environ.get("CI") == "true":
             pytest.fail(missing)
         pytest.skip(missing)
-    llm = connect(f"gguf:{WEIGHTS}", Connection(context_tokens=2048))
+    llm = connect(f"gguf:{WEIGHTS}", ModelConnection(context_tokens=2048))
     assert isinstance(llm, LlamaCppLlm)
     yield llm
     await llm.close()
@@ -166,7 +166,7 @@ async def test_a_small_model_that_must_call_writes_what_the_tool_takes(
 
 async def test_a_small_model_makes_calls_that_fit_over_a_vault(llm: LlamaCppLlm, tmp_path: Path) -> None:
     lay_out(healthcare(), tmp_path / "vault")
-    large = connect(f"gguf:{WEIGHTS}", Connection(context_tokens=8192))
+    large = connect(f"gguf:{WEIGHTS}", ModelConnection(context_tokens=8192))
     async with open_house(
         large, data_dir=tmp_path, vault={"agent_turns": 3}, model_max_output_tokens=60, max_run_s=150
     ) as house:

@@ -12,7 +12,7 @@ from bethink.cli import main
 from bethink.errors import McpError
 from bethink.events import ApprovalNeeded, ToolFinished
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
-from bethink.mcp_client import File, ServerConfig, Text
+from bethink.mcp_client import ResultFile, ServerConfig, Text
 from bethink.mcp_client.servers import Servers
 from bethink.tools.mcp_library import prompt_text
 from tests.door import open_door, said
@@ -58,7 +58,7 @@ async def test_garbage_of_a_resource_is_an_error_or_a_note_and_the_server_stays(
         ]
         assert len(await _texts(servers, "note://crumbs")) == 1_000
         (picture,) = await servers.read("hostile", "note://picture.png")
-        assert isinstance(picture, File)
+        assert isinstance(picture, ResultFile)
         assert (picture.name, picture.media_type) == ("picture.png", "image/png")
         assert servers.status("hostile").state == "ready"
 

@@ -19,7 +19,7 @@ import anyio
 import pytest
 
 from bethink.errors import McpLost, McpTimeout, McpUnreachable
-from bethink.mcp_client import File, Link, ServerConfig
+from bethink.mcp_client import NamedResource, ResultFile, ServerConfig
 from bethink.mcp_client.servers import Servers
 from tests.tool_servers import called, foreign_node, foreign_python, is_running, open_servers, states, until
 
@@ -104,9 +104,9 @@ async def test_everything_over_stdio() -> None:
     async with open_servers(everything()) as servers:
         assert (await called(servers, "everything", "echo", message="hi")).text == "Echo: hi"
         image = (await called(servers, "everything", "get-tiny-image")).result
-        assert any(isinstance(part, File) and part.media_type == "image/png" for part in image.parts)
+        assert any(isinstance(part, ResultFile) and part.media_type == "image/png" for part in image.parts)
         links = (await called(servers, "everything", "get-resource-links", count=2)).result
-        assert sum(isinstance(part, Link) for part in links.parts) == 2
+        assert sum(isinstance(part, NamedResource) for part in links.parts) == 2
         weather = (await called(servers, "everything", "get-structured-content", location="Chicago")).result
         assert weather.structured["temperature"] == 36
         assert (await called(servers, "everything", "get-sum", a="x", b=1)).result.is_error

@@ -18,12 +18,12 @@ from bethink.events import TextDelta, ToolFinished, ToolProgress, Usage
 from bethink.llm import Llm, LlmRequest
 from bethink.llm.models import ToolProtocol, in_protocol
 from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
-from bethink.mcp_server.server import Door
+from bethink.mcp_server.server import McpDoor
 from bethink.messages import ToolMessage, UserMessage
 from bethink.sandbox.interpreters import InterpreterOptions, Interpreters, Workplaces
 from bethink.telemetry import Supervisor
 from bethink.tools.memory_agent import JOB, sources
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from tests.door import called, frames
 from tests.house import House, open_house, ports_of
 from tests.mcp_clients import MODES, Mode, text_of
@@ -241,7 +241,7 @@ async def test_the_api_says_in_its_status_that_there_is_no_model(tmp_path: Path)
 async def test_an_mcp_client_asks_it_and_uses_its_tools(tmp_path: Path, mode: Mode) -> None:
     async with (
         house_with(tmp_path, healthcare(), ScriptedLlm(natively)) as house,
-        Client(Door(house.app, "stdio", ("vault",)).server(), mode=mode) as client,
+        Client(McpDoor(house.app, "stdio", ("vault",)).server(), mode=mode) as client,
     ):
         offered = {tool.name for tool in (await client.list_tools()).tools}
         assert {"use_memory_agent", "read_file", "update_file"} <= offered
@@ -279,8 +279,8 @@ async def test_what_a_filter_hides_from_the_memory_agent_it_cannot_tell(tmp_path
     async with house_with(tmp_path, healthcare(), llm) as house:
         filters = house.app.vault_tools.desk.views.filters
         owner = replace(house.me, audience="web")
-        await filters.add(owner, Rule(field="allergy", audiences=("*/memory-agent",)))
-        await filters.add(owner, Rule(text="Do not tell who has an allergy."))
+        await filters.add(owner, FilterRule(field="allergy", audiences=("*/memory-agent",)))
+        await filters.add(owner, FilterRule(text="Do not tell who has an allergy."))
         await asked(house, ALLERGY)
         page = await house.app.vault_tools.desk.read(house.me, "entities/henrik_dahl.md")
     assert "aspirin" in page.text

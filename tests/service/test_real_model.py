@@ -19,7 +19,7 @@ import pytest
 from bethink.errors import ContextTooLong
 from bethink.events import TextDelta
 from bethink.llm import Delta, Finish, Llm, LlmRequest
-from bethink.llm.providers import Connection, connect
+from bethink.llm.providers import ModelConnection, connect
 from bethink.messages import UserMessage
 
 # The first token of a busy machine may take a while; nothing here measures it.
@@ -51,7 +51,7 @@ def base_url() -> Iterator[str]:
 
 @pytest.fixture
 async def llm(base_url: str) -> AsyncIterator[Llm]:
-    llm = connect("llamacpp:smollm2", Connection(base_url=base_url))
+    llm = connect("llamacpp:smollm2", ModelConnection(base_url=base_url))
     yield llm
     await llm.close()
 

@@ -12,7 +12,7 @@ import pytest
 
 from bethink.errors import Unreachable
 from bethink.llm.models import FallbackLlm, Retries
-from bethink.llm.providers import Connection, connect
+from bethink.llm.providers import ModelConnection, connect
 from bethink.llm.scripted import ScriptedLlm
 from tests.door import open_door
 from tests.quirk_servers import Kind, QuirkServer, serving
@@ -111,7 +111,7 @@ async def test_a_long_conversation_with_a_small_model_is_never_cut_through(
 async def fallback_to(server: QuirkServer) -> AsyncGenerator[FallbackLlm]:
     """The server's model as the fallback of one that has a large window and does not answer."""
     down = ScriptedLlm(lambda _: Unreachable("It is down."), name="scripted:large", context_tokens=128_000)
-    second = connect("ollama:llama3.2", Connection(base_url=f"{server.origin}/v1"))
+    second = connect("ollama:llama3.2", ModelConnection(base_url=f"{server.origin}/v1"))
     llm = FallbackLlm([down, second], retries=Retries(attempts=1))
     try:
         yield llm

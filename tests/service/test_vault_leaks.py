@@ -22,14 +22,14 @@ from mcp import Client
 
 from bethink.errors import BethinkError
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
-from bethink.mcp_server.server import Door
+from bethink.mcp_server.server import McpDoor
 from bethink.memory import NewFact
 from bethink.sandbox.interpreters import InterpreterOptions, Interpreters, Workplaces
 from bethink.telemetry import Supervisor
 from bethink.tool import ToolContext
 from bethink.tools.vault_access import VaultAccess
 from bethink.tools.vault_code import VaultCode
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from bethink.web import _FEATURES  # pyright: ignore[reportPrivateUsage] - every route there is
 from tests.door import called, said
 from tests.house import House, open_house
@@ -89,14 +89,14 @@ PAGES: Final = {
 }
 PICTURE: Final = b"\x89PNG\r\n\x1a\nkestrel"
 RULES: Final = (
-    Rule(path="private"),
-    Rule(section="Diagnosis"),
-    Rule(field="salary"),
-    Rule(field="birth_date", action="generalise"),
-    Rule(pattern="email", action="mask"),
-    Rule(pattern="phone", action="mask"),
-    Rule(pattern="card", action="mask"),
-    Rule(pattern=r"codename is \w+", action="mask"),
+    FilterRule(path="private"),
+    FilterRule(section="Diagnosis"),
+    FilterRule(field="salary"),
+    FilterRule(field="birth_date", action="generalise"),
+    FilterRule(pattern="email", action="mask"),
+    FilterRule(pattern="phone", action="mask"),
+    FilterRule(pattern="card", action="mask"),
+    FilterRule(pattern=r"codename is \w+", action="mask"),
 )
 QUERIES: Final = (
     "kestrel flies midnight",
@@ -355,7 +355,7 @@ async def test_no_tool_tells_a_model_what_is_hidden(tmp_path: Path) -> None:
 
 async def test_mcp_tells_a_client_nothing_that_is_hidden(tmp_path: Path) -> None:
     async with planted(tmp_path) as at:
-        server = Door(at.house.app, "stdio", ()).server()
+        server = McpDoor(at.house.app, "stdio", ()).server()
         async with Client(server, mode="auto", **told(None, "claude")) as client:
             offered = {tool.name for tool in (await client.list_tools()).tools}
             calls: list[tuple[str, dict[str, Any]]] = [

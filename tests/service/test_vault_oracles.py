@@ -17,9 +17,9 @@ import pytest
 from mcp import Client as McpClient
 
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
-from bethink.mcp_server.server import Door as McpDoor
+from bethink.mcp_server.server import McpDoor
 from bethink.memory import NewFact
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from tests.door import Door, open_door
 from tests.mcp_clients import told as greeted
 
@@ -34,9 +34,9 @@ GUESSES: Final = (
     "The user drives an Osprey",
 )
 RULES: Final = (
-    Rule(field="salary"),
-    Rule(section="Diagnosis"),
-    Rule(pattern=r"codename is \w+", action="mask"),
+    FilterRule(field="salary"),
+    FilterRule(section="Diagnosis"),
+    FilterRule(pattern=r"codename is \w+", action="mask"),
 )
 _CHANGING: Final = re.compile(
     r"\b[0-9a-f]{16}\b|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\"?(?:duration_ms|latency_ms|bytes_on_disk)(?:\":|=)[\d.]+"

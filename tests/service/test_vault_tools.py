@@ -18,7 +18,7 @@ from bethink.tool import Foretold, ToolContext, ToolOutput
 from bethink.tools.vault import code_tool, vault_tools
 from bethink.tools.vault_access import VaultAccess
 from bethink.tools.vault_code import VaultCode
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from tests.house import House, open_house
 from tests.sample_vaults import client_success, healthcare, lay_out
 
@@ -269,8 +269,8 @@ async def test_a_link_by_another_name_leads_to_its_page(tmp_path: Path) -> None:
         followed = await at.call("go_to_link", link="[[jay|her]]", from_path="user.md")
         assert followed.memories == ("entities/jane.md",)
         owner, filters = replace(at.house.me, audience="web"), at.house.app.visibility.filters
-        await filters.add(owner, Rule(path="private"))
-        await filters.add(owner, Rule(field="aliases", path="entities/jane.md"))
+        await filters.add(owner, FilterRule(path="private"))
+        await filters.add(owner, FilterRule(field="aliases", path="entities/jane.md"))
         for hidden in ("[[Bobby]]", "[[Jay]]"):
             assert "leads to no page" in (await at.call("go_to_link", link=hidden)).text
 

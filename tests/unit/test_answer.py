@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.agent.completion import ModelAnswer
-from bethink.agent.request import Bounds, Spent
+from bethink.agent.request import RunBounds, Spent
 from bethink.errors import InvalidResponse
 from bethink.events import ReasoningDelta, TextDelta, Usage, Warned
 from bethink.llm import Delta, Finish, ToolCallDelta
@@ -137,7 +137,7 @@ def test_usage_is_estimated_where_the_provider_does_not_count() -> None:
     assert (usage.input_tokens, usage.output_tokens) == (208, 108)
 
 
-BOUNDS = Bounds(steps=3, tool_calls=4, tokens=5_000, cost_usd=0.01, seconds=60, repeated_calls=3)
+BOUNDS = RunBounds(steps=3, tool_calls=4, tokens=5_000, cost_usd=0.01, seconds=60, repeated_calls=3)
 
 
 @pytest.mark.requirement("C8")

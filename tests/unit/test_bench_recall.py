@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from bethink.bench.recall import Question, Scored, measure_recall, read_dialogues, rows
+from bethink.bench.recall import BenchQuestion, Scored, measure_recall, read_dialogues, rows
 from bethink.cli import main
 from bethink.clock import to_datetime
 from bethink.embeddings.hashing import HashingEmbeddings
@@ -137,8 +137,8 @@ def test_what_is_not_there_and_an_unknown_format_are_told(tmp_path: Path) -> Non
 def test_the_figures_are_shares_of_evidence_hits_and_reciprocal_ranks() -> None:
     ranked = {"bethink": ["x", "a", "y", "z", "w", "b"], "BM25 only": ["a"], "vectors only": []}
     found = [
-        Scored("d", Question("?", "one", ("a", "b")), ranked, ["x", "a"], 1, 0),
-        Scored("d", Question("?", "adversarial", ("c",)), ranked, [], 1, 0),
+        Scored("d", BenchQuestion("?", "one", ("a", "b")), ranked, ["x", "a"], 1, 0),
+        Scored("d", BenchQuestion("?", "adversarial", ("c",)), ranked, [], 1, 0),
     ]
     by_name = {(row["ranking"], row["category"]): row for row in rows(found)}
     of_one = by_name["bethink", "one"]

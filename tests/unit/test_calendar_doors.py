@@ -22,7 +22,7 @@ from bethink.forgetting.selection import ForgetRequest
 from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.families import families_of, offers
-from bethink.mcp_server.server import Door as McpDoor
+from bethink.mcp_server.server import McpDoor
 from bethink.memory import NewFact
 from bethink.tool import ToolContext, tools_in
 from bethink.tools.calendar import CalendarTools

@@ -11,8 +11,8 @@ import anyio
 import pytest
 from starlette.responses import Response
 
+from bethink.calendar_sync.feature import Calendars
 from bethink.calendar_sync.records import ACCOUNTS
-from bethink.calendar_sync.upkeep import Calendars
 from bethink.calendar_sync.webdav import DAV, made, parsed
 from bethink.errors import BadInput
 from tests.calendar_server import CALENDAR, CalendarServer, account_at, event, response

@@ -20,7 +20,7 @@ from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import tokens_in
 from bethink.store import Scan, records_of
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from tests.house import House, open_house
 from tests.library import plain_reading
 
@@ -333,7 +333,7 @@ async def test_above_a_number_of_turns_conversations_of_half_a_year_ago_are_arch
 
 async def test_a_filter_hides_in_texts_and_metadata_and_refuses_the_export(tmp_path: Path) -> None:
     async with open_house() as house:
-        await house.app.visibility.filters.add(replace(house.me, audience="web"), Rule(pattern="phone"))
+        await house.app.visibility.filters.add(replace(house.me, audience="web"), FilterRule(pattern="phone"))
         said, answer = "My boat's phone is +49 30 1234567.", "Noted, +49 30 1234567."
         await stored(house, "a", said, answer, note="+49 30 1234567")
         memory, reader = house.app.conversation_memory, replace(house.me, audience="mcp-stdio:other")

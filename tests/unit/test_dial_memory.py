@@ -16,7 +16,7 @@ from bethink.dial.bucket_memory import (
     NAME,
     BucketFact,
     BucketMemory,
-    Document,
+    MemoryFile,
     merged,
     parse,
     written,
@@ -267,7 +267,7 @@ def test_vectors_are_taken_only_from_our_own_model() -> None:
     (one,) = document.entries.values()
     assert one.vector is None
     vector = np.full(384, 384**-0.5, dtype=np.float32)
-    ours = Document({one.fact.id: BucketFact(one.fact, one.raw, vector, changed=True)})
+    ours = MemoryFile({one.fact.id: BucketFact(one.fact, one.raw, vector, changed=True)})
     again = parse(written(ours, MODEL, now=NOW), MODEL)
     (kept,) = again.entries.values()
     assert kept.vector is not None
@@ -285,7 +285,7 @@ def test_a_removal_on_either_side_holds_and_the_same_words_are_kept_once() -> No
         "c": BucketFact(_fact("c", "changed")),
         "n": BucketFact(_fact("n", "new")),
     }
-    theirs = Document(
+    theirs = MemoryFile(
         {"b": BucketFact(base["b"]), "c": BucketFact(base["c"]), "m": BucketFact(_fact("m", "New"))}
     )
     result = merged(base, ours, theirs)

@@ -16,7 +16,7 @@ from bethink.errors import NoSuchPage
 from bethink.forgetting.selection import ForgetRequest
 from bethink.importing.records import Import, ImportOptions
 from bethink.memory import NewFact
-from bethink.store import Collection, Page, R, Scan, Versioned
+from bethink.store import Collection, R, RecordPage, Scan, Versioned
 from tests.exports import (
     asked_and_answered,
     chatgpt_talk,
@@ -463,7 +463,7 @@ class _EndingStore(MemoryStore):
         await self._ended()
         return found
 
-    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[RecordPage[R]]:
         found = await super().scan(owner, *scans)
         await self._ended()
         return found

@@ -15,7 +15,7 @@ from bethink.documents.reading.messages import Extracted
 from bethink.documents.records import CONTENTS, DOCUMENTS, PAGES, PASSAGES, USES
 from bethink.errors import BadInput, Busy, DiskFull, TooLarge, UnknownId
 from bethink.principal import Principal
-from bethink.store import Change, Page, Put, R, Scan, Store
+from bethink.store import Change, Put, R, RecordPage, Scan, Store
 from tests.reading import FakeExtraction, Reading, open_reading, until
 
 pytestmark = pytest.mark.anyio
@@ -346,7 +346,7 @@ class CountingScans:
         self.commit, self.get, self.scrub = inner.commit, inner.get, inner.scrub
         self.count, self.owners = inner.count, inner.owners
 
-    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[RecordPage[R]]:
         self.scans += sum(one.collection is CONTENTS and not one.where for one in scans)
         return await self._inner.scan(owner, *scans)
 

@@ -12,7 +12,7 @@ from bethink.documents.model import DocumentEdit, DocumentQuery, NewDocument, Sc
 from bethink.documents.records import DocumentCollection
 from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.principal import Principal
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from tests.reading import Reading, open_reading
 
 pytestmark = pytest.mark.anyio
@@ -138,7 +138,7 @@ async def test_filters_of_the_owner_hold_for_readers() -> None:
         library = at.reading.library
         await library.sharing.share(at.me, at.farm.id, "bob", writes=False)
         document = await library.get(at.me, at.barn)
-        await at.reading.house.app.visibility.filters.add(at.me, Rule(pattern="third beam"))
+        await at.reading.house.app.visibility.filters.add(at.me, FilterRule(pattern="third beam"))
         (page,) = await library.pages(at.other, document.content)
         assert "third beam" not in page.text
         assert not any("third beam" in hit.text for hit in await library.search(at.other, "beam leaks"))

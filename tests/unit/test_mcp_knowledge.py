@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 
 from bethink.mcp_server.families import offers
-from bethink.mcp_server.server import Door
+from bethink.mcp_server.server import McpDoor
 from bethink.messages import tokens_in
 from tests.house import House, open_house, ports_of
 from tests.library import plain_reading
@@ -40,7 +40,7 @@ TOOLS = {
 async def joined(
     house: House, family: str = "knowledge", *, way: str = "stdio", person: Person | None = None
 ) -> AsyncGenerator[Client]:
-    async with Client(Door(house.app, way, (family,)).server(), **told(person, "tests")) as client:
+    async with Client(McpDoor(house.app, way, (family,)).server(), **told(person, "tests")) as client:
         yield client
 
 

@@ -12,7 +12,7 @@ from bethink.agent.tool_selection import ToolRoom
 from bethink.agent.toolbox import Toolbox
 from bethink.clock import FakeClock
 from bethink.errors import DiskFull
-from bethink.mcp_client import CallResult, File, Progress, RemoteTool, ServerConfig, Text
+from bethink.mcp_client import CallResult, Progress, RemoteTool, ResultFile, ServerConfig, Text
 from bethink.mcp_client.servers import Servers
 from bethink.messages import Attachment
 from bethink.principal import Principal
@@ -79,7 +79,7 @@ async def test_a_flood_of_changes_that_change_nothing_is_read_ever_more_rarely()
 
 async def test_an_answer_outlives_a_file_that_cannot_be_kept() -> None:
     async def answer(_arguments: dict[str, Any], _progress: Progress) -> CallResult:
-        return CallResult((Text("It is booked."), File("a.png", "image/png", b"\x00")))
+        return CallResult((Text("It is booked."), ResultFile("a.png", "image/png", b"\x00")))
 
     async def keep(_file: NewFile) -> Attachment:
         raise DiskFull

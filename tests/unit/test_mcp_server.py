@@ -26,7 +26,7 @@ from mcp.types import (
 from bethink.errors import BadInput
 from bethink.events import ToolProgress, Warned
 from bethink.mcp_server.families import families_of, offers
-from bethink.mcp_server.server import Door
+from bethink.mcp_server.server import McpDoor
 from bethink.memory import NewFact
 from bethink.people.service import PersonQuery
 from bethink.tool import NewFile, ToolContext, ToolOutput, tool
@@ -43,7 +43,7 @@ async def joined(
     house: House, *only: str, mode: Mode = "auto", person: Person | None = None, name: str = "tests"
 ) -> AsyncGenerator[Client]:
     """A client of this house's server, without a wire between."""
-    async with Client(Door(house.app, "stdio", only).server(), mode=mode, **told(person, name)) as client:
+    async with Client(McpDoor(house.app, "stdio", only).server(), mode=mode, **told(person, name)) as client:
         yield client
 
 
@@ -324,7 +324,7 @@ async def test_what_a_call_warns_of_is_a_log_message_unless_worse_is_wanted(
 
     async with (
         open_house(tools=[warn]) as house,
-        Client(Door(house.app, "stdio").server(), mode="legacy", logging_callback=hear) as client,
+        Client(McpDoor(house.app, "stdio").server(), mode="legacy", logging_callback=hear) as client,
     ):
         if level is not None:
             asked = SetLevelRequest(params=SetLevelRequestParams(level=level))

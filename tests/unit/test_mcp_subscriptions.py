@@ -19,7 +19,7 @@ from mcp.types import (
 )
 
 from bethink.conversations.service import ConversationEdit, ConversationStart
-from bethink.mcp_server.server import Door
+from bethink.mcp_server.server import McpDoor
 from bethink.memory import NewFact
 from tests.door import served
 from tests.house import House, open_house
@@ -31,7 +31,7 @@ PROFILE = "memory://profile"
 
 @asynccontextmanager
 async def joined(house: House, mode: Mode, ear: Ear | None = None) -> AsyncGenerator[Client]:
-    server = Door(house.app, "stdio").server()
+    server = McpDoor(house.app, "stdio").server()
     async with Client(server, mode=mode, message_handler=ear.hear if ear else None) as client:
         yield client
 

@@ -26,7 +26,7 @@ from bethink.principal import LOCAL_OWNER, Principal, WaitingOwners
 from bethink.settings import Settings, VaultSettings
 from bethink.store import Scan
 from bethink.vault.files.context import VaultContext
-from bethink.vault.files.draft import Draft
+from bethink.vault.files.draft import VaultDraft
 from tests.traces import left_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -103,7 +103,7 @@ def before_lock(patch: pytest.MonkeyPatch, context: VaultContext, do: Steps) -> 
     lock, done = VaultContext.lock, list[bool]()
 
     @asynccontextmanager
-    async def late(self: VaultContext, owner: str, folder: Folder = "any") -> AsyncGenerator[Draft]:
+    async def late(self: VaultContext, owner: str, folder: Folder = "any") -> AsyncGenerator[VaultDraft]:
         if self is context and not done:
             done.append(True)
             await do()

@@ -14,7 +14,7 @@ from bethink.errors import ContextTooLong, InvalidResponse, LlmError, RateLimite
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, ToolCallDelta
 from bethink.llm.openai_answer import Answer, Failures
-from bethink.messages import Origin
+from bethink.messages import ModelOrigin
 
 FAILURES = Failures("test:model", "http://127.0.0.1:1/v1", "TEST_KEY")
 
@@ -23,7 +23,7 @@ def new_answer(*, max_event_bytes: int = 10_000, max_bytes: int = 100_000) -> An
     numbers = itertools.count(1)
     return Answer(
         "test:model",
-        origin=Origin(model="test:model 127.0.0.1:1"),
+        origin=ModelOrigin(model="test:model 127.0.0.1:1"),
         new_id=lambda: f"made_{next(numbers)}",
         error=FAILURES.of_error_object,
         max_event_bytes=max_event_bytes,
@@ -64,8 +64,8 @@ def calls_of(deltas: list[Delta]) -> list[tuple[str, str, str]]:
     return list(calls.values())
 
 
-def origin(reasoning: str = "") -> Origin:
-    return Origin(model="test:model 127.0.0.1:1", reasoning=reasoning)
+def origin(reasoning: str = "") -> ModelOrigin:
+    return ModelOrigin(model="test:model 127.0.0.1:1", reasoning=reasoning)
 
 
 def finish_of(deltas: list[Delta]) -> Finish:
@@ -76,7 +76,7 @@ def finish_of(deltas: list[Delta]) -> Finish:
 def test_text_reasoning_usage_and_cost_are_read() -> None:
     usage = {"prompt_tokens": 7.0, "completion_tokens": 2, "total_tokens": 9, "cost": 0.25}
     extra = {"custom_content": {"state": 1}}
-    came = Origin(model="test:model 127.0.0.1:1", reasoning="reasoning_content", extra=extra)
+    came = ModelOrigin(model="test:model 127.0.0.1:1", reasoning="reasoning_content", extra=extra)
     deltas = read(
         chunk(role="assistant", content=""),
         chunk(reasoning_content="hm"),

@@ -22,8 +22,7 @@ ALICE = Principal("alice")
 class GatedWork:
     """Work that waits at gates, by the turn's question."""
 
-    off: str | None = None
-    lasts: bool = False
+    is_on: bool = True
     gates: dict[str, list[anyio.Event]] = field(default_factory=dict[str, "list[anyio.Event]"])
     begun: list[str] = field(default_factory=list[str])
 
@@ -43,9 +42,9 @@ async def begun(work: GatedWork, count: int) -> None:
 async def test_a_turn_that_ends_while_two_answers_work_off_the_same_is_not_lost() -> None:
     first, second = anyio.Event(), anyio.Event()
     work = GatedWork(gates={"one": [first, second]})
-    async with PostTurnQueue([work]).opened() as between:
+    async with PostTurnQueue([work], None).opened() as between:
         for _ in range(3):
-            between.pause("alice")
+            between.answering.begin("alice")
         between.go_on("alice", FinishedTurn(ALICE, "one", "answer"))
         is_done = anyio.Event()
 

@@ -7,20 +7,20 @@ import pytest
 from bethink.errors import BadInput
 from bethink.llm.endpoint import Endpoint
 from bethink.llm.openai_wire import OpenAiWire
-from bethink.llm.providers import PROVIDERS, Connection, connect, split_spec
+from bethink.llm.providers import PROVIDERS, ModelConnection, connect, split_spec
 from bethink.llm.scripted import ScriptedLlm
 
 
 @pytest.mark.parametrize("provider", sorted(PROVIDERS))
 def test_every_provider_makes_a_model_by_its_name(provider: str) -> None:
-    llm = connect(f"{provider}:some/model:tag", Connection(base_url="http://127.0.0.1:1/v1"))
+    llm = connect(f"{provider}:some/model:tag", ModelConnection(base_url="http://127.0.0.1:1/v1"))
     assert isinstance(llm, OpenAiWire)
     assert llm.name == f"{provider}:some/model:tag"
     assert llm.context_tokens == PROVIDERS[provider].context_tokens
 
 
 def test_the_window_can_be_set() -> None:
-    assert connect("ollama:x", Connection(context_tokens=9_000)).context_tokens == 9_000
+    assert connect("ollama:x", ModelConnection(context_tokens=9_000)).context_tokens == 9_000
 
 
 def test_the_script_is_a_provider_too() -> None:

@@ -17,7 +17,7 @@ from bethink.errors import BadInput
 from bethink.events import ToolFinished
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.masking import NumberMask, redacted, redacted_value
-from bethink.mcp_server.server import Door
+from bethink.mcp_server.server import McpDoor
 from bethink.settings import Redacted, Settings, load_settings
 from bethink.tool import ToolContext, ToolOutput, tool
 from tests.door import open_door
@@ -177,7 +177,7 @@ async def test_an_mcp_client_reads_it_masked_in_text_and_structure() -> None:
             "about_me": "Her SSN is 123-45-6789.",
         }
         await house.app.people.create(house.me, ada | {"phone": "+44 20 7946 0018"})
-        async with Client(Door(house.app, "stdio").server()) as client:
+        async with Client(McpDoor(house.app, "stdio").server()) as client:
             result = await client.call_tool("search_users", {"name": "Ada"})
         log = await house.app.audit.calls(house.me)
     told_all = f"{text_of(result)} {result.structured_content}"

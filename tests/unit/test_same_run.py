@@ -25,7 +25,7 @@ from bethink.cli.render import JsonLines, Words
 from bethink.cli.terminal import Screen
 from bethink.dial.render import AnswerRenderer, asks
 from bethink.events import RunStarted
-from bethink.mcp_server.server import Door as McpDoor
+from bethink.mcp_server.server import McpDoor
 from bethink.messages import Attachment
 from bethink.web.messages import collected
 from bethink.web.sse import EventStream, Frames

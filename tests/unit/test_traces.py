@@ -12,7 +12,7 @@ from bethink.feature import Features
 from bethink.forgetting.occurrences import OccurrenceFinder
 from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER
-from bethink.store import Page, Scan
+from bethink.store import RecordPage, Scan
 from tests.mirrored import mirrored_in
 from tests.vaults import ME, kept_in
 
@@ -24,7 +24,7 @@ class AskedStore(MemoryStore):
 
     scans = 0
 
-    async def scan(self, owner: str, *scans: Scan[Any]) -> list[Page[Any]]:
+    async def scan(self, owner: str, *scans: Scan[Any]) -> list[RecordPage[Any]]:
         """Scan, and count it; several in one step are not counted."""
         self.scans += len(scans) == 1
         return await super().scan(owner, *scans)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.errors import BadInput, NotAllowed
-from bethink.vault.filters.page_filter import HiddenPages, View, ViewContext, still_hides, view
+from bethink.vault.filters.page_filter import HiddenPages, PageView, ViewContext, still_hides, view
 from bethink.vault.filters.patterns import HIDDEN
-from bethink.vault.filters.rules import Rule, RuleSet, is_under
+from bethink.vault.filters.rules import FilterRule, RuleSet, is_under
 
 PAGE = """\
 ---
@@ -42,12 +42,12 @@ Diabetes
 """
 
 
-def shown(*rules: Rule, text: str = PAGE, path: str = "entities/jane.md") -> str:
+def shown(*rules: FilterRule, text: str = PAGE, path: str = "entities/jane.md") -> str:
     return view(text, path, rules).text
 
 
 def test_a_hidden_field_leaves_no_trace_wherever_it_is_told() -> None:
-    text = shown(Rule(id="f1", field="salary"))
+    text = shown(FilterRule(id="f1", field="salary"))
     assert "alary" not in text
     assert not any(value in text for value in ("91234", "91,234", "5000", "111000"))
     assert "| year | note |\n|------|------|\n| 2020 | a |" in text
@@ -55,7 +55,9 @@ def test_a_hidden_field_leaves_no_trace_wherever_it_is_told() -> None:
 
 
 def test_a_masked_field_keeps_its_name() -> None:
-    text = shown(Rule(id="f1", field="salary", action="mask"), Rule(id="f2", field="phone", action="mask"))
+    text = shown(
+        FilterRule(id="f1", field="salary", action="mask"), FilterRule(id="f2", field="phone", action="mask")
+    )
     assert f"- salary: {HIDDEN}\n- birth_date" in text
     assert f"| 2020 | {HIDDEN} | a |" in text
     assert f"- **phone**:: {HIDDEN}\n" in text
@@ -64,7 +66,8 @@ def test_a_masked_field_keeps_its_name() -> None:
 
 def test_a_generalised_field_says_less_exactly_what_it_said() -> None:
     rules = [
-        Rule(id=name, field=name, action="generalise") for name in ("salary", "birth_date", "age", "mail")
+        FilterRule(id=name, field=name, action="generalise")
+        for name in ("salary", "birth_date", "age", "mail")
     ]
     text = shown(*rules)
     assert "- birth_date: in the 1980s\n- age: in their sixties\n- mail: example.com" in text
@@ -93,12 +96,14 @@ def test_a_generalised_field_says_less_exactly_what_it_said() -> None:
 def test_a_pattern_is_hidden_masked_or_made_general(
     pattern: str, action: str, before: str, after: str
 ) -> None:
-    rule = msgspec.convert({"id": "f1", "pattern": pattern, "action": action}, Rule)
+    rule = msgspec.convert({"id": "f1", "pattern": pattern, "action": action}, FilterRule)
     assert shown(rule, text=before) == after
 
 
 def test_a_section_goes_with_all_below_it_and_may_stand_empty() -> None:
-    hidden, masked = (shown(Rule(id="f1", section="diagnosis", action=action)) for action in ("hide", "mask"))
+    hidden, masked = (
+        shown(FilterRule(id="f1", section="diagnosis", action=action)) for action in ("hide", "mask")
+    )
     assert "iagnos" not in hidden
     assert f"## Diagnosis\n{HIDDEN}\n## Work" in masked
     assert not any("Diabetes" in text or "2001" in text for text in (hidden, masked))
@@ -117,7 +122,7 @@ def test_a_section_goes_with_all_below_it_and_may_stand_empty() -> None:
     ],
 )
 def test_a_section_cannot_be_written_so_that_it_is_overlooked(text: str) -> None:
-    assert "planted" not in shown(Rule(id="f1", section="secret"), text=text)
+    assert "planted" not in shown(FilterRule(id="f1", section="secret"), text=text)
 
 
 @pytest.mark.parametrize(
@@ -144,23 +149,23 @@ def test_a_section_cannot_be_written_so_that_it_is_overlooked(text: str) -> None
 )
 def test_a_field_cannot_be_written_so_that_it_is_overlooked(text: str) -> None:
     for action in ("hide", "mask", "generalise"):
-        assert "planted" not in shown(Rule(id="f1", field="salary", action=action), text=text)
+        assert "planted" not in shown(FilterRule(id="f1", field="salary", action=action), text=text)
 
 
 def test_a_field_of_several_words_is_known_in_all_its_forms() -> None:
-    rule = Rule(id="f1", field="birth_date")
+    rule = FilterRule(id="f1", field="birth_date")
     for form in ("birth date", "Birth-Date", "birth_date", "BirthDate"):
         assert shown(rule, text=f"- {form}: planted\n- x: y\n") == "- x: y\n"
-    assert shown(Rule(id="f1", field="*_password"), text="- mail_password: planted\n") == ""
+    assert shown(FilterRule(id="f1", field="*_password"), text="- mail_password: planted\n") == ""
 
 
 def test_what_a_filter_names_narrows_it() -> None:
-    rule = Rule(id="f1", path="entities", section="Work", field="salary", action="mask")
+    rule = FilterRule(id="f1", path="entities", section="Work", field="salary", action="mask")
     text = shown(rule)
     assert "- salary: 91,234 EUR" in text
     assert "111000" not in text
     assert shown(rule, path="user.md") == PAGE
-    within = Rule(id="f1", field="mail", pattern="email", action="mask")
+    within = FilterRule(id="f1", field="mail", pattern="email", action="mask")
     assert (
         shown(within, text="- mail: a@b.org (old)\n- x: c@d.org\n")
         == f"- mail: {HIDDEN} (old)\n- x: c@d.org\n"
@@ -186,24 +191,32 @@ def test_what_a_filter_names_narrows_it() -> None:
 )
 def test_a_pattern_of_paths_means_what_lies_there(path: str, pattern: str, is_meant: bool) -> None:  # noqa: FBT001 - a case
     assert is_under(path, pattern) is is_meant
-    assert view("text", path, [Rule(id="f1", path=pattern)]).is_hidden is is_meant
+    assert view("text", path, [FilterRule(id="f1", path=pattern)]).is_hidden is is_meant
 
 
 def test_a_page_whose_name_says_what_is_hidden_is_hidden_itself() -> None:
-    rule = Rule(id="f1", pattern="project falcon", action="mask")
+    rule = FilterRule(id="f1", pattern="project falcon", action="mask")
     assert view("text", "work/project_falcon.md", [rule]).is_hidden
-    assert view("text", "jane@example.com.md", [Rule(id="f1", pattern="email", action="mask")]).is_hidden
+    assert view(
+        "text", "jane@example.com.md", [FilterRule(id="f1", pattern="email", action="mask")]
+    ).is_hidden
 
 
 def test_rules_that_meet_are_as_strict_as_the_strictest() -> None:
-    both = [Rule(id="a", pattern="number", action="generalise"), Rule(id="b", pattern="phone", action="mask")]
+    both = [
+        FilterRule(id="a", pattern="number", action="generalise"),
+        FilterRule(id="b", pattern="phone", action="mask"),
+    ]
     assert shown(*both, text="tel 030 1234567.") == f"tel {HIDDEN}."
-    hidden = [Rule(id="a", section="x", action="mask"), Rule(id="b", pattern="email", action="hide")]
+    hidden = [
+        FilterRule(id="a", section="x", action="mask"),
+        FilterRule(id="b", pattern="email", action="hide"),
+    ]
     assert "@" not in shown(*hidden, text="# x\na@b.org and more\n")
 
 
 def test_an_exact_replacement_of_what_is_seen_changes_the_page_itself() -> None:
-    seen = view(PAGE, "jane.md", [Rule(id="f1", field="salary")])
+    seen = view(PAGE, "jane.md", [FilterRule(id="f1", field="salary")])
     assert seen.replaced("- age: 64", "- age: 65") == PAGE.replace("- age: 64", "- age: 65")
     with pytest.raises(NotAllowed, match="filter"):
         seen.replaced("- name: Jane\n- birth_date", "- name: Joan\n- birth_date")
@@ -214,16 +227,18 @@ def test_an_exact_replacement_of_what_is_seen_changes_the_page_itself() -> None:
 
 
 def test_a_whole_new_text_keeps_what_was_hidden_where_it_stood() -> None:
-    seen = view(PAGE, "jane.md", [Rule(id="f1", field="salary"), Rule(id="f2", section="diagnosis")])
+    seen = view(
+        PAGE, "jane.md", [FilterRule(id="f1", field="salary"), FilterRule(id="f2", section="diagnosis")]
+    )
     new = seen.text.replace("64", "65").replace("# Jane\n", "# Jane Doe\n") + "\nThe end.\n"
     raw = seen.edited(new)
     assert raw == PAGE.replace("64", "65").replace("# Jane\n", "# Jane Doe\n") + "\nThe end.\n"
     with pytest.raises(NotAllowed, match="filter"):
-        view(PAGE, "jane.md", [Rule(id="f1", field="salary", action="mask")]).edited("all gone")
+        view(PAGE, "jane.md", [FilterRule(id="f1", field="salary", action="mask")]).edited("all gone")
 
 
 def test_a_change_that_would_bring_the_hidden_to_light_can_be_told() -> None:
-    rules = [Rule(id="f1", field="salary", action="mask"), Rule(id="f2", section="secret")]
+    rules = [FilterRule(id="f1", field="salary", action="mask"), FilterRule(id="f2", section="secret")]
     text = "- salary: planted\n\n## Open\n\n## Secret\nplanted too\n"
     seen = view(text, "x.md", rules)
     for old, new in (("- salary: ", "- income: "), ("## Open\n", "## Open\n```\n")):
@@ -238,20 +253,20 @@ def test_links_to_hidden_pages_go_with_their_words() -> None:
         "See `[[bob]]` in private/bob.md, [[ann]].\n"
     )
     paths = ["ann.md", "jane.md", "private/bob.md"]
-    hidden = HiddenPages((Rule(id="f1", path="private/bob.md"),), paths, {})
+    hidden = HiddenPages((FilterRule(id="f1", path="private/bob.md"),), paths, {})
     seen = view(text, "jane.md", [], context=ViewContext(hidden.links_of("jane.md")))
     assert seen.text == "- friend: \nSee `` in , [[ann]].\n"
 
 
 def test_the_version_of_a_view_tells_nothing_of_what_is_hidden() -> None:
-    rule = [Rule(id="f1", field="salary")]
+    rule = [FilterRule(id="f1", field="salary")]
     one, other = (view(f"- salary: {value}\n- x: y\n", "x.md", rule) for value in ("1", "2"))
     assert one.version == other.version
 
 
 def test_a_rule_is_for_those_that_it_names_and_for_all_others_agents_too() -> None:
-    everybody, mcp = Rule(id="a", path="x"), Rule(id="b", path="x", audiences=("mcp-http",))
-    claude, page = Rule(id="c", path="x", audiences=("*:claude", "web/agent")), RuleSet(id="filters")
+    everybody, mcp = FilterRule(id="a", path="x"), FilterRule(id="b", path="x", audiences=("mcp-http",))
+    claude, page = FilterRule(id="c", path="x", audiences=("*:claude", "web/agent")), RuleSet(id="filters")
     for audience in (
         "web/agent",
         "rest",
@@ -269,7 +284,7 @@ def test_a_rule_is_for_those_that_it_names_and_for_all_others_agents_too() -> No
     assert not mcp.is_for("mcp-https")
     assert claude.is_for("MCP-http:Claude")
     assert not claude.is_for("web")
-    told = msgspec.structs.replace(page, rules=(everybody, Rule(id="t", text="be discreet")))
+    told = msgspec.structs.replace(page, rules=(everybody, FilterRule(id="t", text="be discreet")))
     assert told.on("rest") == (everybody,)
     assert told.instructions("rest") == ("be discreet",)
     assert told.instructions("web") == ()
@@ -278,30 +293,30 @@ def test_a_rule_is_for_those_that_it_names_and_for_all_others_agents_too() -> No
 @pytest.mark.parametrize(
     "rule",
     [
-        Rule(),
-        Rule(text="x", path="y"),
-        Rule(pattern="(a"),
-        Rule(path="x" * 400),
-        Rule(field="a\nb"),
-        msgspec.structs.replace(Rule(path="x"), action="shred"),
+        FilterRule(),
+        FilterRule(text="x", path="y"),
+        FilterRule(pattern="(a"),
+        FilterRule(path="x" * 400),
+        FilterRule(field="a\nb"),
+        msgspec.structs.replace(FilterRule(path="x"), action="shred"),
     ],
 )
-def test_a_rule_that_says_nothing_or_cannot_be_is_refused(rule: Rule) -> None:
+def test_a_rule_that_says_nothing_or_cannot_be_is_refused(rule: FilterRule) -> None:
     with pytest.raises(BadInput):
         rule.checked()
 
 
 _RULES = [
-    Rule(id="1", field="x", action="mask"),
-    Rule(id="2", section="s"),
-    Rule(id="3", pattern="number", action="generalise"),
-    Rule(id="4", pattern="b+", action="hide"),
+    FilterRule(id="1", field="x", action="mask"),
+    FilterRule(id="2", section="s"),
+    FilterRule(id="3", pattern="number", action="generalise"),
+    FilterRule(id="4", pattern="b+", action="hide"),
 ]
 
 
 @given(st.text(alphabet="xs:#-| ab1\n`[]>", max_size=80), st.sets(st.integers(0, 3)))
 def test_each_character_that_is_seen_stands_where_the_view_says(text: str, chosen: set[int]) -> None:
-    seen: View = view(text, "p.md", [_RULES[place] for place in chosen])
+    seen: PageView = view(text, "p.md", [_RULES[place] for place in chosen])
     assert seen.shown(0, len(text)) == seen.text
     for place in range(len(seen.text)):
         where = seen.in_raw(place, place + 1)
@@ -354,7 +369,7 @@ AS_WRITTEN = {
 @pytest.mark.parametrize("pattern", AS_WRITTEN)
 def test_a_pattern_is_found_however_it_is_written(pattern: str) -> None:
     for written in AS_WRITTEN[pattern]:
-        seen = view(f"Say {written} so.\n", "a.md", [Rule(id="f1", pattern=pattern, action="mask")])
+        seen = view(f"Say {written} so.\n", "a.md", [FilterRule(id="f1", pattern=pattern, action="mask")])
         left = "".join(filter(str.isalnum, seen.text.replace("[hidden]", "")))
         assert left.removeprefix("Say").removesuffix("so") in {"", "b", "born", "mailto"}, (
             written,
@@ -367,7 +382,7 @@ def test_what_only_looks_alike_is_not_hidden() -> None:
         "| 2019 | 2020 | 91234 |\n| 1 | 2 | 3 |\n\n1500, 2300, 4100\n**2020** and _some_ `code` < 5 & more\n"
     )
     for pattern in ("email", "phone", "card", "birth_date", "osprey"):
-        assert view(text, "a.md", [Rule(id="f1", pattern=pattern, action="mask")]).is_whole, pattern
+        assert view(text, "a.md", [FilterRule(id="f1", pattern=pattern, action="mask")]).is_whole, pattern
 
 
 @pytest.mark.parametrize(
@@ -381,12 +396,12 @@ def test_what_only_looks_alike_is_not_hidden() -> None:
     ],
 )
 def test_a_field_is_found_however_its_name_is_written(text: str) -> None:
-    assert "91234" not in view(text, "a.md", [Rule(id="f1", field="salary")]).text
+    assert "91234" not in view(text, "a.md", [FilterRule(id="f1", field="salary")]).text
 
 
 @pytest.mark.parametrize(
     "title", ["Diag\u00adnosis", "1. Diagnosis:", "Diagno\u0301sis", "Diagnosis ^abc", "\uff24iagnosis {#x}"]
 )
 def test_a_section_is_found_however_its_heading_is_written(title: str) -> None:
-    seen = view(f"# A\n## {title}\nflu\n## B\nok\n", "a.md", [Rule(id="f1", section="Diagnosis")])
+    seen = view(f"# A\n## {title}\nflu\n## B\nok\n", "a.md", [FilterRule(id="f1", section="Diagnosis")])
     assert seen.text == "# A\n## B\nok\n"

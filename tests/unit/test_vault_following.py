@@ -12,7 +12,7 @@ import pytest
 from bethink.agent.history_match import Responses
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from tests.door import Door, open_door, said
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -23,7 +23,7 @@ KEY = {"Authorization": "Bearer program"}
 
 async def hide(door: Door) -> None:
     me = replace(door.house.me, audience="web")
-    await door.house.app.visibility.filters.add(me, Rule(pattern="email", action="mask"))
+    await door.house.app.visibility.filters.add(me, FilterRule(pattern="email", action="mask"))
 
 
 async def test_a_response_streamed_again_says_no_more_than_its_filters_leave(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from bethink.memory.facts import mark_of
 from bethink.ports import open_ports
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings, VaultSettings
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from tests.traces import left_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -162,7 +162,7 @@ async def test_whoever_is_not_to_see_all_is_shown_no_preview(tmp_path: Path) -> 
         wanted = await app.forgetting.meant(me, fact.id)
         stranger = replace(me, audience="mcp-http:claude")
         assert len((await app.forgetting.preview(stranger, wanted)).pages) == 1
-        await app.visibility.filters.add(replace(me, audience="web"), Rule(path="notes/*"))
+        await app.visibility.filters.add(replace(me, audience="web"), FilterRule(path="notes/*"))
         with pytest.raises(NotAllowed):
             await app.forgetting.preview(stranger, wanted)
         assert len((await app.forgetting.preview(replace(me, audience="web"), wanted)).pages) == 1

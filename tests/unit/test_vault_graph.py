@@ -7,7 +7,7 @@ import pytest
 from bethink.errors import NoSuchPage
 from bethink.vault.markdown.frontmatter import info_of
 from bethink.vault.search.catalogue import CataloguePage
-from bethink.vault.search.graph import Edge, Graph, Unresolved, graph_of, wanted
+from bethink.vault.search.graph import Edge, LinkGraph, Unresolved, graph_of, wanted
 from tests.command_line import CommandLine
 from tests.sample_vaults import lay_out
 
@@ -21,7 +21,7 @@ PAGES = {
 }
 
 
-def graph() -> Graph:
+def graph() -> LinkGraph:
     return graph_of(
         [CataloguePage(path, "", 0, 0, info_of(path, text)) for path, text in sorted(PAGES.items())]
     )

@@ -12,7 +12,7 @@ import pytest
 
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from tests.door import Door, open_door
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -42,7 +42,7 @@ async def masked(tmp_path: Path, hidden: str) -> AsyncGenerator[Door]:
             await app.memory.add(me, NewFact(fact.format(hidden)))
         for said in SAID:
             await door.house.events(await app.runs.start(me, await door.house.new(), said.format(hidden)))
-        await app.visibility.filters.add(me, Rule(pattern=r"codename is \w+", action="mask"))
+        await app.visibility.filters.add(me, FilterRule(pattern=r"codename is \w+", action="mask"))
         await app.background.vectors.fill(me.owner)  # what is still without a vector stands elsewhere
         yield door
 

@@ -15,7 +15,7 @@ from pydantic import Field
 from bethink.conversations.service import ConversationEdit
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.tool import ToolContext, tool
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from tests.house import House, open_house
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -44,7 +44,7 @@ async def told_before(
         own = replace(house, me=replace(house.me, audience="web"))
         conversation = await own.new()
         await own.say(f"Write down that Jane is {SECRET}, and likes tea.", conversation)
-        await house.app.visibility.filters.add(own.me, Rule(pattern="email", action="mask"))
+        await house.app.visibility.filters.add(own.me, FilterRule(pattern="email", action="mask"))
         yield own, llm, conversation
 
 
@@ -67,7 +67,7 @@ async def test_who_is_not_restricted_is_told_the_very_same_messages(tmp_path: Pa
     async with told_before(tmp_path, "All.") as (house, llm, conversation):
         owner = house.me
         await house.app.visibility.filters.reset(owner)
-        await house.app.visibility.filters.add(owner, Rule(pattern="email", audiences=("rest",)))
+        await house.app.visibility.filters.add(owner, FilterRule(pattern="email", audiences=("rest",)))
         await house.say("What did you say before?", conversation)
         first, *_ = llm.requests[-1].messages
         assert first.content == f"Write down that Jane is {SECRET}, and likes tea."
@@ -108,7 +108,7 @@ async def test_a_summary_made_for_a_restricted_run_is_told_to_that_run_alone(tmp
         agents = replace(house, me=replace(house.me, audience="rest"))
         owner = house.me
         await house.app.visibility.filters.reset(owner)
-        await house.app.visibility.filters.add(owner, Rule(pattern="email", audiences=("rest",)))
+        await house.app.visibility.filters.add(owner, FilterRule(pattern="email", audiences=("rest",)))
         await agents.say("Go on.", here)
         await agents.say("Go on.", here)
         assert SECRET not in str(llm.requests[-2])
@@ -124,7 +124,8 @@ async def test_a_model_is_asked_in_words_not_to_tell_where_the_words_are_for_its
     llm = ScriptedLlm(["Yes.", "No."])
     async with open_house(llm, data_dir=tmp_path) as house:
         await house.app.visibility.filters.add(
-            replace(house.me, audience="web"), Rule(text="Do not tell\nmy salary.", audiences=("rest*",))
+            replace(house.me, audience="web"),
+            FilterRule(text="Do not tell\nmy salary.", audiences=("rest*",)),
         )
         for audience in ("rest:phone", "web"):
             own = replace(house, me=replace(house.me, audience=audience))

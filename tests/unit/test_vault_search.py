@@ -17,10 +17,10 @@ from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.tool import ToolContext, ToolOutput
 from bethink.tools.vault import search_tool
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from bethink.vault.search.catalogue import Catalogue, PageContent
 from bethink.vault.search.graph import Graphs
-from bethink.vault.search.query import Search
+from bethink.vault.search.query import PageSearch
 from bethink.vault.search.ranking import excerpts
 from bethink.vault.search.search import VaultSearch, required
 from bethink.visibility.service import Visibility
@@ -47,7 +47,7 @@ class Room:
 
     async def paths(self, query: str, *filters: str, regex: bool = False, case: bool = False) -> list[str]:
         """The paths that a search finds, the best first."""
-        found = await self.searching.search(ME, Search(query, regex=regex, case=case, filters=filters))
+        found = await self.searching.search(ME, PageSearch(query, regex=regex, case=case, filters=filters))
         return [page.path for page in found.pages]
 
 
@@ -88,7 +88,7 @@ async def test_the_best_comes_first(tmp_path: Path) -> None:
 
 async def test_where_no_page_has_all_words_those_with_most_are_found(tmp_path: Path) -> None:
     here = await room(tmp_path, a="green tea and cake", b="green paint", c="nothing")
-    found = await here.searching.search(ME, Search("green tea recipe"))
+    found = await here.searching.search(ME, PageSearch("green tea recipe"))
     assert [page.path for page in found.pages] == ["a.md", "b.md"]
     assert "some of them" in found.notes[0]
     assert await here.paths("green tea") == ["a.md"]
@@ -98,7 +98,7 @@ async def test_where_no_page_has_all_words_those_with_most_are_found(tmp_path: P
 async def test_what_is_shown_is_around_the_hit_with_its_line_and_headings(tmp_path: Path) -> None:
     text = "# Jane\r\n\r\n## Health\r\none\r\ntwo\r\n- allergy: Nuts\r\nfour\r\nfive\r\nsix\r\n"
     here = await room(tmp_path, jane=text)
-    found = await here.searching.search(ME, Search("nuts", context=1))
+    found = await here.searching.search(ME, PageSearch("nuts", context=1))
     (page,) = found.pages
     (excerpt,) = page.excerpts
     assert (page.title, page.section, page.hits) == ("Jane", ("Jane", "Health"), 1)
@@ -112,13 +112,13 @@ async def test_results_come_by_the_page(tmp_path: Path) -> None:
     here = await room(tmp_path, **{f"p{number:03}": f"common word {number}" for number in range(150)})
     seen: list[str] = []
     for page in range(1, 8):
-        found = await here.searching.search(ME, Search("common", page=page, limit=20))
+        found = await here.searching.search(ME, PageSearch("common", page=page, limit=20))
         seen += [one.path for one in found.pages]
         assert found.has_more
-    last = await here.searching.search(ME, Search("common", page=8, limit=20))
+    last = await here.searching.search(ME, PageSearch("common", page=8, limit=20))
     assert len({*seen, *(one.path for one in last.pages)}) == 150
     assert (last.total, last.is_exact, last.has_more) == (150, True, False)
-    first = await here.searching.search(ME, Search("common", limit=5))
+    first = await here.searching.search(ME, PageSearch("common", limit=5))
     assert not first.is_exact
     assert first.total >= 5
 
@@ -143,19 +143,19 @@ async def test_filters_narrow_to_tags_and_sections(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("search", "said"),
     [
-        (Search(""), "a word or more"),
-        (Search("x" * 501), "500"),
-        (Search("x", page=0), "page"),
-        (Search("x", limit=101), "limit"),
-        (Search("x", context=-1), "context"),
-        (Search("x", filters=["type:pdf"]), "Markdown"),
-        (Search("x", filters=["tag:"]), "empty"),
-        (Search("x", filters=["a"] * 21), "20"),
-        (Search("(", regex=True), "not a regular expression"),
-        (Search("a{99999999999}", regex=True), "not a regular expression"),
+        (PageSearch(""), "a word or more"),
+        (PageSearch("x" * 501), "500"),
+        (PageSearch("x", page=0), "page"),
+        (PageSearch("x", limit=101), "limit"),
+        (PageSearch("x", context=-1), "context"),
+        (PageSearch("x", filters=["type:pdf"]), "Markdown"),
+        (PageSearch("x", filters=["tag:"]), "empty"),
+        (PageSearch("x", filters=["a"] * 21), "20"),
+        (PageSearch("(", regex=True), "not a regular expression"),
+        (PageSearch("a{99999999999}", regex=True), "not a regular expression"),
     ],
 )
-async def test_what_cannot_be_searched_says_why(tmp_path: Path, search: Search, said: str) -> None:
+async def test_what_cannot_be_searched_says_why(tmp_path: Path, search: PageSearch, said: str) -> None:
     here = await room(tmp_path, a="x")
     with pytest.raises(BadInput, match=said):
         await here.searching.search(ME, search)
@@ -351,11 +351,11 @@ async def test_who_may_not_see_something_finds_nothing_of_it(tmp_path: Path, *, 
         secret="# Umbrella\n- city: Berlin",
         user="[[secret]] and Berlin",
     )
-    for rule in (Rule(field="phone"), Rule(section="Zembrovia"), Rule(path="secret.md")):
+    for rule in (FilterRule(field="phone"), FilterRule(section="Zembrovia"), FilterRule(path="secret.md")):
         await here.visibility.filters.add(CLI, rule)
 
     async def paths(who: Principal, query: str) -> set[str]:
-        found = await here.searching.search(who, Search(query, regex=is_pattern))
+        found = await here.searching.search(who, PageSearch(query, regex=is_pattern))
         return {page.path for page in found.pages}
 
     for query in ("0301234567", "quillfeather", "Zembrovia", "Umbrella", "secret"):
@@ -376,12 +376,12 @@ async def test_what_is_forgotten_is_in_the_catalogue_no_more(tmp_path: Path) -> 
     async with open_house(data_dir=tmp_path) as house:
         await house.app.vault.write(house.me, "a.md", "I was a clerk at Zembrovia.\n# Other\n", by="person")
         searching = house.app.vault_tools.searching
-        assert (await searching.search(house.me, Search("zembrovia"))).total == 1
+        assert (await searching.search(house.me, PageSearch("zembrovia"))).total == 1
         assert await searching.pages(house.me.owner) != []
         fact = (await house.app.memory.add(house.me, NewFact("User was a clerk at Zembrovia"))).fact
         await house.app.forgetting.forget(house.me, [fact.id])
         assert left_of(["zembrovia"], tmp_path / "vault-search") == []
-        assert (await searching.search(house.me, Search("zembrovia"))).total == 0
+        assert (await searching.search(house.me, PageSearch("zembrovia"))).total == 0
 
 
 class Overtaken(VaultSearch):

@@ -11,8 +11,8 @@ import pytest
 from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import Conflict
 from bethink.principal import LOCAL_OWNER
-from bethink.store import Page as StorePage
 from bethink.store import R, Scan
+from bethink.store import RecordPage as StorePage
 from bethink.vault import Authorship
 from bethink.vault.files import folder
 from bethink.vault.files.folder import Folder, Stat

@@ -12,7 +12,7 @@ import pytest
 from bethink.errors import Conflict, NoSuchPage, NotAllowed, UnknownId
 from bethink.principal import Principal
 from bethink.vault.files.page_writer import Authorship
-from bethink.vault.filters.rules import Rule
+from bethink.vault.filters.rules import FilterRule
 from bethink.visibility.service import Visibility
 from tests.house import House, open_house
 from tests.vaults import ME, Kept, kept_in
@@ -29,8 +29,8 @@ class Guard:
     kept: Kept
     visibility: Visibility
 
-    async def hide(self, **what: object) -> Rule:
-        return await self.visibility.filters.add(OWN, Rule(**what))  # pyright: ignore[reportArgumentType] - by name
+    async def hide(self, **what: object) -> FilterRule:
+        return await self.visibility.filters.add(OWN, FilterRule(**what))  # pyright: ignore[reportArgumentType] - by name
 
 
 async def guard(directory: Path) -> Guard:
@@ -168,7 +168,7 @@ async def test_only_the_owner_sees_and_changes_filters(tmp_path: Path) -> None:
     filters = one.visibility.filters
     for refused in (
         filters.list(AGENT),
-        filters.add(AGENT, Rule(path="x")),
+        filters.add(AGENT, FilterRule(path="x")),
         filters.remove(AGENT, rule.id),
         filters.reset(replace(ME, audience="rest:key")),
     ):
@@ -198,8 +198,8 @@ async def test_recall_finds_for_each_reader_what_they_may_see(tmp_path: Path) ->
     async with searched(tmp_path) as house:
         visibility = house.app.visibility
         assert len(await found(house, AGENT, "91234")) == 1
-        await visibility.filters.add(OWN, Rule(field="salary"))
-        await visibility.filters.add(OWN, Rule(path="private"))
+        await visibility.filters.add(OWN, FilterRule(field="salary"))
+        await visibility.filters.add(OWN, FilterRule(path="private"))
         # Before the index has caught up nothing of it is found at all.
         assert not any(
             "Jane" in text or "Bob" in text for text in await found(house, AGENT, "Jane salary 91234 bees")

@@ -9,7 +9,7 @@ import pytest
 
 from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import CorruptDatabase
-from bethink.store import Collection, Page, R, Scan, Versioned
+from bethink.store import Collection, R, RecordPage, Scan, Versioned
 from tests.door import open_door
 from tests.house import ports_of
 
@@ -23,9 +23,9 @@ class BrokenStore(MemoryStore):
         super().__init__(MemoryIndex())
         self.fault = fault
 
-    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[RecordPage[R]]:
         if scans[0].collection.name == "forgettings":
-            return [Page()]
+            return [RecordPage()]
         raise self.fault
 
     async def get(

@@ -40,7 +40,7 @@ _OF_PROGRAMS = (
     *("artifacts/feature.py", "artifacts/records.py", "calendar/fields.py", "calendar/series.py"),
     *(
         "calendar/vevent.py",
-        "calendar_sync/upkeep.py",
+        "calendar_sync/feature.py",
         "calendar_sync/caldav_objects.py",
         "calendar_sync/webdav.py",
     ),

@@ -51,7 +51,7 @@ from bethink.store import Change, Delete, Expect, Put, Versioned, retry_conflict
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from bethink.assertions import Passage
+    from bethink.assertions import JudgedSentence
     from bethink.events import Usage
     from bethink.llm.models import OfferedModels
     from bethink.principal import Principal
@@ -515,7 +515,7 @@ def _whose(one: Proposal, words: str) -> bool | None:
     return is_named and not mixes_people_up(one.fact, words)
 
 
-def _found(one: Proposal, said: str) -> list[Passage]:
+def _found(one: Proposal, said: str) -> list[JudgedSentence]:
     """The sentences of a message that a proposal quotes; without a quote, the one that says it."""
     every = passages(said)
     if one.quote.strip():

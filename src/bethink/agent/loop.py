@@ -18,7 +18,7 @@ import msgspec
 from bethink.agent.claims import receipts
 from bethink.agent.completion import Completion, ModelAnswer, Summaries
 from bethink.agent.policy import Policy, tool_context
-from bethink.agent.request import BOUND_REACHED, Bounds, RunRequest
+from bethink.agent.request import BOUND_REACHED, RunBounds, RunRequest
 from bethink.agent.toolbox import CallResult, Postponed, Prepared, Toolbox, approval, finished, refused
 from bethink.errors import LlmError, StorageError
 from bethink.events import (
@@ -55,7 +55,7 @@ class Loop:
     policy: Policy
     files: Files
     context: Context
-    bounds: Bounds
+    bounds: RunBounds
     summaries: Summaries | None = None
     first_call: str | None = None
     job: str = "chat"

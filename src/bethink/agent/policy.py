@@ -226,14 +226,14 @@ _TELLING = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ApprovalVerdict:
     """`auto` runs it, `ask` waits for the owner, `deny` tells the model no. `reason` is for people."""
 
     decision: Decision
     reason: str = ""
 
 
-AUTO = Verdict("auto")
+AUTO = ApprovalVerdict("auto")
 
 
 @dataclass(slots=True)
@@ -244,7 +244,7 @@ class Policy:
     toolbox: Toolbox
     settings: Mapping[str, Decision]
 
-    async def verdicts(self, request: RunRequest, calls: Sequence[Prepared]) -> list[Verdict]:
+    async def verdicts(self, request: RunRequest, calls: Sequence[Prepared]) -> list[ApprovalVerdict]:
         """A verdict over each call, in order."""
         if not calls:
             return []
@@ -270,15 +270,15 @@ class Policy:
         texts = (one.arguments for one in sent.values() if self.toolbox.effect_of(one.name) == "egress")
         return replace(evidence_of(request), sent=tuple(texts))
 
-    async def verdict(self, principal: Principal, call: Prepared) -> Verdict:
+    async def verdict(self, principal: Principal, call: Prepared) -> ApprovalVerdict:
         """A verdict over a call that another program makes for its owner: of its context nothing is known."""
         own = await self.rules.among(principal, [call.tool])
         return judge(call.tool, call.arguments, principal, rule=self._rule(call.tool, own))
 
-    def postponed(self, call: Prepared, reason: str) -> Verdict:
+    def postponed(self, call: Prepared, reason: str) -> ApprovalVerdict:
         """A verdict over a call that found out, as it ran, that its owner must agree to it."""
         del call
-        return Verdict("ask", reason)
+        return ApprovalVerdict("ask", reason)
 
     def _rule(self, tool: Tool, own: Mapping[str, Decision]) -> Decision | None:
         """The rule that holds: this Bethink's if it denies, else the owner's, else this Bethink's.
@@ -308,27 +308,27 @@ def judge(
     evidence: Callable[[], Evidence] = Evidence,
     rule: Decision | None = None,
     changing: int = 1,
-) -> Verdict:
+) -> ApprovalVerdict:
     """The verdict over one call, of `changing` ones; `evidence` is asked for only if it decides.
 
     A rule cannot let by itself run what destroys, nor what the key may not do.
     """
     if tool.effect in ("write", "destructive") and "write" not in principal.rights:
-        return Verdict("deny", READ_ONLY if "read" in principal.rights else NO_WRITE)
+        return ApprovalVerdict("deny", READ_ONLY if "read" in principal.rights else NO_WRITE)
     if (reads(tool) or tool.effect == "destructive") and "read" not in principal.rights:
         # What cannot be undone shows first what would go.
-        return Verdict("deny", NO_READ)
+        return ApprovalVerdict("deny", NO_READ)
     if rule == "deny":
-        return Verdict("deny", f"{tool.name} is not allowed here.")
+        return ApprovalVerdict("deny", f"{tool.name} is not allowed here.")
     if tool.effect == "destructive":
         is_ordered = rule != "ask" and _is_ordered(tool, dict(arguments), evidence)
-        return AUTO if is_ordered else Verdict("ask", _FINAL)
+        return AUTO if is_ordered else ApprovalVerdict("ask", _FINAL)
     if rule is not None:
-        return Verdict("ask", _ASKED) if rule == "ask" else AUTO
+        return ApprovalVerdict("ask", _ASKED) if rule == "ask" else AUTO
     if tool.critical is not None:
         why = _BULK.format(changing) if changing >= _MANY else tool.critical(dict(arguments))
         if why:
-            return Verdict("ask", why)
+            return ApprovalVerdict("ask", why)
     if tool.effect != "egress":
         return AUTO
     context = evidence()
@@ -349,7 +349,7 @@ def _is_ordered(tool: Tool, arguments: dict[str, object], evidence: Callable[[],
     return all(_was_said(text, said) for text in deciding)
 
 
-def _of_sending(tool: Tool, arguments: dict[str, object], context: Evidence) -> Verdict:
+def _of_sending(tool: Tool, arguments: dict[str, object], context: Evidence) -> ApprovalVerdict:
     """The verdict over a call that leaves, beside words from outside: these may be what asked for it."""
     gives = [tool.name] if tool.gives is None else tool.gives(arguments)
     if not gives:
@@ -361,13 +361,13 @@ def _of_sending(tool: Tool, arguments: dict[str, object], context: Evidence) -> 
         foreign = [*deciding]
     foreign += [] if tool.public else [link for link in _links(content) if not _was_given(link, context)]
     if foreign:
-        return Verdict("ask", _SENDS.format(_shown(foreign)))
+        return ApprovalVerdict("ask", _SENDS.format(_shown(foreign)))
     private = words_in((*context.recalled, *context.own)) - words_in((*context.said, *context.untrusted))
     if not tool.public and deciding and all(_was_said(text, context.said) for text in deciding):
         # Whom the owner named may be told of them; what they are known or pay by still asks.
         private = {word for word in private if any(char.isdigit() for char in word)}
     if (word := hidden_in(content, private, context.sent)) is not None:
-        return Verdict("ask", _TELLS.format(_shown([word])))
+        return ApprovalVerdict("ask", _TELLS.format(_shown([word])))
     return AUTO
 
 

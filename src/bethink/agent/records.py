@@ -32,7 +32,7 @@ from bethink.events import (
     Usage,
 )
 from bethink.messages import AssistantMessage
-from bethink.store import Collection, Delete, Page, Put, Record, Scan, Store
+from bethink.store import Collection, Delete, Put, Record, RecordPage, Scan, Store
 
 if TYPE_CHECKING:
     from bethink.clock import Clock
@@ -168,7 +168,7 @@ class Audit:
         conversation: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> Page[ToolUse]:
+    ) -> RecordPage[ToolUse]:
         """Calls, the last first."""
         where = {"tool": tool, "conversation": conversation}
         named = {key: value for key, value in where.items() if value is not None}

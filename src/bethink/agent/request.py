@@ -221,7 +221,7 @@ _LAST_ANSWER_S: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class RunBounds:
     """What one run may spend at most; see the settings of the same names.
 
     `prices` are dollars per million tokens, (input, output), by a model's name.
@@ -235,14 +235,14 @@ class Bounds:
     repeated_calls: int
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, "tuple[float, float]"])
 
-    def within(self, budget_tokens: int | None) -> Bounds:
+    def within(self, budget_tokens: int | None) -> RunBounds:
         """The same, or with fewer tokens."""
         return self if budget_tokens is None else replace(self, tokens=min(self.tokens, budget_tokens))
 
 
-def bounds_of(settings: Settings) -> Bounds:
+def bounds_of(settings: Settings) -> RunBounds:
     """The bounds that the settings name."""
-    return Bounds(
+    return RunBounds(
         steps=settings.max_steps,
         tool_calls=settings.max_tool_calls,
         tokens=settings.max_run_tokens,
@@ -281,7 +281,7 @@ class Spent:
         self.tokens += used.input_tokens + used.output_tokens
         self.cost_usd += used.cost_usd or 0.0
 
-    def exceeded(self, bounds: Bounds) -> StopReason | None:
+    def exceeded(self, bounds: RunBounds) -> StopReason | None:
         """Which bound the run has reached, if any."""
         most_asked = max(self._asked.values(), default=0)
         reached: dict[StopReason, bool] = {

@@ -48,7 +48,7 @@ from bethink.tools.memory import SEARCH, STORE, in_words
 
 if TYPE_CHECKING:
     from bethink.agent.context import Context
-    from bethink.agent.request import Bounds, LoadedBranchPoint, RunOptions, RunResources
+    from bethink.agent.request import LoadedBranchPoint, RunBounds, RunOptions, RunResources
     from bethink.conversations.records import Conversation
     from bethink.files import Files
     from bethink.llm.models import OfferedModels
@@ -500,7 +500,7 @@ class LoopFactory:
     policy: Policy
     files: Files
     context: Context
-    bounds: Bounds
+    bounds: RunBounds
     summaries: Summaries | None = None
     memory: bool = True
     """Whether any run uses memory."""

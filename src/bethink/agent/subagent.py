@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from bethink.agent.loop import Loop
-from bethink.agent.policy import Policy, Verdict
+from bethink.agent.policy import ApprovalVerdict, Policy
 from bethink.agent.records import Audit, NumberedEvent, ToolUse
-from bethink.agent.request import Bounds, RunRequest
+from bethink.agent.request import RunBounds, RunRequest
 from bethink.errors import NotAllowed
 from bethink.events import (
     Event,
@@ -66,7 +66,7 @@ class SubagentRunner:
     find: Callable[[str, ToolProtocol], Awaitable[Llm]]
     files: Files
     context: Context
-    bounds: Bounds
+    bounds: RunBounds
     new_id: Callable[[], str]
     announcements: Announcements
     audit: Audit
@@ -167,7 +167,7 @@ class SubagentRunner:
 class _Unasked(Policy):
     """The usual judge, if nobody can be asked: what would ask is refused, with a sentence."""
 
-    async def verdicts(self, request: RunRequest, calls: Sequence[Prepared]) -> list[Verdict]:
+    async def verdicts(self, request: RunRequest, calls: Sequence[Prepared]) -> list[ApprovalVerdict]:
         """See `Policy.verdicts`."""
         verdicts = await Policy.verdicts(self, request, calls)
         return [
@@ -175,9 +175,9 @@ class _Unasked(Policy):
             for verdict, call in zip(verdicts, calls, strict=True)
         ]
 
-    def postponed(self, call: Prepared, reason: str) -> Verdict:
+    def postponed(self, call: Prepared, reason: str) -> ApprovalVerdict:
         """See `Policy.postponed`."""
-        return Verdict("deny", _NOT_ASKED.format(reason=reason, tool=call.tool.name))
+        return ApprovalVerdict("deny", _NOT_ASKED.format(reason=reason, tool=call.tool.name))
 
 
 async def _refused(context: ToolContext, task: SubagentTask) -> SubagentResult:

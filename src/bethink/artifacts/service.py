@@ -25,7 +25,7 @@ from bethink.store import Delete, DeleteAll, Put, Scan, Store, records_of, retry
 if TYPE_CHECKING:
     from bethink.clock import Clock, Ids
     from bethink.principal import Principal
-    from bethink.store import Change, Page, Versioned
+    from bethink.store import Change, RecordPage, Versioned
 
 MAX_ARTIFACTS: Final = 200
 """Of one conversation."""
@@ -114,7 +114,7 @@ class Artifacts:
         *,
         limit: int = 50,
         after: str | None = None,
-    ) -> Page[Artifact]:
+    ) -> RecordPage[Artifact]:
         """Those of a conversation, or all, without the trash; what changed last is first.
 
         A page may have less than `limit` of them, and yet not be the last.

@@ -20,7 +20,7 @@ import anyio.from_thread
 
 from bethink import __version__
 from bethink.backups.copying import FilesFolder, copy_contents
-from bethink.backups.repository import Contents, FileEntry, Header, translating
+from bethink.backups.repository import ArchiveHeader, Contents, FileEntry, translating
 from bethink.blobs.bucket import Bucket, BucketObject, is_content
 from bethink.documents.work_folders import clear_left_over, work_folder
 from bethink.durable_files import sync
@@ -69,7 +69,7 @@ _SETTLED_NS: Final = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class BackupHome:
     """What is backed up: a data directory, and the folder of pages if that lies outside of it.
 
     If records are in a server's database, `database` has the file in a folder hold what that holds now.
@@ -90,7 +90,7 @@ class _Walk:
     The folder of backups is `spared`; paths of what cannot be read, or must not be followed, are `unread`.
     """
 
-    home: Home
+    home: BackupHome
     spared: Path
     unread: list[str] = field(default_factory=list[str])
 
@@ -147,7 +147,7 @@ def _printable(name: str) -> str:
 class _Taking:
     """One backup while it is made."""
 
-    home: Home
+    home: BackupHome
     repository: Repository
     keys: Keys | None
     earlier: Archive | None
@@ -283,8 +283,14 @@ def _read(read: Callable[[int], bytes | None]) -> bytes:
 
 
 def take(
-    home: Home, repository: Repository, *, keys: Keys | None, before: Archive | None, reason: Reason, at: int
-) -> Header:
+    home: BackupHome,
+    repository: Repository,
+    *,
+    keys: Keys | None,
+    before: Archive | None,
+    reason: Reason,
+    at: int,
+) -> ArchiveHeader:
     """Back up everything; durable when it returns. Parts that are there already are not written again.
 
     What is as it was in the archive `before` is not even read again.
@@ -299,7 +305,7 @@ def take(
     state = taking.take_database()
     taking.take_all()
     files = tuple(taking.files[path] for path in sorted(taking.files))
-    header = Header(
+    header = ArchiveHeader(
         id=repository.new_id(at),
         at=at,
         reason=reason,
@@ -462,7 +468,7 @@ def _write_all(archive: Archive, staging: Path, database: Path) -> None:
         sync(Path(place))
 
 
-def copy_files(home: Home, target: Path) -> int:
+def copy_files(home: BackupHome, target: Path) -> int:
     """Have another data directory hold all files of one, but the database; how many there are.
 
     What is there already with the same size and time is left; done again, it goes on.

@@ -53,7 +53,7 @@ _LEVEL: Final = 1
 Reason = Literal["asked", "scheduled", "upgrade"]
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True):
+class ArchiveHeader(msgspec.Struct, frozen=True, kw_only=True):
     """What everybody may read of an archive. `bytes` are those of its files, `at` is microseconds UTC."""
 
     format: int = FORMAT
@@ -149,7 +149,7 @@ class Archive:
     """An archive that was opened."""
 
     repository: Repository
-    header: Header
+    header: ArchiveHeader
     contents: Contents
     keys: Keys | None
 
@@ -172,7 +172,7 @@ class Backup:
     """An archive in a list. `fault` says why it cannot be read, or what its last verification found."""
 
     id: str
-    header: Header | None
+    header: ArchiveHeader | None
     checked: Verification | None = None
     fault: str | None = None
 
@@ -247,7 +247,7 @@ class Repository:
             )
         return Backup(id, header, checked, checked.fault if checked else None)
 
-    def _header(self, id: str) -> Header:
+    def _header(self, id: str) -> ArchiveHeader:
         with translating(self.root), (self._archives / f"{id}{_ARCHIVE}").open("rb") as file:
             magic, line = file.readline(len(_MAGIC)), file.readline()
         return _header_of(id, magic, line)
@@ -304,7 +304,7 @@ class Repository:
             raise _damaged(id, f"its list of files cannot be read ({error})") from error
         return Archive(self, header, contents, keys)
 
-    def write(self, header: Header, contents: Contents, keys: Keys | None) -> None:
+    def write(self, header: ArchiveHeader, contents: Contents, keys: Keys | None) -> None:
         """Keep an archive; durable when it returns, and not there at all before."""
         names = sorted({part for file in contents.files for part in file.parts})
         line = msgspec.json.encode(header) + b"\n"
@@ -409,14 +409,14 @@ def _split(id: str, text: bytes) -> tuple[bytes, bytes, bytes, bytes]:
     return magic, line + b"\n", names + b"\n", body
 
 
-def _header_of(id: str, magic: bytes, line: bytes) -> Header:
+def _header_of(id: str, magic: bytes, line: bytes) -> ArchiveHeader:
     if magic != _MAGIC:
         raise _damaged(id, "the file is no archive of Bethink")
     try:
         format = json.loads(line)["format"]
         if isinstance(format, int) and format > FORMAT:
             raise StorageError(f"A newer Bethink made the backup {id}: restore it with that version.")
-        header = msgspec.json.decode(line, type=Header)
+        header = msgspec.json.decode(line, type=ArchiveHeader)
     except (ValueError, KeyError, TypeError) as error:
         raise _damaged(id, f"its header cannot be read ({error})") from error
     if header.id != id:

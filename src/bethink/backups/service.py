@@ -16,7 +16,7 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from bethink.backups.contents import FAILED_NAME, WORK, Home, put_back, restore, take, verify
+from bethink.backups.contents import FAILED_NAME, WORK, BackupHome, put_back, restore, take, verify
 from bethink.backups.repository import Archive, Backup, Repository, Verification, translating
 from bethink.backups.server import copy_server, fill_server
 from bethink.blobs.bucket import bucket_at
@@ -135,7 +135,9 @@ class BackupService:
         # An upgrade changes no file: it need not wait until all are read.
         if url and self.settings.backups.s3_files and reason != "upgrade":
             url, bucket = None, bucket_at(self.settings)
-        home = Home(self.settings.data_dir, vault, bucket=bucket, elsewhere=url, database=self._from_server())
+        home = BackupHome(
+            self.settings.data_dir, vault, bucket=bucket, elsewhere=url, database=self._from_server()
+        )
         with repository.locked():
             keys = repository.keys_for(passphrase)
             before = _newest(repository, passphrase, is_sealed=keys is not None, has_files=bucket is not None)

@@ -69,7 +69,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BenchQuestion:
     """A question as it is asked, and the ids of the turns that answer it."""
 
     text: str
@@ -83,7 +83,7 @@ class Dialogue:
 
     name: str
     turns: tuple[Turn, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[BenchQuestion, ...]
     now: int
 
 
@@ -147,7 +147,7 @@ def _of_people(
         ]
     known = {turn.id for turn in turns}
     questions = tuple(
-        Question(
+        BenchQuestion(
             one["question"],
             LOCOMO_CATEGORIES.get(int(one["category"]), str(one["category"])),
             tuple(id for id in dict.fromkeys(_EVIDENCE.findall(str(one.get("evidence", "")))) if id in known),
@@ -181,7 +181,7 @@ def _beam(path: Path) -> Iterator[Dialogue]:
         known = {turn.id for turn in turns}
         asked = _json(directory / "probing_questions" / "probing_questions.json")
         questions = tuple(
-            Question(
+            BenchQuestion(
                 one["question"],
                 category,
                 tuple(
@@ -241,7 +241,7 @@ def _history(one: dict[str, Any]) -> Dialogue:
     turns.sort(key=lambda turn: turn.at)
     name = one["question_id"]
     category = "abstention" if name.endswith("_abs") else one["question_type"]
-    question = Question(one["question"], category, tuple(evidence))
+    question = BenchQuestion(one["question"], category, tuple(evidence))
     return Dialogue(name, tuple(turns), (question,), to_us(_date(one["question_date"])))
 
 
@@ -287,7 +287,7 @@ class Scored:
     """One question and what each way found, best first, by the set's own ids of turns."""
 
     dialogue: str
-    question: Question
+    question: BenchQuestion
     ranked: dict[str, list[str]]
     in_context: list[str]
     ms: float
@@ -419,7 +419,7 @@ async def _keep(app: App, principal: Principal, dialogue: Dialogue) -> dict[str,
 
 
 async def _ask(
-    app: App, timed: _Timed, dialogue: Dialogue, *, question: Question, names: dict[str, str]
+    app: App, timed: _Timed, dialogue: Dialogue, *, question: BenchQuestion, names: dict[str, str]
 ) -> Scored:
     principal = Principal(dialogue.name)
     timed.ms = 0.0

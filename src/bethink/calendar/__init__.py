@@ -5,6 +5,6 @@ Tools, the web door, the command line and calendars of other programs call `Cale
 
 from __future__ import annotations
 
-from bethink.calendar.upkeep import FEATURE
+from bethink.calendar.feature import FEATURE
 
 __all__ = ["FEATURE"]

@@ -14,9 +14,9 @@ from bethink.errors import BadInput
 from bethink.recurrence import moment_of
 
 if TYPE_CHECKING:
-    from bethink.calendar.records import Instance, Span
+    from bethink.calendar.records import Instance, InstanceSpan
 
-    Taken: TypeAlias = Instance | Span
+    Taken: TypeAlias = Instance | InstanceSpan
 
 _DAY: Final = timedelta(days=1)
 
@@ -52,10 +52,10 @@ def clock_of(name: str, text: str) -> time:
         raise BadInput(f"{name}: {text[:20]!r} is no time of day: write HH:MM.") from None
 
 
-def overlapping(new: Sequence[Taken], others: Sequence[Span]) -> list[Span]:
+def overlapping(new: Sequence[Taken], others: Sequence[InstanceSpan]) -> list[InstanceSpan]:
     """Those of the `others`, ordered by their start, that overlap any of the new ones; each once."""
-    found: dict[int, Span] = {}
-    held: list[tuple[int, Span]] = []
+    found: dict[int, InstanceSpan] = {}
+    held: list[tuple[int, InstanceSpan]] = []
     rest = enumerate(others)
     following = next(rest, None)
     for one in sorted(new, key=lambda one: one.starts_at):

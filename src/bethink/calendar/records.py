@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from bethink.clock import to_us
-from bethink.field_checks import Link
+from bethink.field_checks import RecordLink
 from bethink.index import IndexItem
 from bethink.recurrence import last_start, rule_of
 from bethink.store import Collection, Record
@@ -84,7 +84,7 @@ class Event(Record, frozen=True, kw_only=True):
     exdates: tuple[str, ...] = ()
     overrides: tuple[Override, ...] = ()
     categories: tuple[str, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[RecordLink, ...] = ()
     color: str = ""
     conversation: str | None = None
     created_at: int
@@ -219,7 +219,7 @@ class Instance:
         return self.busy and self.status != "cancelled"
 
 
-class Span(NamedTuple):
+class InstanceSpan(NamedTuple):
     """The time that an instance takes up, in microseconds UTC; `start` is what its rule gives, local."""
 
     starts_at: int

@@ -12,10 +12,19 @@ from typing import Any, Final
 
 import msgspec
 
-from bethink.calendar.records import Event, Instance, Override, Span, local, written
+from bethink.calendar.records import Event, Instance, InstanceSpan, Override, local, written
 from bethink.clock import to_datetime, zone_of
 from bethink.errors import BadInput
-from bethink.recurrence import Rule, Weekday, moment_of, next_start, rule_of, series_starts, starts, text_of
+from bethink.recurrence import (
+    RecurrenceRule,
+    Weekday,
+    moment_of,
+    next_start,
+    rule_of,
+    series_starts,
+    starts,
+    text_of,
+)
 
 _DAY: Final = timedelta(days=1)
 _TOO_MANY: Final = 5_000
@@ -52,12 +61,12 @@ def instances(event: Event, *, low: int, high: int, zone: tzinfo, version: int =
                 yield found
 
 
-def spans(event: Event, *, low: int, high: int, zone: tzinfo, version: int = 0) -> Iterator[Span]:
+def spans(event: Event, *, low: int, high: int, zone: tzinfo, version: int = 0) -> Iterator[InstanceSpan]:
     """The times that an event takes up in a range, in no order; quicker than `instances`."""
     if not event.is_series or event.overrides:
         for one in instances(event, low=low, high=high, zone=zone, version=version):
             if one.blocks:
-                yield Span(one.starts_at, one.ends_at, event, local(one.at), version)
+                yield InstanceSpan(one.starts_at, one.ends_at, event, local(one.at), version)
         return
     if not event.busy or event.status == "cancelled":
         return
@@ -68,7 +77,7 @@ def spans(event: Event, *, low: int, high: int, zone: tzinfo, version: int = 0) 
     for start in _starts(event, low=first, high=last):
         starts_at, ends_at = _moments(start, start + length, own)
         if starts_at < high and ends_at > low:
-            yield Span(starts_at, ends_at, event, start, version)
+            yield InstanceSpan(starts_at, ends_at, event, start, version)
 
 
 def _moments(start: datetime, end: datetime, zone: tzinfo) -> tuple[int, int]:
@@ -260,7 +269,7 @@ def change_all(event: Event, at: str, fields: Mapping[str, Any]) -> Event:
     return _without_strays(synchronised(after))
 
 
-def _moved_rule(rule: Rule, was: datetime, delta: timedelta) -> Rule:
+def _moved_rule(rule: RecurrenceRule, was: datetime, delta: timedelta) -> RecurrenceRule:
     """The rule of a series that begins later or earlier by so much."""
     now = was + delta
     if rule.until is not None:

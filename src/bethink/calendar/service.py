@@ -21,7 +21,7 @@ from bethink.calendar.records import (
     Event,
     EventUndo,
     Instance,
-    Span,
+    InstanceSpan,
     digest_of,
     index_item,
     local,
@@ -42,7 +42,7 @@ from bethink.calendar.series import (
 )
 from bethink.clock import Clock, to_datetime, zone_of
 from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.feature import DUE_CHANGED, Search
+from bethink.feature import DUE_CHANGED, ItemSearch
 from bethink.recurrence import words
 from bethink.store import Change, Delete, Put, Scan, Store, Versioned, items_of, retry_conflicts
 
@@ -150,7 +150,7 @@ class Calendar:
     clock: Clock
     bus: Bus
     new_id: Callable[[], str]
-    search_index: Search
+    search_index: ItemSearch
 
     def said(self, principal: Principal, instance: Instance) -> str:
         """When it is, as its owner understands it: with the zone, and how often."""
@@ -235,12 +235,14 @@ class Calendar:
 
         return await anyio.to_thread.run_sync(spread)
 
-    async def _taken(self, principal: Principal, start: int, end: int, *, but: str = "") -> list[Span]:
+    async def _taken(
+        self, principal: Principal, start: int, end: int, *, but: str = ""
+    ) -> list[InstanceSpan]:
         """The times that are taken up in a range, in order, but by one event."""
         items = await self._near(principal, start, end)
         zone = zone_of(principal.time_zone)
 
-        def spread() -> list[Span]:
+        def spread() -> list[InstanceSpan]:
             found = (
                 one
                 for item in items

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from bethink.calendar.records import Instance
     from bethink.calendar.service import Calendar, EventChange, EventTarget
+    from bethink.calendar_sync.feature import Calendars
     from bethink.calendar_sync.records import CalendarAccount
-    from bethink.calendar_sync.upkeep import Calendars
     from bethink.cli.session import Session
 
 _EPILOG: Final = """\
@@ -261,7 +261,7 @@ _ACCOUNT: Final = arg("account ACCOUNT", "its id, as `accounts list` shows it")
 
 
 def _calendars(session: Session) -> Calendars:
-    from bethink.calendar_sync.upkeep import Calendars
+    from bethink.calendar_sync.feature import Calendars
 
     return session.app.features.of(Calendars)
 

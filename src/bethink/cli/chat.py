@@ -34,12 +34,12 @@ def _chat(options: Namespace) -> int:
     """Say the message and show the answer, or go on until the person leaves."""
     from bethink.cli.render import renderer_of
     from bethink.cli.session import opened
-    from bethink.cli.talk import Talk, find_conversation
+    from bethink.cli.talk import TerminalTalk, find_conversation
 
     said = _said(options)
     with opened(options) as session:
         conversation = find_conversation(session, id=options.conversation, last=options.last)
-        talk = Talk(session, conversation, renderer_of(session.screen, is_verbose=options.verbose))
+        talk = TerminalTalk(session, conversation, renderer_of(session.screen, is_verbose=options.verbose))
         if said is None:
             code = talk.interactively()
         elif said.strip() or talk.conversation is None:

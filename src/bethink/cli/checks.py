@@ -49,7 +49,7 @@ from bethink.events import RunFailed, Warned
 from bethink.llm.capabilities import Learnt
 from bethink.llm.llamacpp import LlamaCppLlm
 from bethink.llm.models import AUTO, MODEL_MISSING, Probing, connect_models, plain
-from bethink.llm.providers import GGUF, Connection, connect
+from bethink.llm.providers import GGUF, ModelConnection, connect
 from bethink.ports import Ports, seal_of
 from bethink.redis_mirror.client import ConversationRedis
 from bethink.sealing import cipher_by
@@ -446,7 +446,7 @@ async def _first_message(settings: Settings, home: Path) -> Found:
 
 async def _weights(settings: Settings) -> Found:
     """What a model's file says, and how long and how much it takes to run it."""
-    model = connect(settings.model, Connection(context_tokens=settings.model_context_tokens))
+    model = connect(settings.model, ModelConnection(context_tokens=settings.model_context_tokens))
     if not isinstance(model, LlamaCppLlm):
         return "ok", f"{model.name} answers"
     try:

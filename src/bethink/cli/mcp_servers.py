@@ -13,7 +13,7 @@ from bethink.cli.commands import YES, Commands, arg
 from bethink.cli.exits import Exit
 from bethink.cli.terminal import one_line, printable
 from bethink.errors import BadInput, McpUnreachable
-from bethink.mcp_client import File, Link, ServerStatus, Text
+from bethink.mcp_client import NamedResource, ResultFile, ServerStatus, Text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -113,10 +113,10 @@ def _read(session: Session, options: Namespace) -> None:
         match part:
             case Text(text):
                 session.screen.result(part, printable(text))
-            case File(name, media_type, content):
+            case ResultFile(name, media_type, content):
                 about = {"name": name, "media_type": media_type, "size": len(content)}
                 session.screen.result(about, f"[{one_line(name)} {media_type}, {len(content):,} bytes]")
-            case Link(uri, name):
+            case NamedResource(uri, name):
                 session.screen.result(part, f"[{one_line(name)}: {one_line(uri)}]")
 
 

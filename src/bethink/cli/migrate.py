@@ -98,7 +98,7 @@ def _contents_at(side: str, settings: Settings, *, to_read: bool) -> Place:
 
 
 async def _move(source: str, target: str, screen: Screen, *, key: str | None) -> tuple[Moved, int]:
-    from bethink.backups.contents import Home, copy_files
+    from bethink.backups.contents import BackupHome, copy_files
     from bethink.features import COLLECTIONS
     from bethink.migration import carry_seal, directory_of, migrate, open_side
 
@@ -109,7 +109,7 @@ async def _move(source: str, target: str, screen: Screen, *, key: str | None) ->
     async def copy() -> None:
         nonlocal files
         if here is not None and there is not None:
-            files = await anyio.to_thread.run_sync(copy_files, Home(here), there)
+            files = await anyio.to_thread.run_sync(copy_files, BackupHome(here), there)
 
     def tell(name: str, count: int) -> None:
         screen.status(f"{name}: {count:,}")

@@ -71,7 +71,7 @@ _CLAIMS: dict[ClaimKind, str] = {
 
 
 @dataclass(slots=True)
-class Outcome:
+class RunOutcome:
     """How a run ended, or paused; `place` is where a reader goes on."""
 
     reason: StopReason = "interrupted"

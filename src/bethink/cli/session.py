@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bethink.agent.records import NumberedEvent
     from bethink.events import Place
     from bethink.principal import Principal
-    from bethink.store import Page, R, Versioned
+    from bethink.store import R, RecordPage, Versioned
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class Session:
         return self._portal.call(partial(function, self.principal, *args, **kwargs))
 
     def each(
-        self, function: Callable[Concatenate[Principal, ...], Awaitable[Page[R]]], **options: object
+        self, function: Callable[Concatenate[Principal, ...], Awaitable[RecordPage[R]]], **options: object
     ) -> Iterator[Versioned[R]]:
         """What a `function` lists page by page, given its `options` beside the cursor."""
         cursor: str | None = None

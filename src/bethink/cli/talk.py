@@ -16,7 +16,7 @@ from bethink.agent.stored_runs import ApprovalChoice
 from bethink.cli.checks import model_of_server
 from bethink.cli.conversations import conversation_of
 from bethink.cli.exits import Exit
-from bethink.cli.render import STOPPED, Outcome, Renderer, memory_updated
+from bethink.cli.render import STOPPED, Renderer, RunOutcome, memory_updated
 from bethink.cli.terminal import exact, one_line, use_completion, use_history
 from bethink.conversations.records import ChangedRef, Conversation, StoredMessage, checked_content
 from bethink.errors import BadInput, BethinkError, UnknownId
@@ -61,7 +61,7 @@ def find_conversation(session: Session, *, id: str | None, last: bool) -> str | 
 
 
 @dataclass(slots=True)
-class Talk:
+class TerminalTalk:
     """One conversation in the terminal. `conversation` is None until something is said in a new one."""
 
     session: Session
@@ -222,7 +222,7 @@ class Talk:
     def _watch(self, run: str, after: Place | None = None) -> Exit:
         """Show a run to its end, asking for the decisions that it needs."""
         while True:
-            outcome = Outcome()
+            outcome = RunOutcome()
             with self._stoppable(run):
                 for batch in self.session.follow(run, after):
                     self._show(run, batch, outcome)
@@ -230,7 +230,7 @@ class Talk:
                 return outcome.exit
             after = outcome.place
 
-    def _show(self, run: str, batch: Sequence[NumberedEvent], outcome: Outcome) -> None:
+    def _show(self, run: str, batch: Sequence[NumberedEvent], outcome: RunOutcome) -> None:
         for numbered in batch:
             outcome.take(numbered)
             self.renderer.show(numbered)

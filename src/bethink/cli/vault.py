@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from bethink.cli.session import Session
     from bethink.mirror import MirrorReport
-    from bethink.vault import Change, Entry
+    from bethink.vault import Change, ListedFile
     from bethink.vault.checks.check import CheckReport, Defect
     from bethink.vault.checks.repair import RepairOption
-    from bethink.vault.filters.rules import Rule
-    from bethink.vault.search.graph import Graph
+    from bethink.vault.filters.rules import FilterRule
+    from bethink.vault.search.graph import LinkGraph
     from bethink.vault.search.ranking import SearchResult
 
 _FILTER_PARTS = ("path", "section", "field", "pattern", "text")
@@ -76,7 +76,7 @@ def _list(session: Session, options: Namespace) -> None:
         screen.note("There are no pages here yet: `bethink vault init` makes the first one.")
 
 
-def _entry_line(session: Session, entry: Entry) -> str:
+def _entry_line(session: Session, entry: ListedFile) -> str:
     if entry.is_folder:
         return f"{'':>16}  {'':>9}  {one_line(entry.path)}/"
     told = f"  ({entry.trouble})" if entry.trouble else ""
@@ -230,11 +230,11 @@ def _sync(options: Namespace) -> int:
 )
 def _ask(options: Namespace) -> int:
     """Ask the agent that keeps the vault, or have it note something."""
-    from bethink.cli.render import Outcome, renderer_of
+    from bethink.cli.render import RunOutcome, renderer_of
     from bethink.cli.session import opened
 
     question = " ".join(read_stdin() if word == "-" else word for word in options.question)
-    outcome = Outcome()
+    outcome = RunOutcome()
     with opened(options) as session:
         renderer = renderer_of(session.screen, is_verbose=options.verbose)
         ask = partial(session.app.asking.follow, session.principal, question, options.filter)
@@ -260,9 +260,9 @@ def _ask(options: Namespace) -> int:
 )
 def _search(session: Session, options: Namespace) -> None:
     """Find pages by words, phrases or a pattern, the best first."""
-    from bethink.vault.search.query import Search
+    from bethink.vault.search.query import PageSearch
 
-    asked = Search(
+    asked = PageSearch(
         " ".join(options.query),
         regex=options.regex,
         case=options.case,
@@ -345,7 +345,7 @@ def _graph(session: Session, options: Namespace) -> None:
     )
 
 
-def _loose_lines(graph: Graph) -> list[str]:
+def _loose_lines(graph: LinkGraph) -> list[str]:
     from bethink.vault.search.graph import wanted
 
     missing, alone = wanted(graph), graph.orphans()
@@ -519,10 +519,10 @@ _FILTERS.group("filters", "hide parts of the vault from its readers")
 )
 def _add_filter(session: Session, options: Namespace) -> None:
     """Hide something; what is not named does not narrow it."""
-    from bethink.vault.filters.rules import Rule
+    from bethink.vault.filters.rules import FilterRule
 
     given = {name: getattr(options, name) for name in (*_FILTER_PARTS, "action", "note")}
-    asked = Rule(**given, audiences=tuple(options.audiences))
+    asked = FilterRule(**given, audiences=tuple(options.audiences))
     rule = session.mine(session.app.visibility.filters.add, asked)
     _follow_filters(session)
     _show_filter(session, rule)
@@ -587,7 +587,7 @@ def _follow_filters(session: Session) -> None:
     session.call(session.app.visibility.indexing.catch_up, session.owner)
 
 
-def _show_filter(session: Session, rule: Rule) -> None:
+def _show_filter(session: Session, rule: FilterRule) -> None:
     what = ", ".join(f"{name} {value!r}" for name in _FILTER_PARTS if (value := getattr(rule, name)))
     action = "tell the model" if rule.text else rule.action
     whom = ", ".join(rule.audiences) or "everybody but you"

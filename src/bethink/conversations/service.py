@@ -36,7 +36,7 @@ from bethink.conversations.records import (
 from bethink.errors import BadInput, Busy, Conflict, UnknownId
 from bethink.feature import Feature, OpenFeature, Recallable, RecallKind, RetentionRule, Surroundings
 from bethink.messages import AssistantMessage, UserMessage
-from bethink.store import Page, Put, Scan, Versioned, items_of, pages_of, records_of, retry_conflicts
+from bethink.store import Put, RecordPage, Scan, Versioned, items_of, pages_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
     from bethink.bus import Bus
@@ -290,7 +290,7 @@ class Conversations:
         *,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> Page[Conversation]:
+    ) -> RecordPage[Conversation]:
         """One page of conversations, the last changed first."""
         scan = Scan(
             CONVERSATIONS, where=wanted.where, order="updated_at", reverse=True, limit=limit, after=cursor
@@ -347,7 +347,7 @@ class Conversations:
         *,
         limit: int = 50,
         before: str | None = None,
-    ) -> Page[StoredMessage]:
+    ) -> RecordPage[StoredMessage]:
         """The newest messages of the active line, newest first; `before` is the cursor of the newer page.
 
         Raises:
@@ -367,7 +367,7 @@ class Conversations:
         limit: int,
         before: int | None,
         branch: int | None = None,
-    ) -> Page[StoredMessage]:
+    ) -> RecordPage[StoredMessage]:
         """The last messages before a position on a line, newest first; on the active one by default."""
         items: list[Versioned[StoredMessage]] = []
         for stretch in line(held, branch):
@@ -382,7 +382,7 @@ class Conversations:
             if len(items) == limit:
                 break
         first = items[-1].record.position if items else 0
-        return Page(tuple(items), str(first) if first and len(items) == limit else None)
+        return RecordPage(tuple(items), str(first) if first and len(items) == limit else None)
 
     async def said(self, principal: Principal, ids: Sequence[str]) -> Sequence[StoredMessage | None]:
         """The messages with these ids, in their order, None if there is none."""

@@ -31,7 +31,7 @@ class MemoryUse:
 
 
 @dataclass(frozen=True, slots=True)
-class MessagePlace:
+class UsePlace:
     """Where a message stands: the conversation's title, its place there, and what it begins with."""
 
     conversation: str
@@ -69,7 +69,7 @@ async def uses_of(store: Store, owner: str, memory: str) -> list[MemoryUse]:
     return sorted(uses, key=lambda use: -use.at)
 
 
-async def places_of(store: Store, owner: str, messages: list[str]) -> dict[str, MessagePlace]:
+async def places_of(store: Store, owner: str, messages: list[str]) -> dict[str, UsePlace]:
     """Where messages stand, by their ids, without those that are gone."""
     found: list[StoredMessage] = [
         one.record for one in await store.get(MESSAGES, owner, messages) if one is not None
@@ -78,7 +78,7 @@ async def places_of(store: Store, owner: str, messages: list[str]) -> dict[str, 
     talks = await store.get(CONVERSATIONS, owner, ids)
     titles = {one.record.id: one.record.title for one in talks if one is not None}
     return {
-        one.id: MessagePlace(
+        one.id: UsePlace(
             one.conversation, titles[one.conversation], one.position, one.message.content[:_TEXT_CHARS]
         )
         for one in found

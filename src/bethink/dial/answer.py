@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from aidial_sdk.chat_completion import Choice
 
     from bethink.app import App
-    from bethink.dial.history import DialChat, File, HistoryMessage, HistorySeal
+    from bethink.dial.history import DialChat, HistoryFile, HistoryMessage, HistorySeal
     from bethink.dial.sessions import DialSession
     from bethink.events import Place
     from bethink.llm import Llm
@@ -70,7 +70,7 @@ class DialAttachments:
     failures: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     _taken: int = 0
 
-    async def take(self, conversation: str, files: Sequence[File]) -> list[str]:
+    async def take(self, conversation: str, files: Sequence[HistoryFile]) -> list[str]:
         """Ids of the conversation's files that these are; what was taken before is not taken again."""
         ids: list[str] = []
         for file in files:
@@ -96,7 +96,7 @@ class DialAttachments:
         await self.core.put(url, content, file.media_type)
         return url
 
-    async def _read(self, file: File) -> NewFile:
+    async def _read(self, file: HistoryFile) -> NewFile:
         self._taken += 1
         if self._taken > self.most:
             raise BadInput(f"More than {self.most} files are attached: this one was left out.")
@@ -112,11 +112,11 @@ class DialAttachments:
         return NewFile(name, file.type or held.media_type or _ANY, held.content)
 
 
-def _name(file: File) -> str:
+def _name(file: HistoryFile) -> str:
     return file.title or (file_name(file.url) if file.url else "") or "attachment"
 
 
-def _decoded(file: File) -> bytes:
+def _decoded(file: HistoryFile) -> bytes:
     """What stands in a message itself: text as it is, the rest in base64, or as it is if it is none."""
     data = file.data or ""
     if (file.type or "text/markdown").startswith("text/"):

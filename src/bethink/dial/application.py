@@ -25,7 +25,7 @@ from aidial_sdk.deployment.truncate_prompt import (
 )
 
 from bethink.dial.answer import RefusedError
-from bethink.dial.door import Door, Request
+from bethink.dial.door import ChatDoor, Request
 from bethink.dial.history import TOOL_CALL_HISTORY_KEY
 from bethink.errors import BethinkError
 from bethink.messages import tokens_in
@@ -49,7 +49,7 @@ _LEFT: Final = "Nobody reads this answer any more."
 class Application(ChatCompletion):
     """Bethink as the SDK sees it."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: ChatDoor) -> None:
         self._door = door
 
     async def chat_completion(self, request: DialRequest, response: Response) -> None:
@@ -93,7 +93,7 @@ class Application(ChatCompletion):
         return self._door.configuration
 
 
-def create_application(door: Door) -> ASGIApp:
+def create_application(door: ChatDoor) -> ASGIApp:
     """The ASGI application at `/openai/deployments/{name}/…` and, by header, `/openai/v1/…`."""
     app = DIALApp(
         dial_url=door.client.url,

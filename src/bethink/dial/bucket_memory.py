@@ -90,7 +90,7 @@ class BucketFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class MemoryFile:
     """One version of the file: its facts by their ids, in order, and what is not ours to change.
 
     `strange` are entries that are no facts; `deduplicated_at` is microseconds UTC.
@@ -107,7 +107,7 @@ class Document:
         return not (self.entries or self.strange or self.rest)
 
 
-def parse(content: bytes, model: EmbeddingModel) -> Document:
+def parse(content: bytes, model: EmbeddingModel) -> MemoryFile:
     """What a file says. Vectors of another model than `model` are left out.
 
     Raises:
@@ -140,10 +140,10 @@ def parse(content: bytes, model: EmbeddingModel) -> Document:
     entries |= {fact.id: BucketFact(fact) for fact in others if fact.id not in entries}
     known = {"memories", "updated_at", "last_deduplicated_at", _OWN}
     kept = {name: raw for name, raw in rest.items() if name not in known}
-    return Document(entries, tuple(strange), kept, at)
+    return MemoryFile(entries, tuple(strange), kept, at)
 
 
-def merged(base: Mapping[str, Fact], ours: Mapping[str, BucketFact], theirs: Document) -> Document:
+def merged(base: Mapping[str, Fact], ours: Mapping[str, BucketFact], theirs: MemoryFile) -> MemoryFile:
     """The file as it is by now, with what we changed since `base` was read from it.
 
     What either side removed is gone; what both changed is as we have it.
@@ -162,10 +162,10 @@ def merged(base: Mapping[str, Fact], ours: Mapping[str, BucketFact], theirs: Doc
     for id, entry in ours.items():
         if id not in base and id not in entries and digest(entry.fact.content) not in digests:
             entries[id] = entry
-    return Document(entries, theirs.strange, theirs.rest, theirs.deduplicated_at)
+    return MemoryFile(entries, theirs.strange, theirs.rest, theirs.deduplicated_at)
 
 
-def written(document: Document, model: EmbeddingModel, *, now: int) -> bytes:
+def written(document: MemoryFile, model: EmbeddingModel, *, now: int) -> bytes:
     """The file. Entries that were not changed keep their bytes."""
     ids = _Numbers(entry.fact for entry in document.entries.values())
     memories: list[bytes] = [*document.strange]
@@ -303,7 +303,7 @@ class BucketMemory:
     home: str
     fault: BethinkError | None = None
     _etag: str | None = None
-    _file: Document | None = None
+    _file: MemoryFile | None = None
     _base: Mapping[str, Fact] = field(default_factory=dict[str, "Fact"])
     _is_stale: bool = False
     _early: bool = False
@@ -358,7 +358,7 @@ class BucketMemory:
         if not anyway and {id: entry.fact for id, entry in ours.items()} == self._base:
             return False
         for tried in range(_TRIES):
-            document = merged(self._base, ours, self._file or Document())
+            document = merged(self._base, ours, self._file or MemoryFile())
             try:
                 self._etag = await self._write(core, document)
             except DialChanged:
@@ -384,13 +384,13 @@ class BucketMemory:
         await self.memory.restore_many(self.principal, facts, source="dial", vectors=vectors)
         self._base = {id: entry.fact for id, entry in (await self._entries(bare=True)).items()}
 
-    async def _read(self, core: Core) -> Document:
+    async def _read(self, core: Core) -> MemoryFile:
         held = await core.get(self.url, max_bytes=_MAX_BYTES)
         self._etag = held and held.etag
-        self._file = Document() if held is None else parse(held.content, self.memory.embeddings.model)
+        self._file = MemoryFile() if held is None else parse(held.content, self.memory.embeddings.model)
         return self._file
 
-    async def _write(self, core: Core, document: Document) -> str | None:
+    async def _write(self, core: Core, document: MemoryFile) -> str | None:
         if document.is_empty:
             await core.delete(self.url, etag=self._etag)
             return None

@@ -22,7 +22,7 @@ import msgspec
 from bethink.dial.answer import DialOffer
 from bethink.dial.bucket_memory import BucketMemory
 from bethink.dial.core import CoreClient
-from bethink.dial.door import Door, Request
+from bethink.dial.door import ChatDoor, Request
 from bethink.dial.render import Style
 from bethink.dial.sessions import DialSessions, EphemeralApp, owner_of
 from bethink.errors import BadInput
@@ -393,7 +393,7 @@ class GeneralPurposeAgent:
         self._client = CoreClient(endpoint)
         self._ephemeral = EphemeralApp(embeddings)
         self._settings = DialDoor(enabled=True, url=endpoint, memory="off")
-        self._door: Door | None = None
+        self._door: ChatDoor | None = None
 
     async def handle_request(
         self, deployment_name: str, choice: Choice, request: DialRequest, *, response: Response
@@ -411,7 +411,7 @@ class GeneralPurposeAgent:
         app = await self._ephemeral.app()
         if self._door is None:
             sessions = DialSessions(app, in_bucket=True, idle_s=_IDLE_S)
-            self._door = Door(app, self._client, self._settings, sessions, system=self._system_prompt)
+            self._door = ChatDoor(app, self._client, self._settings, sessions, system=self._system_prompt)
         await self._door.sessions.sweep(anyio.current_time() - _IDLE_S)
         offer = DialOffer(
             tools=[

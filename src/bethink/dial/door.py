@@ -64,7 +64,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ChatDoor:
     """Answers requests. `offer` is what they have beside the app's, `system` stands before a client's own."""
 
     app: App
@@ -186,7 +186,7 @@ class Door:
 
 
 @asynccontextmanager
-async def open_door(app: App) -> AsyncGenerator[Door]:
+async def open_door(app: App) -> AsyncGenerator[ChatDoor]:
     """The door of an open app, as its settings have it.
 
     Raises:
@@ -211,7 +211,7 @@ async def open_door(app: App) -> AsyncGenerator[Door]:
             ephemeral = answering.features.ephemeral
             lasting = (tool.name for tool in answering.toolbox.all if tool.family not in ephemeral)
             offer = DialOffer(only=frozenset(lasting))
-        yield Door(answering, client, settings, sessions, offer)
+        yield ChatDoor(answering, client, settings, sessions, offer)
 
 
 def _place(request: Request, first: str) -> str:

@@ -20,7 +20,7 @@ import msgspec
 from bethink.agent.request import RunOptions
 from bethink.errors import BadInput
 from bethink.llm import Options, ToolSchema
-from bethink.messages import AssistantMessage, Message, Origin, ToolCall, ToolMessage, UserMessage
+from bethink.messages import AssistantMessage, Message, ModelOrigin, ToolCall, ToolMessage, UserMessage
 
 TOOL_CALL_HISTORY_KEY: Final = "tool_call_history"
 _SEAL: Final = "bethink"
@@ -61,7 +61,7 @@ class _Past(msgspec.Struct, frozen=True, omit_defaults=True):
 class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
     """What an answer keeps for its provider, and its calls by their ids."""
 
-    origin: Origin
+    origin: ModelOrigin
     reasoning: str = ""
     calls: dict[str, dict[str, Any]] = {}
 
@@ -71,7 +71,7 @@ class _State(msgspec.Struct, frozen=True):
     bethink: str = ""
 
 
-class File(msgspec.Struct, frozen=True):
+class HistoryFile(msgspec.Struct, frozen=True):
     """A file that came with a message: `data` is its text or base64, `url` where it lies."""
 
     type: str | None = None
@@ -81,7 +81,7 @@ class File(msgspec.Struct, frozen=True):
 
 
 class _Content(msgspec.Struct, frozen=True):
-    attachments: list[File] | None = None
+    attachments: list[HistoryFile] | None = None
     state: Any = None
 
 
@@ -103,7 +103,7 @@ class _Told(msgspec.Struct, frozen=True):
         return "\n".join(part for part in (*parts, *far) if isinstance(part, str))
 
     @property
-    def files(self) -> tuple[File, ...]:
+    def files(self) -> tuple[HistoryFile, ...]:
         """What came with it: attachments, and images among the parts of its content.
 
         Raises:
@@ -168,7 +168,7 @@ class HistoryMessage:
     """A message of the history, with the files that came with it."""
 
     message: Message
-    files: tuple[File, ...] = ()
+    files: tuple[HistoryFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class DialChat:
     """
 
     said: str
-    files: tuple[File, ...]
+    files: tuple[HistoryFile, ...]
     past: tuple[HistoryMessage, ...]
     system: str
     outside: bool
@@ -288,16 +288,16 @@ def _result(told: _Told) -> ToolMessage:
     return ToolMessage(told.tool_call_id or "", told.name or "tool", _cut(told.text), untrusted=True)
 
 
-def _image(url: str, number: int) -> File:
+def _image(url: str, number: int) -> HistoryFile:
     """An image of DIAL's storage, or one that stands in its address."""
     if not url.startswith("data:"):
-        return File(url=url)
+        return HistoryFile(url=url)
     head, comma, data = url.removeprefix("data:").partition(",")
     media_type, *rest = head.split(";")
     if not comma or "base64" not in rest:
         raise BadInput("An image of the request cannot be read: give it as data:image/png;base64,…")
     ending = media_type.partition("/")[2].replace("jpeg", "jpg").partition("+")[0] or "bin"
-    return File(type=media_type or "image/png", title=f"image-{number}.{ending}", data=data)
+    return HistoryFile(type=media_type or "image/png", title=f"image-{number}.{ending}", data=data)
 
 
 def _calls(told: _Told, seal: HistorySeal) -> tuple[list[Message], bool]:

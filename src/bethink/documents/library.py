@@ -50,7 +50,7 @@ from bethink.documents.records import (
     page_id,
 )
 from bethink.errors import BadInput, NotAllowed, UnknownId
-from bethink.feature import FilterFor, Recallable, Search
+from bethink.feature import FilterFor, ItemSearch, Recallable
 from bethink.store import (
     OWES_SCRUB,
     Delete,
@@ -132,7 +132,7 @@ class Library:
     bus: Bus
     clock: Clock
     new_id: Ids
-    search_index: Search
+    search_index: ItemSearch
     filter_for: FilterFor
     added: Signal = field(default_factory=Signal)
 

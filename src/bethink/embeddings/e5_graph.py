@@ -20,8 +20,8 @@ import numpy as np
 from bethink.embeddings.int8_graph import (
     FLOAT,
     INT8,
-    Graph,
     Int8Builder,
+    OnnxGraph,
     Value,
     tensor,
     write_field,
@@ -137,7 +137,7 @@ def positions(weights: Weights) -> bytes:
     return table.astype("<f4").tobytes()
 
 
-def e5_graph(weights: Weights) -> Graph:
+def e5_graph(weights: Weights) -> OnnxGraph:
     """Words with their places `rows`, float32 (texts, tokens, 384) -> the last layer, of the same shape.
 
     All texts of a batch have the same number of tokens, so there is no padding and no mask.
@@ -150,7 +150,7 @@ class _Builder(Int8Builder):
         super().__init__()
         self._weights = weights
 
-    def graph(self) -> Graph:
+    def graph(self) -> OnnxGraph:
         """The whole model."""
         self.begin()
         hidden = self._norm("rows", "emb.ln", "hidden")

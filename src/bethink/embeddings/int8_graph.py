@@ -43,7 +43,7 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class OnnxNode:
     """One operation; `domain` is empty for ONNX's own operations."""
 
     operation: str
@@ -63,11 +63,11 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class OnnxGraph:
     """A model's operations in order, with its constants by name."""
 
     name: str
-    nodes: Sequence[Node]
+    nodes: Sequence[OnnxNode]
     constants: Mapping[str, Tensor]
     inputs: Sequence[Value]
     outputs: Sequence[Value]
@@ -90,7 +90,7 @@ def read_constants(model: bytes) -> dict[str, Tensor]:
     return constants
 
 
-def write(graph: Graph) -> bytes:
+def write(graph: OnnxGraph) -> bytes:
     """The ONNX file of a graph; the same bytes for the same graph, everywhere."""
     opsets = [
         write_field(8, _text(1, domain) + write_integer(2, version))
@@ -167,7 +167,7 @@ def _not_onnx() -> ValueError:
     return ValueError("this is not an ONNX file")
 
 
-def _write_node(node: Node) -> bytes:
+def _write_node(node: OnnxNode) -> bytes:
     return b"".join(
         [
             *[_text(1, name) for name in node.inputs],
@@ -248,7 +248,7 @@ class Int8Builder:
     """Collects nodes and constants; every method returns the name of its result."""
 
     def __init__(self) -> None:
-        self._nodes: list[Node] = []
+        self._nodes: list[OnnxNode] = []
         self._constants: dict[str, Tensor] = {}
 
     def begin(self) -> None:
@@ -258,14 +258,14 @@ class Int8Builder:
             self.constant(f"{name}.step", tensor(1 / (_STEPS - zero), FLOAT))
         self.constant("last_axis", tensor([-1], INT64))
 
-    def built(self, name: str, takes: Value, gives: Value) -> Graph:
+    def built(self, name: str, takes: Value, gives: Value) -> OnnxGraph:
         """The model of one input and one output."""
-        return Graph(name, self._nodes, self._constants, [takes], [gives], _OPSETS)
+        return OnnxGraph(name, self._nodes, self._constants, [takes], [gives], _OPSETS)
 
     def attention(self, qkv: str, name: str, *, heads: int) -> str:
         """What tokens see of each other: queries, keys and values stand side by side in `qkv`."""
         split = [f"{name}.{part}" for part in ("query", "key", "value")]
-        self._nodes.append(Node("Split", [qkv], split, {"axis": -1, "num_outputs": 3}))
+        self._nodes.append(OnnxNode("Split", [qkv], split, {"axis": -1, "num_outputs": 3}))
         return self.node("MultiHeadAttention", split, f"{name}.seen", num_heads=heads)
 
     def widen_and_narrow(self, hidden: str, name: str) -> str:
@@ -313,7 +313,7 @@ class Int8Builder:
     def node(self, operation: str, inputs: Sequence[str], output: str, **attributes: float | str) -> str:
         """One operation with one result."""
         domain = _ORT if operation in _ORT_OPERATIONS else ""
-        self._nodes.append(Node(operation, inputs, [output], attributes, domain))
+        self._nodes.append(OnnxNode(operation, inputs, [output], attributes, domain))
         return output
 
 

@@ -19,8 +19,8 @@ from bethink.embeddings.int8_graph import (
     FLOAT,
     INT8,
     INT64,
-    Graph,
     Int8Builder,
+    OnnxGraph,
     Tensor,
     Value,
     tensor,
@@ -49,7 +49,7 @@ _AFTER_ATTENTION = (
 )  # fmt: skip
 
 
-def minilm_graph(source: Mapping[str, Tensor]) -> Graph:
+def minilm_graph(source: Mapping[str, Tensor]) -> OnnxGraph:
     """Token ids `ids`, int64 (texts, tokens) -> the last layer, float32 (texts, tokens, 384).
 
     All texts of a batch have the same number of tokens (at most 256), so there
@@ -73,7 +73,7 @@ class _Builder(Int8Builder):
             key=lambda name: int(name.split("_")[1]),
         )
 
-    def graph(self) -> Graph:
+    def graph(self) -> OnnxGraph:
         """The whole model."""
         self.begin()
         hidden = self._embed_tokens()

@@ -18,7 +18,7 @@ from bethink.index import Candidates, IndexItem, IndexQuery, WithoutVector
 from bethink.search.analysis import (
     Analyzer,
     Entries,
-    Entry,
+    ShardEntry,
     entry_of,
     item_of,
     model_key,
@@ -30,9 +30,9 @@ from bethink.store import (
     Delete,
     DeleteAll,
     Expect,
-    Page,
     Position,
     Put,
+    RecordPage,
     Row,
     SetVector,
     Versioned,
@@ -138,9 +138,9 @@ class MemoryIndex:
 
     def __init__(self) -> None:
         self._analyzer = Analyzer()
-        self._kept: dict[str, dict[str, tuple[str, Entry]]] = {}
+        self._kept: dict[str, dict[str, tuple[str, ShardEntry]]] = {}
         # What a shard has still to learn: None for a removed item.
-        self._news: dict[str, dict[str, Entry | None]] = {}
+        self._news: dict[str, dict[str, ShardEntry | None]] = {}
         self._shards: dict[str, Shard] = {}
 
     async def search(self, query: IndexQuery) -> Candidates:
@@ -178,7 +178,7 @@ class MemoryIndex:
         kept = self._kept.get(owner, {})
         return {id: item_of(*kept[id]) for id in ids if id in kept}
 
-    def entry(self, id: str, item: IndexItem) -> Entry:
+    def entry(self, id: str, item: IndexItem) -> ShardEntry:
         """What `put` keeps of an item.
 
         Raises:
@@ -186,7 +186,7 @@ class MemoryIndex:
         """
         return entry_of(id, item, self._analyzer)
 
-    def put(self, owner: str, text: str, entry: Entry) -> None:
+    def put(self, owner: str, text: str, entry: ShardEntry) -> None:
         """Keep an item, replacing one with the same id."""
         self._kept.setdefault(owner, {})[entry.id] = (text, entry)
         self._news.setdefault(owner, {})[entry.id] = entry
@@ -255,11 +255,11 @@ class MemoryStore:
         table = self._table(collection, owner)
         return tuple(_versioned(collection, table[id]) if id in table else None for id in ids)
 
-    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[RecordPage[R]]:
         """A page of records for each scan, in order."""
         return [self._page(owner, scan) for scan in scans]
 
-    def _page(self, owner: str, scan: Scan[R]) -> Page[R]:
+    def _page(self, owner: str, scan: Scan[R]) -> RecordPage[R]:
         after = check_scan(scan)
         kept = _matching(self._table(scan.collection, owner), scan.collection, scan.where)
         ranked = {_rank(_position(scan, one.row)): one for one in kept if _in_bounds(scan, one.row)}
@@ -268,7 +268,7 @@ class MemoryStore:
             behind = _rank(after)
             ranks = [rank for rank in ranks if (rank < behind if scan.reverse else rank > behind)]
         page = [ranked[rank] for rank in ranks[: scan.limit]]
-        return Page(
+        return RecordPage(
             tuple(_versioned(scan.collection, one) for one in page),
             cursor(scan, _position(scan, page[-1].row)) if len(ranks) > scan.limit else None,
         )

@@ -10,7 +10,7 @@ from bethink.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PictureContent:
     """A picture's content; tokens where the provider counts them."""
 
     media_type: str
@@ -32,7 +32,7 @@ class Images(Protocol):
         """The sizes that it makes, `WIDTHxHEIGHT` in pixels; empty where nobody knows."""
         ...
 
-    async def generate(self, prompt: str, size: str) -> Picture:
+    async def generate(self, prompt: str, size: str) -> PictureContent:
         """One picture.
 
         Raises:

@@ -16,7 +16,7 @@ import msgspec
 
 from bethink.endpoint_faults import fault_of
 from bethink.errors import BadInput, InvalidResponse, Unreachable
-from bethink.images import Images, Picture
+from bethink.images import Images, PictureContent
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -174,7 +174,7 @@ class DialImages:
         """The sizes of a deployment that is named as its model."""
         return _sizes_of(self.deployment)
 
-    async def generate(self, prompt: str, size: str) -> Picture:
+    async def generate(self, prompt: str, size: str) -> PictureContent:
         """One picture."""
         body = {
             "messages": [{"role": "user", "content": prompt}],
@@ -189,7 +189,7 @@ class DialImages:
             raise InvalidResponse("The deployment did not answer with a chat completion.") from error
         picture = await self._picture(answer)
         used = answer.usage or _Tokens()
-        return Picture(_media_type_of(picture), picture, used.prompt_tokens, used.completion_tokens)
+        return PictureContent(_media_type_of(picture), picture, used.prompt_tokens, used.completion_tokens)
 
     async def _picture(self, answer: _Answer) -> bytes:
         message = answer.choices[0].message if answer.choices else _Message()
@@ -247,7 +247,7 @@ class OpenAiImages:
         """The sizes of a model whose name is known."""
         return _sizes_of(self.model)
 
-    async def generate(self, prompt: str, size: str) -> Picture:
+    async def generate(self, prompt: str, size: str) -> PictureContent:
         """One picture."""
         body: dict[str, Any] = {"model": self.model, "prompt": prompt, "n": 1, "size": size}
         if "dall-e" in self.model:
@@ -269,7 +269,7 @@ class OpenAiImages:
             case _:
                 raise InvalidResponse("The image provider sent no image.")
         used = made.usage or _Used()
-        return Picture(_media_type_of(content), content, used.input_tokens, used.output_tokens)
+        return PictureContent(_media_type_of(content), content, used.input_tokens, used.output_tokens)
 
 
 _OPENAI: Final = "https://api.openai.com/v1"

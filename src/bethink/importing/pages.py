@@ -22,7 +22,7 @@ from bethink.importing.items import FULL_PAGE_BYTES, ExportedPage, Skipped, Text
 from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate, ImportOutcome
 from bethink.store import Change as StoreChange
 from bethink.store import Put, Scan, Versioned
-from bethink.vault import Authorship, Change, Page, PageToWrite
+from bethink.vault import Authorship, Change, CurrentPage, PageToWrite
 from bethink.vault.files.paths import twin_key
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class PageImporter:
                 return name, page is not None
         raise Conflict(f"There are {_MOST_NAMES:,} pages named like {path}.")
 
-    async def _page(self, path: str) -> Page | None:
+    async def _page(self, path: str) -> CurrentPage | None:
         try:
             return await self.context.vault.read(self.context.owner, path)
         except NoSuchPage:

@@ -1,6 +1,6 @@
 """Port: what the web holds. `tools/web` searches and reads through an `Internet`.
 
-The adapters of `Search` are in `connect`. Pages are read by `pages`, which has no second
+The adapters of `WebSearch` are in `connect`. Pages are read by `pages`, which has no second
 implementation: what it guards against is the same for everybody.
 """
 
@@ -25,7 +25,7 @@ class SearchResult:
     snippet: str
 
 
-class Search(Protocol):
+class WebSearch(Protocol):
     """Finds pages of the web by words."""
 
     @property
@@ -47,7 +47,7 @@ class Search(Protocol):
 class Internet:
     """Search and pages as one. `missing` says what is not installed, as a sentence; "" where all is."""
 
-    search: Search
+    search: WebSearch
     pages: Pages
     missing: str = ""
 

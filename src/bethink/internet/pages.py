@@ -21,7 +21,7 @@ from bethink.errors import AddressRefused, WebError
 from bethink.internet.addresses import AddressGate, checked_url
 from bethink.internet.decoder import decoded, decompressed
 from bethink.internet.http_get import HttpAnswer, http_get, ready
-from bethink.internet.reading import MAX_CHARS, PageReading, Task
+from bethink.internet.reading import MAX_CHARS, PageReading, ReadingTask
 
 if TYPE_CHECKING:
     from bethink.internet.robots import RobotsCache
@@ -42,7 +42,7 @@ Kind = Literal["html", "pdf", "text"]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """What a page says: `text` is Markdown, or the document as it is; `note` says what of it is missing."""
 
     url: str
@@ -72,7 +72,7 @@ class Pages:
     max_bytes: int = 10_000_000
     _readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_READERS))
 
-    async def read(self, address: str) -> Page:
+    async def read(self, address: str) -> WebPage:
         """The page at an address.
 
         Raises:
@@ -121,23 +121,23 @@ class Pages:
             url = following
         raise WebError(f"The address redirects more than {_MAX_REDIRECTS} times.")
 
-    async def _page(self, answer: HttpAnswer) -> Page:
+    async def _page(self, answer: HttpAnswer) -> WebPage:
         url, media_type = str(answer.url), answer.media_type
         content = await asyncio.to_thread(decompressed, answer.content, answer.encoding, self.max_bytes)
         kind = _kind(media_type, content)
         if kind == "text":
             text = await asyncio.to_thread(decoded, content, answer.charset)
             note = f"Only its first {MAX_CHARS:,} characters were read." if len(text) > MAX_CHARS else ""
-            return Page(url, "", text[:MAX_CHARS].strip(), media_type or "text/plain", note)
+            return WebPage(url, "", text[:MAX_CHARS].strip(), media_type or "text/plain", note)
         if kind == "html":
             text = await asyncio.to_thread(decoded, content, answer.charset)
             content = text.encode("utf-8", "replace")
         async with self._readers:
-            reading = await read_apart(Task(kind, url, self.timeout_s / 2), content)
+            reading = await read_apart(ReadingTask(kind, url, self.timeout_s / 2), content)
         if reading.error:
             raise WebError(reading.error)
         media_type = "application/pdf" if kind == "pdf" else "text/html"
-        return Page(url, reading.title, reading.text, media_type, reading.note)
+        return WebPage(url, reading.title, reading.text, media_type, reading.note)
 
 
 def _kind(media_type: str, content: bytes) -> Kind:
@@ -156,7 +156,7 @@ def _kind(media_type: str, content: bytes) -> Kind:
     return "text"
 
 
-async def read_apart(task: Task, content: bytes) -> PageReading:
+async def read_apart(task: ReadingTask, content: bytes) -> PageReading:
     """The document as Markdown, read in a process that is gone afterwards whatever it is doing."""
     async with ChildProcess.opened(
         sys.executable,

@@ -56,7 +56,7 @@ _FOREIGN = (
 """What parsers raise over documents that lie about themselves."""
 
 
-class Task(msgspec.Struct, frozen=True):
+class ReadingTask(msgspec.Struct, frozen=True):
     """What is to be read, and in how many seconds."""
 
     kind: str
@@ -177,7 +177,7 @@ def main() -> None:
     with contextlib.redirect_stdout(sys.stderr):
         # While the document is still on its way.
         import_module("trafilatura")
-        task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
+        task = msgspec.json.decode(sys.stdin.buffer.readline(), type=ReadingTask)
         content = sys.stdin.buffer.read()
         try:
             if task.kind == "pdf":

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from bethink.events import ReasoningDelta, TextDelta, TextSoFar, Warned
-from bethink.messages import AssistantMessage, Message, Origin, ToolMessage, UserMessage
+from bethink.messages import AssistantMessage, Message, ModelOrigin, ToolMessage, UserMessage
 from bethink.telemetry import Span, span
 
 
@@ -109,7 +109,7 @@ class Finish(msgspec.Struct, frozen=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
-    origin: Origin | None = None
+    origin: ModelOrigin | None = None
 
 
 Delta = TextDelta | ReasoningDelta | TextSoFar | ToolCallDelta | Warned | Finish

@@ -54,7 +54,7 @@ _TOOLS: Final = re.compile(r"\btools\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class GgufHeader:
     """A model's name, kind, window in tokens (0 where it says none) and chat template; its file's bytes."""
 
     name: str
@@ -69,7 +69,7 @@ class Header:
         return _TOOLS.search(self.template) is not None
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: Path) -> GgufHeader:
     """What the file says. Blocks: call it from a thread.
 
     Raises:
@@ -87,7 +87,7 @@ def read_header(path: Path) -> Header:
         raise BadInput(f"{path} is not a complete GGUF file: {error}.") from error
     architecture = str(values.get("general.architecture", ""))
     window = values.get(f"{architecture}.context_length", 0)
-    return Header(
+    return GgufHeader(
         name=str(values.get("general.name", path.stem)),
         architecture=architecture,
         context_tokens=window if isinstance(window, int) else 0,
@@ -248,7 +248,7 @@ class LlamaCppLlm:
                 await process.wire.close()
                 await process.draining
 
-    async def header(self) -> Header:
+    async def header(self) -> GgufHeader:
         """What the file says of itself.
 
         Raises:

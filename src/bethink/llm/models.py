@@ -35,7 +35,7 @@ from bethink.llm import Delta, Llm, LlmRequest, ToolCallDelta, traced
 from bethink.llm.capabilities import Learnt
 from bethink.llm.markup import MarkupLlm
 from bethink.llm.openai_wire import WireLimits
-from bethink.llm.providers import PROVIDERS, Connection, connect, split_spec
+from bethink.llm.providers import PROVIDERS, ModelConnection, connect, split_spec
 from bethink.llm.routed import RoutedLlm
 from bethink.llm.server_models import models_at
 from bethink.llm.tagged import TaggedLlm
@@ -344,7 +344,7 @@ def connect_models(settings: Settings, learnt: Learnt | None = None) -> Llm | No
     if not settings.model:
         return None
     learnt = learnt or Learnt()
-    own = Connection(
+    own = ModelConnection(
         base_url=settings.model_base_url,
         api_key=plain(settings.model_api_key),
         context_tokens=settings.model_context_tokens,
@@ -369,7 +369,7 @@ def connect_one(
     Raises:
         BadInput: the name is not `provider:name`, its provider is unknown or needs an address.
     """
-    connection = _connection(settings, spec, learnt, own=Connection(base_url=base_url))
+    connection = _connection(settings, spec, learnt, own=ModelConnection(base_url=base_url))
     if base_url is not None:
         # Found on this machine: nobody's key is for it.
         connection = replace(connection, api_key=None)
@@ -405,14 +405,16 @@ def connect_trial(settings: Settings, spec: str, *, base_url: str | None, api_ke
     """
     provider, _ = split_spec(spec)
     connection = replace(
-        _connection(settings, spec, Learnt(), own=Connection(base_url=base_url)),
+        _connection(settings, spec, Learnt(), own=ModelConnection(base_url=base_url)),
         api_key=key_for(settings, provider, base_url=base_url, api_key=api_key),
         sees=True,
     )
     return _spoken(settings, spec, connection)
 
 
-def _spoken(settings: Settings, spec: str, connection: Connection, *, protocol: ToolProtocol = "auto") -> Llm:
+def _spoken(
+    settings: Settings, spec: str, connection: ModelConnection, *, protocol: ToolProtocol = "auto"
+) -> Llm:
     is_routed = protocol == "auto" and fits(spec, settings.models_routed)
     return in_protocol(connect(spec, connection), "routed" if is_routed else protocol, connection.learnt)
 
@@ -426,11 +428,11 @@ def in_protocol(model: Llm, protocol: ToolProtocol = "auto", learnt: Learnt | No
 
 
 def _connection(
-    settings: Settings, spec: str, learnt: Learnt, *, own: Connection | None = None
-) -> Connection:
+    settings: Settings, spec: str, learnt: Learnt, *, own: ModelConnection | None = None
+) -> ModelConnection:
     provider, _ = split_spec(spec)
-    own = own or Connection()
-    return Connection(
+    own = own or ModelConnection()
+    return ModelConnection(
         base_url=own.base_url or getattr(settings, f"{provider}_base_url", None),
         api_key=own.api_key or plain(getattr(settings, f"{provider}_api_key", None)),
         api_version=settings.azure_api_version if provider == "azure" else "",

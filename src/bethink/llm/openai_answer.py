@@ -24,7 +24,7 @@ from bethink.llm import Delta, Finish, FinishReason, ToolCallDelta
 from bethink.llm.openai_shapes import (
     CallPiece,
     Chunk,
-    Content,
+    DeltaContent,
     ErrorDetail,
     Part,
     UsageCount,
@@ -33,7 +33,7 @@ from bethink.llm.openai_shapes import (
 )
 
 if TYPE_CHECKING:
-    from bethink.messages import Origin
+    from bethink.messages import ModelOrigin
 
 
 _QUOTED_CHARACTERS: Final = 300
@@ -425,7 +425,7 @@ class Answer:
         model: str,
         *,
         new_id: Callable[[], str],
-        origin: Origin,
+        origin: ModelOrigin,
         error: Callable[[ErrorDetail], LlmError],
         max_event_bytes: int,
         max_bytes: int,
@@ -547,7 +547,7 @@ class Answer:
             self._said = True
             deltas.append(TextDelta(text=text))
             return
-        content, extra = Content.of(given)
+        content, extra = DeltaContent.of(given)
         if extra:
             gather(self._extra, extra)
         text = content.content or content.refusal

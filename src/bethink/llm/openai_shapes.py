@@ -322,7 +322,7 @@ class CallPiece(msgspec.Struct, frozen=True, gc=False):
         return msgspec.convert(given, cls), extra
 
 
-class Content(msgspec.Struct, frozen=True, gc=False):
+class DeltaContent(msgspec.Struct, frozen=True, gc=False):
     """A `delta` of a stream or the `message` of a whole answer.
 
     `reasoning_content` is DeepSeek's, vLLM's and llama.cpp's name, `reasoning`
@@ -337,7 +337,7 @@ class Content(msgspec.Struct, frozen=True, gc=False):
     function_call: Function | None = None
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> tuple[Content, dict[str, Any]]:
+    def of(cls, given: dict[str, Any]) -> tuple[DeltaContent, dict[str, Any]]:
         """The content, and those of its fields that are not read here.
 
         Raises:

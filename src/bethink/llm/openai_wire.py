@@ -27,7 +27,7 @@ from bethink.llm.capabilities import Capabilities, Learnt, Step, step_down
 from bethink.llm.endpoint import Endpoint, NativeAnswer, native_request, window_named, window_of
 from bethink.llm.openai_answer import MAX_EVENT_BYTES, Answer, Disconnected, Failures, PicturesRefused
 from bethink.llm.openai_shapes import ErrorDetail, encode_request, parts_of, without_pictures
-from bethink.messages import AssistantMessage, Message, Origin
+from bethink.messages import AssistantMessage, Message, ModelOrigin
 from bethink.telemetry import trace_headers
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class OpenAiWire:
             warnings.append(_warned(_TOOLLESS.format(name=self.name)))
         answer = Answer(
             self.name,
-            origin=Origin(model=self._origin, toolless=toolless),
+            origin=ModelOrigin(model=self._origin, toolless=toolless),
             # Of calls that a server does not name.
             new_id=lambda: uuid.uuid4().hex,
             error=self._failures.of_error_object,

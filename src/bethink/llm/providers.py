@@ -165,7 +165,7 @@ def split_spec(spec: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ModelConnection:
     """What an owner may set about a model; None and empty mean the provider's own."""
 
     base_url: str | None = None
@@ -177,13 +177,13 @@ class Connection:
     learnt: Learnt = field(default_factory=Learnt)
 
 
-def connect(spec: str, connection: Connection | None = None) -> Llm:
+def connect(spec: str, connection: ModelConnection | None = None) -> Llm:
     """The model that `spec` names. Nothing is sent until it is used.
 
     Raises:
         BadInput: `spec` names none, or its base URL is missing or wrong.
     """
-    given = connection or Connection()
+    given = connection or ModelConnection()
     provider_name, model = split_spec(spec)
     name = f"{provider_name}:{model}"
     if provider_name == SCRIPTED:
@@ -223,7 +223,7 @@ _GGUF_WINDOW: Final = 8_192
 """Tokens: what fits into the memory of most machines beside the model."""
 
 
-def _beside(name: str, weights: Path, given: Connection) -> Llm:
+def _beside(name: str, weights: Path, given: ModelConnection) -> Llm:
     from bethink.llm.llamacpp import LlamaCppLlm
 
     window = given.context_tokens or _GGUF_WINDOW

@@ -136,7 +136,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class ResultFile:
     """Bytes that a call gave: a picture, a sound, a resource. `name` may be empty."""
 
     name: str
@@ -145,7 +145,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class NamedResource:
     """A resource that a call only names."""
 
     uri: str
@@ -154,7 +154,7 @@ class Link:
     description: str = ""
 
 
-Part = Text | File | Link
+Part = Text | ResultFile | NamedResource
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ class Sampled:
     is_cut: bool = False
 
 
-class Person(Protocol):
+class CallOwner(Protocol):
     """Whom a call is made for: the server may ask them something while it runs."""
 
     @property
@@ -333,7 +333,7 @@ class Launcher(Protocol):
         ...
 
 
-class Session(Protocol):
+class ServerSession(Protocol):
     """An open connection to one server. Cancelling a call cancels it on the server."""
 
     @property
@@ -380,7 +380,7 @@ class Session(Protocol):
 class Connector(Protocol):
     """Opens sessions; one task enters and leaves each."""
 
-    def open(self, config: ServerConfig, hooks: Hooks) -> AbstractAsyncContextManager[Session]:
+    def open(self, config: ServerConfig, hooks: Hooks) -> AbstractAsyncContextManager[ServerSession]:
         """A session with the server.
 
         Raises:

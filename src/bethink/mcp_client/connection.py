@@ -27,22 +27,22 @@ from bethink.telemetry import log
 if TYPE_CHECKING:
     from bethink.clock import Clock
     from bethink.mcp_client import (
+        CallOwner,
         CallResult,
         Connector,
         Library,
-        Person,
         Progress,
         RemoteTool,
         Sampled,
         Sampling,
         ServerConfig,
         ServerInfo,
-        Session,
+        ServerSession,
         SignIn,
         State,
     )
 
-    _Request = Callable[[Session, Progress], Coroutine[Any, Any, "T"]]
+    _Request = Callable[[ServerSession, Progress], Coroutine[Any, Any, "T"]]
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ _current: ContextVar[_Call | None] = ContextVar("the call that this task makes",
 class _Open:
     """A session that can be called; `gone` says why it cannot any more."""
 
-    session: Session
+    session: ServerSession
     gone: asyncio.Future[str]
 
 
@@ -83,7 +83,7 @@ class _Call:
 
     end: float
     idle_s: float
-    person: Person | None
+    person: CallOwner | None
     limit: asyncio.Timeout = field(init=False)
     over: asyncio.Future[None] = field(init=False)
     _asked: int = 0
@@ -120,7 +120,7 @@ class _Call:
                 self.limit.reschedule(self._until())
 
 
-class Connection:
+class ServerConnection:
     """A server's session, kept open from the first need on."""
 
     def __init__(
@@ -190,7 +190,7 @@ class Connection:
         arguments: dict[str, Any],
         on_progress: Progress = lambda _text, _fraction: None,
         *,
-        person: Person | None = None,
+        person: CallOwner | None = None,
     ) -> CallResult:
         """Make a call on the session; opens it if need be. The server may ask the `person`.
 
@@ -213,7 +213,7 @@ class Connection:
         request: _Request[T],
         on_progress: Progress = lambda _text, _fraction: None,
         *,
-        person: Person | None = None,
+        person: CallOwner | None = None,
     ) -> T:
         opened = await self.ready()
         self._calls += 1
@@ -228,7 +228,7 @@ class Connection:
             self._calls -= 1
 
     async def _bounded(
-        self, opened: _Open, request: _Request[T], on_progress: Progress, *, person: Person | None
+        self, opened: _Open, request: _Request[T], on_progress: Progress, *, person: CallOwner | None
     ) -> T:
         config, loop = self.config, asyncio.get_running_loop()
         idle = config.idle_timeout_s or config.call_timeout_s
@@ -375,7 +375,7 @@ class Connection:
             self._wake.set()
             await self._watch(session)
 
-    async def _watch(self, session: Session) -> None:
+    async def _watch(self, session: ServerSession) -> None:
         while self._lost is None:
             if self._changed:
                 await self._look_again(session)
@@ -394,7 +394,7 @@ class Connection:
                 if not self._calls:
                     raise McpUnreachable(f"It gave no sign of life within {_PING_S} s.") from error
 
-    async def _look_again(self, session: Session) -> None:
+    async def _look_again(self, session: ServerSession) -> None:
         """Read the list of tools, the more rarely the more often it is said to have changed."""
         is_calm = monotonic() - self._read_at > _CALM * self._patience_s
         self._patience_s = _COALESCE_S if is_calm else min(2 * self._patience_s, _LONGEST_S)
@@ -409,7 +409,7 @@ class Connection:
             self._read_at = monotonic()
             self._say(self.status.state, reason=self._left_out(session))
 
-    def _left_out(self, session: Session) -> str | None:
+    def _left_out(self, session: ServerSession) -> str | None:
         names = session.left_out
         if not names:
             return None

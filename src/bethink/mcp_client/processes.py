@@ -1,8 +1,9 @@
 """Ends what a server started, however this process goes: no orphan survives a `kill -9`. `stdio` asks.
 
 A server may ignore that its input has ended, and so may what a launcher such as `npx` has started. One
-small shell beside Bethink (`Guard`) holds a pipe from it and a list of process groups; when the pipe ends
-it ends those still on the list. Linux tells who started whom; elsewhere only the program's own group ends.
+small shell beside Bethink (`ProcessGuard`) holds a pipe from it and a list of process groups; when the
+pipe ends it ends those still on the list. Linux tells who started whom; elsewhere only the program's own
+group ends.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ for one in $all; do kill -s KILL -- "-$one"; done
 _END_S = 3
 
 
-class Guard:
+class ProcessGuard:
     """The shell, started with the first server."""
 
     def __init__(self) -> None:

@@ -17,11 +17,11 @@ import anyio.to_thread
 
 from bethink.errors import McpError, McpUnreachable
 from bethink.json_bounds import MessageRate
-from bethink.mcp_client.processes import Guard
+from bethink.mcp_client.processes import ProcessGuard
 from bethink.mcp_client.sign_in import SignIns
 
 if TYPE_CHECKING:
-    from bethink.mcp_client import Hooks, Keeping, Launcher, ServerConfig, Session
+    from bethink.mcp_client import Hooks, Keeping, Launcher, ServerConfig, ServerSession
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class SessionSetup:
 
     config: ServerConfig
     hooks: Hooks
-    guard: Guard
+    guard: ProcessGuard
     sign_ins: SignIns
     keeping: Keeping
     launcher: Launcher | None = None
@@ -51,12 +51,12 @@ class SdkConnector:
     def __init__(self, keeping: Keeping, launcher: Launcher | None = None) -> None:
         self._keeping = keeping
         self._launcher = launcher
-        self._guard = Guard()
+        self._guard = ProcessGuard()
         self._sign_ins = SignIns()
         self._older: set[str] = set()
 
     @asynccontextmanager
-    async def open(self, config: ServerConfig, hooks: Hooks) -> AsyncGenerator[Session]:
+    async def open(self, config: ServerConfig, hooks: Hooks) -> AsyncGenerator[ServerSession]:
         """A session with the server; see the port."""
         sdk = await anyio.to_thread.run_sync(import_module, "bethink.mcp_client.sdk_session")
         is_older = config.origin in self._older

@@ -23,7 +23,15 @@ from mcp.types import (
 )
 
 from bethink.errors import McpError, McpLost
-from bethink.mcp_client import File, Link, PromptArgument, PromptMessage, RemotePrompt, RemoteResource, Text
+from bethink.mcp_client import (
+    NamedResource,
+    PromptArgument,
+    PromptMessage,
+    RemotePrompt,
+    RemoteResource,
+    ResultFile,
+    Text,
+)
 
 if TYPE_CHECKING:
     from mcp.types import BlobResourceContents, ContentBlock, Prompt, Resource, ResourceTemplate
@@ -156,7 +164,9 @@ def part_of(block: ContentBlock) -> Part:
         case ImageContent() | AudioContent():
             return _file("", block.mime_type, block.data)
         case ResourceLink():
-            return Link(block.uri, block.title or block.name, block.mime_type or "", block.description or "")
+            return NamedResource(
+                block.uri, block.title or block.name, block.mime_type or "", block.description or ""
+            )
         case EmbeddedResource():
             resource = block.resource
             if isinstance(resource, TextResourceContents):
@@ -173,5 +183,5 @@ def _contents(resource: TextResourceContents | BlobResourceContents) -> Part:
 
 def _file(name: str, media_type: str, data: str) -> Part:
     with suppress(binascii.Error, ValueError):
-        return File(name, media_type, base64.b64decode(data, validate=True))
+        return ResultFile(name, media_type, base64.b64decode(data, validate=True))
     return Text(f"[{media_type}, which is not valid base64]")

@@ -23,18 +23,18 @@ import anyio.to_thread
 
 from bethink.errors import BethinkError, Conflict, McpError, McpUnreachable, UnknownId
 from bethink.mcp_client import Hooks, Pinned, ServerStatus, Waiting
-from bethink.mcp_client.connection import Connection
+from bethink.mcp_client.connection import ServerConnection
 from bethink.mcp_client.masking import SecretMask
 from bethink.telemetry import Supervise, log
 
 if TYPE_CHECKING:
     from bethink.clock import Clock
     from bethink.mcp_client import (
+        CallOwner,
         CallResult,
         Connector,
         Keeping,
         Part,
-        Person,
         Progress,
         PromptMessage,
         RemotePrompt,
@@ -57,7 +57,7 @@ class _Server:
     """
 
     config: ServerConfig
-    connection: Connection
+    connection: ServerConnection
     offered: tuple[RemoteTool, ...] | None = None
     pinned: tuple[RemoteTool, ...] = ()
     is_known: bool = False
@@ -154,7 +154,9 @@ class Servers:
             if server is not None and server.config == config:
                 del before[config.name]
             else:
-                connection = Connection(config, self._connector, clock=self._clock, on_tools=self._learn)
+                connection = ServerConnection(
+                    config, self._connector, clock=self._clock, on_tools=self._learn
+                )
                 server = _Server(config, connection)
                 fresh.append(server)
             self._servers[config.name] = server
@@ -225,7 +227,7 @@ class Servers:
         *,
         arguments: dict[str, Any],
         on_progress: Progress,
-        person: Person | None = None,
+        person: CallOwner | None = None,
     ) -> CallResult:
         """Make a call; see `Connection.call`.
 

@@ -31,7 +31,7 @@ from bethink.errors import BadInput, McpUnreachable, SandboxUnavailable
 from bethink.json_bounds import MessageRate, check_json
 from bethink.mcp_client import MAX_MESSAGE_VALUES, Hooks, Launcher, ServerConfig
 from bethink.mcp_client.masking import SecretMask
-from bethink.mcp_client.processes import Guard, descendants, end_all
+from bethink.mcp_client.processes import ProcessGuard, descendants, end_all
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"]{1,64}")')
 
 @asynccontextmanager
 async def stdio_transport(
-    config: ServerConfig, hooks: Hooks, guard: Guard, *, launcher: Launcher | None = None
+    config: ServerConfig, hooks: Hooks, guard: ProcessGuard, *, launcher: Launcher | None = None
 ) -> AsyncGenerator[
     tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 ]:

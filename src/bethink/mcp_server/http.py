@@ -16,7 +16,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from bethink.accounts import is_loopback
-from bethink.mcp_server.server import Door
+from bethink.mcp_server.server import McpDoor
 from bethink.principal import PRINCIPAL, Principal
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ _IDLE_S = 900
 @asynccontextmanager
 async def open_mcp(app: App, only: Sequence[str]) -> AsyncGenerator[ASGIApp]:
     """What answers MCP clients; `only` names the families that it offers, none for all."""
-    async with serving(Door(app, "http", only)) as answer:
+    async with serving(McpDoor(app, "http", only)) as answer:
         yield answer
 
 
 @asynccontextmanager
-async def serving(door: Door) -> AsyncGenerator[ASGIApp]:
+async def serving(door: McpDoor) -> AsyncGenerator[ASGIApp]:
     """The SDK's own server for one path, with its checks of Host and Origin beside those of `web`.
 
     Opened again, its sessions are new ones.

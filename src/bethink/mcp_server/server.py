@@ -249,7 +249,7 @@ _DECLINED = "The user did not agree: nothing is done. Do not repeat it; ask what
 
 
 @dataclass(slots=True)
-class Door:
+class McpDoor:
     """One app's server for one way in. `way` is `stdio` or `http`, `only` names the families offered."""
 
     app: App

@@ -23,7 +23,7 @@ import anyio.to_thread
 from mcp.server.stdio import stdio_server
 
 from bethink.app import open_app
-from bethink.mcp_server.server import Door
+from bethink.mcp_server.server import McpDoor
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ async def _serve(settings: Settings, only: Sequence[str]) -> None:
     async with open_app(settings) as app, anyio.create_task_group() as tasks:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, tasks.cancel_scope.cancel)
-        server = Door(app, "stdio", only).server()
+        server = McpDoor(app, "stdio", only).server()
         supervise = app.ports.supervisor.supervise
         tasks.start_soon(supervise, "the embedding model", app.background.ready_embedder)
         tasks.start_soon(supervise, "watching of vaults", app.watching.watch)

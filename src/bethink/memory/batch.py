@@ -19,7 +19,7 @@ from bethink.memory.undo import GONE, check_seen
 
 if TYPE_CHECKING:
     from bethink.memory.aliases import OtherNames
-    from bethink.memory.writer import Draft, FactWriter
+    from bethink.memory.writer import FactDraft, FactWriter
     from bethink.principal import Principal
 
 MOST: Final = 500
@@ -63,7 +63,7 @@ class FactBatch:
         _check_count(ids)
         return await self.writing.repeated(principal, partial(self._edit, ids, edit))
 
-    async def _edit(self, ids: Sequence[str], edit: BatchEdit, draft: Draft) -> FactChange:
+    async def _edit(self, ids: Sequence[str], edit: BatchEdit, draft: FactDraft) -> FactChange:
         known = [fact for fact in await draft.read(ids) if fact.state == "active"]
         if not known:
             raise UnknownId(GONE)
@@ -98,7 +98,7 @@ class FactBatch:
             raise BadInput("A memory cannot be merged into itself.")
         return await self.writing.repeated(principal, partial(self._merge, keep, gone))
 
-    async def _merge(self, keep: str, gone: Sequence[str], draft: Draft) -> FactChange:
+    async def _merge(self, keep: str, gone: Sequence[str], draft: FactDraft) -> FactChange:
         facts = await draft.read([keep, *gone])
         if len(facts) != 1 + len({*gone}) or any(fact.state != "active" for fact in facts):
             raise UnknownId(GONE)
@@ -112,7 +112,7 @@ class FactBatch:
 
     async def _committed(
         self,
-        draft: Draft,
+        draft: FactDraft,
         ids: Sequence[str],
         change: Literal["retracted", "merged"],
         *,

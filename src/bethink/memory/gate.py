@@ -40,7 +40,7 @@ from bethink.search.analysis import STOP_WORDS
 from bethink.store import Scan
 
 if TYPE_CHECKING:
-    from bethink.memory.writer import Draft, FactWriter, Vector
+    from bethink.memory.writer import FactDraft, FactWriter, Vector
 
 
 _CANDIDATES = 6
@@ -113,7 +113,7 @@ class WriteGate:
         """A new fact, read."""
         return GateRequest(new, vector, self.writing.readings.of(new.content), _roots(new.content))
 
-    async def add(self, draft: Draft, batch: Sequence[GateRequest]) -> list[FactChange]:
+    async def add(self, draft: FactDraft, batch: Sequence[GateRequest]) -> list[FactChange]:
         """Take in new facts, in order; those of one batch see each other. Nothing is committed yet."""
         await self.look_around(draft, batch)
         results: list[GateOutcome] = []
@@ -131,7 +131,7 @@ class WriteGate:
             for asked, result in zip(batch, results, strict=True)
         ]
 
-    def judge(self, draft: Draft, asked: GateRequest, *, but: str | None = None) -> GateVerdict:
+    def judge(self, draft: FactDraft, asked: GateRequest, *, but: str | None = None) -> GateVerdict:
         """How a new fact stands to those around it, the fact `but` apart."""
         same: tuple[Fact, Relation] | None = None
         contradicted: list[tuple[Fact, Relation]] = []
@@ -152,7 +152,7 @@ class WriteGate:
                 same = min(same or (fact, relation), (fact, relation), key=_rank)
         return GateVerdict(same, tuple(contradicted))
 
-    async def look_around(self, draft: Draft, batch: Sequence[GateRequest]) -> None:
+    async def look_around(self, draft: FactDraft, batch: Sequence[GateRequest]) -> None:
         """Find what each new fact is to be compared with."""
         await self._find_near(draft, batch)
         named = {id for asked in batch for _, ids in _links(asked.new) for id in ids}
@@ -164,7 +164,7 @@ class WriteGate:
             asked.shown = {id: cosine for id, cosine in asked.shown.items() if id not in unseen}
             _check_links(draft, asked.new, unseen)
 
-    async def _find_near(self, draft: Draft, batch: Sequence[GateRequest]) -> None:
+    async def _find_near(self, draft: FactDraft, batch: Sequence[GateRequest]) -> None:
         """The very same words, the same slot, and what is nearest in words and in meaning."""
         scans = [(asked, scan) for asked in batch for scan in _same(asked)]
         pages = await self.writing.store.scan(draft.owner, *[scan for _, scan in scans])
@@ -187,7 +187,7 @@ class WriteGate:
             limit=_CANDIDATES,
         )
 
-    async def _admit(self, draft: Draft, asked: GateRequest, verdict: GateVerdict) -> GateOutcome:
+    async def _admit(self, draft: FactDraft, asked: GateRequest, verdict: GateVerdict) -> GateOutcome:
         new = asked.new
         if new.repeats and not new.is_suggested:
             return self._joined(draft, asked, verdict)
@@ -212,7 +212,7 @@ class WriteGate:
         return await self.settle(draft, fact.id, verdict)
 
     async def _restate(
-        self, draft: Draft, asked: GateRequest, verdict: GateVerdict, *, same: tuple[Fact, Relation]
+        self, draft: FactDraft, asked: GateRequest, verdict: GateVerdict, *, same: tuple[Fact, Relation]
     ) -> GateOutcome:
         """Take a new fact for one that says the same, which then takes the place of those that are named."""
         known, relation = same
@@ -224,7 +224,7 @@ class WriteGate:
             await self.displace(draft, result, replaced=asked.new.replaces, wrong=asked.new.corrects)
         return result
 
-    def _joined(self, draft: Draft, asked: GateRequest, verdict: GateVerdict) -> GateOutcome:
+    def _joined(self, draft: FactDraft, asked: GateRequest, verdict: GateVerdict) -> GateOutcome:
         """Take a new fact into the first of those that it repeats, and the rest of them, too."""
         new = asked.new
         same = [] if verdict.same is None or verdict.same[0].state != "active" else [verdict.same[0].id]
@@ -239,7 +239,7 @@ class WriteGate:
         undo = self._token() if others else merge_token(first.id, draft.version(first.id))
         return GateOutcome(first.id, "merged", undo, others)
 
-    async def _reinstate(self, draft: Draft, past: Fact, new: NewFact) -> GateOutcome:
+    async def _reinstate(self, draft: FactDraft, past: Fact, new: NewFact) -> GateOutcome:
         """Have hold again what was put away for something that was never true."""
         until = None if past.before is None else past.before.valid_until
         back = anew(past, state="active", superseded_by=None, valid_until=until)
@@ -256,7 +256,7 @@ class WriteGate:
         now = merged(known, new, at, is_fuller=relation.fuller == "new")
         return now if now.content == known.content else self.writing.in_its_slot(now)
 
-    async def promote(self, draft: Draft, id: str, verdict: GateVerdict) -> GateOutcome:
+    async def promote(self, draft: FactDraft, id: str, verdict: GateVerdict) -> GateOutcome:
         """Make a suggestion the owner's own fact."""
         known = draft.get(id)
         own = known if known.trust == "owner" else anew(known, trust="owner")
@@ -265,7 +265,7 @@ class WriteGate:
         result.undo = f"accepted:{id}"
         return result
 
-    async def settle(self, draft: Draft, id: str, verdict: GateVerdict) -> GateOutcome:
+    async def settle(self, draft: FactDraft, id: str, verdict: GateVerdict) -> GateOutcome:
         """Let a fact that is now active supersede what it corrects, and doubt what it contradicts."""
         result = GateOutcome(id, "added", f"added:{id}")
         for other, relation in verdict.contradicted:
@@ -284,7 +284,7 @@ class WriteGate:
         return result
 
     async def displace(
-        self, draft: Draft, result: GateOutcome, *, replaced: Sequence[str], wrong: Sequence[str]
+        self, draft: FactDraft, result: GateOutcome, *, replaced: Sequence[str], wrong: Sequence[str]
     ) -> None:
         """Have the result's fact take the place of those that its author named, as far as they are in use."""
         by, plain = result.fact, True
@@ -314,7 +314,7 @@ class WriteGate:
                 result.undo = f"superseded:{by}"
 
 
-async def correct(draft: Draft, old: Fact, *, by: Fact) -> None:
+async def correct(draft: FactDraft, old: Fact, *, by: Fact) -> None:
     """Put a fact away as one that was never true."""
     draft.put(msgspec.structs.replace(old, state="corrected", superseded_by=by.id))
     now = draft.get(by.id)
@@ -324,7 +324,7 @@ async def correct(draft: Draft, old: Fact, *, by: Fact) -> None:
         await draft.left(old)
 
 
-async def supersede(draft: Draft, old: Fact, *, by: Fact) -> None:
+async def supersede(draft: FactDraft, old: Fact, *, by: Fact) -> None:
     """Put a fact away as past truth: until what took its place began, as far as that is known."""
     begun = by.valid_from if by.valid_from is not None and by.valid_from > (old.valid_from or 0) else None
     until = begun or said_at(by)
@@ -342,7 +342,7 @@ def merge_token(fact: str, version: int) -> str:
     return f"merged:{fact}:{version + 1}"
 
 
-def changed(draft: Draft, result: GateOutcome) -> FactChange:
+def changed(draft: FactDraft, result: GateOutcome) -> FactChange:
     """The result, with the facts as the draft leaves them."""
     others = tuple(draft.get(id) for id in result.others)
     return FactChange(draft.get(result.fact), result.change, result.undo, others)
@@ -355,7 +355,7 @@ def _same(asked: GateRequest) -> Iterator[Scan[Fact]]:
         yield Scan(FACTS, where={"slot": asked.reading.slot.key, "state": "active"}, limit=_CANDIDATES)
 
 
-def _nearest(draft: Draft, asked: GateRequest, result: GateOutcome) -> tuple[Fact, ...]:
+def _nearest(draft: FactDraft, asked: GateRequest, result: GateOutcome) -> tuple[Fact, ...]:
     """What is in use in its project beside a new fact, nearest in meaning first, but its slot before all."""
     slot = asked.reading.slot and asked.reading.slot.key
     done = {result.fact, *result.others}
@@ -398,7 +398,7 @@ def _heads(read: FactReading) -> Iterator[object]:
         yield read.slot.key
 
 
-def _said_before(draft: Draft, asked: GateRequest) -> list[Fact]:
+def _said_before(draft: FactDraft, asked: GateRequest) -> list[Fact]:
     """What says the very same, whatever became of it."""
     said = digest(asked.new.content)
     near = (draft.get(id) for id in asked.near if id in draft)
@@ -421,7 +421,7 @@ _USABLE: dict[str, frozenset[State]] = {
 _REFUSED: frozenset[State] = frozenset(("retracted", "corrected"))
 
 
-def _check_links(draft: Draft, new: NewFact, unseen: Collection[str]) -> None:
+def _check_links(draft: FactDraft, new: NewFact, unseen: Collection[str]) -> None:
     """Refuse a new fact that names what is not there; nothing is lost by it.
 
     Raises:

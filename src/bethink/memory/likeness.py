@@ -1,4 +1,4 @@
-"""Vectors that lie near one another among many. `consolidation` loads it when it needs it: NumPy is heavy."""
+"""Vectors that lie near one another among many. `upkeep` loads it when it needs it: NumPy is heavy."""
 
 from __future__ import annotations
 

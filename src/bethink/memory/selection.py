@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from bethink.memory.facts import FACTS, STEPS, Fact, State, Trust
-from bethink.store import Key, Page, Scan, Store, items_of, records_of
+from bethink.store import Key, RecordPage, Scan, Store, items_of, records_of
 
 _PAGE: Final = 500
 
@@ -92,7 +92,7 @@ class FactSelection:
 
 async def selected(
     store: Store, owner: str, selection: FactSelection, *, limit: int, cursor: str | None
-) -> tuple[Page[Fact], int]:
+) -> tuple[RecordPage[Fact], int]:
     """Some of what is meant of an owner's facts, newest first, and how many are meant in all.
 
     The cursor is the store's where keys are enough, else the id of the last fact shown.
@@ -112,7 +112,7 @@ async def selected(
     begin = next((place + 1 for place, item in enumerate(meant) if item.record.id == cursor), 0)
     items = tuple(meant[begin : begin + limit])
     more = begin + limit < len(meant)
-    return Page(items, items[-1].record.id if more else None), len(meant)
+    return RecordPage(items, items[-1].record.id if more else None), len(meant)
 
 
 async def in_use_at(store: Store, owner: str, facts: Sequence[Fact], *, moment: int) -> set[str]:

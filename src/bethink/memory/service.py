@@ -44,9 +44,9 @@ from bethink.memory.upkeep import (
     last_consolidated,
     likely_duplicates,
 )
-from bethink.memory.writer import KIND, PAST_KIND, Draft, FactFilterOf, FactWriter, sees_all, text_of
+from bethink.memory.writer import KIND, PAST_KIND, FactDraft, FactFilterOf, FactWriter, sees_all, text_of
 from bethink.principal import Principal, Recent
-from bethink.store import Change, Collection, Key, Page, Record, Scan, Store, pages_of
+from bethink.store import Change, Collection, Key, Record, RecordPage, Scan, Store, pages_of
 
 if TYPE_CHECKING:
     from bethink.clock import Clock, Ids
@@ -220,7 +220,7 @@ class Memory:
         `vectors` are those at hand, by the facts' ids.
         """
 
-        async def restore(draft: Draft) -> list[Restored]:
+        async def restore(draft: FactDraft) -> list[Restored]:
             outcomes, new = await _sorted_out(self.store, principal, facts, is_seen=draft.is_seen)
             if new and not preview:
                 for fact in new:
@@ -265,14 +265,14 @@ class Memory:
         limit: int = 50,
         cursor: str | None = None,
         where: Mapping[str, Key] | None = None,
-    ) -> Page[Fact]:
+    ) -> RecordPage[Fact]:
         """One page of facts, newest first; `where` may name state, category, project and doubted (1)."""
         scan = Scan(FACTS, where=where or {}, order="created_at", reverse=True, limit=limit, after=cursor)
         return (await self.store.scan(principal.owner, scan))[0]
 
     async def select(
         self, principal: Principal, selection: FactSelection, *, limit: int = 50, cursor: str | None = None
-    ) -> tuple[Page[Fact], int]:
+    ) -> tuple[RecordPage[Fact], int]:
         """One page of the facts that are meant, newest first, and how many are meant in all."""
         return await selected(self.store, principal.owner, selection, limit=limit, cursor=cursor)
 
@@ -444,7 +444,9 @@ class Memory:
         """When facts were last consolidated, microseconds UTC; None if never."""
         return await last_consolidated(self.writing, principal)
 
-    async def log(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> Page[LogStep]:
+    async def log(
+        self, principal: Principal, *, limit: int = 50, cursor: str | None = None
+    ) -> RecordPage[LogStep]:
         """One page of what was changed, by ids, the newest first."""
         scan = Scan(STEPS, order="at", reverse=True, limit=limit, after=cursor)
         return (await self.store.scan(principal.owner, scan))[0]
@@ -468,7 +470,7 @@ class Memory:
         They belong into the commit that removes those.
         """
         self.writing.readings.clear()
-        draft = await Draft.begun(self.store, owner, self.clock.now_us())
+        draft = await FactDraft.begun(self.store, owner, self.clock.now_us())
         for fact in await draft.read(going):
             if fact.state == "active":
                 await draft.left(fact)
@@ -481,7 +483,7 @@ class Memory:
         self,
         batch: Sequence[NewFact],
         vectors: Sequence[Vector] | None,
-        draft: Draft,
+        draft: FactDraft,
         *,
         forgotten: Forgotten | None,
     ) -> list[FactChange]:
@@ -504,10 +506,10 @@ class Memory:
     async def _commit(
         self,
         principal: Principal,
-        change: Callable[[Draft], Awaitable[FactChange]],
+        change: Callable[[FactDraft], Awaitable[FactChange]],
         expected: Sequence[Change] = (),
     ) -> FactChange:
-        async def committed(draft: Draft) -> FactChange:
+        async def committed(draft: FactDraft) -> FactChange:
             result = await change(draft)
             self.writing.note(draft, result.change, undo=result.undo)
             await self.writing.commit(draft, expected=expected)

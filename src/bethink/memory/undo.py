@@ -31,7 +31,7 @@ from bethink.memory.facts import (
 )
 from bethink.memory.gate import GateOutcome, GateRequest, WriteGate, changed, correct, merge_token, supersede
 from bethink.memory.terms import check_span
-from bethink.memory.writer import Draft, FactWriter, text_of
+from bethink.memory.writer import FactDraft, FactWriter, text_of
 from bethink.store import Change, Scan, records_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Reversal:
         change = "retracted" if shown[0].state == "retracted" else "restored"
         return FactChange(shown[0], change, undone, tuple(shown[1:]), count)
 
-    async def _reversed(self, step: LogStep, undone: str, draft: Draft) -> list[Fact]:
+    async def _reversed(self, step: LogStep, undone: str, draft: FactDraft) -> list[Fact]:
         await draft.read(touched.id for touched in step.facts)
         back = [touched.id for touched in step.facts if await self._back(draft, touched)]
         if back:
@@ -92,7 +92,7 @@ class Reversal:
             await self.writing.commit(draft, expected=[change for some in told for change in some])
         return [draft.get(id) for id in back]
 
-    async def _back(self, draft: Draft, touched: FactStep) -> bool:
+    async def _back(self, draft: FactDraft, touched: FactStep) -> bool:
         """Make the fact what it was, if it still is what the step made of it, and nobody says it again."""
         if touched.id not in draft or draft.version(touched.id) != touched.version:
             return False
@@ -145,7 +145,7 @@ class FactUndo:
     writing: FactWriter
     gate: WriteGate
 
-    async def edit(self, draft: Draft, id: str, statement: NewFact, *, wrong: bool) -> FactChange:
+    async def edit(self, draft: FactDraft, id: str, statement: NewFact, *, wrong: bool) -> FactChange:
         """Put what is stated in the place of a fact, or the fact anew where it says the same.
 
         Where the old one was `wrong` the new one is true in its time, as far as it does not say another.
@@ -167,7 +167,7 @@ class FactUndo:
             result.others.append(other.id)
         return changed(draft, result)
 
-    async def _put_anew(self, draft: Draft, old: Fact, statement: NewFact) -> FactChange:
+    async def _put_anew(self, draft: FactDraft, old: Fact, statement: NewFact) -> FactChange:
         await self._check_rests(draft, old, statement.depends_on)
         new = anew(
             old,
@@ -185,7 +185,7 @@ class FactUndo:
         draft.put(new)
         return FactChange(new, "merged", merge_token(old.id, draft.version(old.id)))
 
-    async def _check_rests(self, draft: Draft, fact: Fact, depends_on: Sequence[str]) -> None:
+    async def _check_rests(self, draft: FactDraft, fact: Fact, depends_on: Sequence[str]) -> None:
         """Refuse that a fact rests on what is not there, or, by others, on itself.
 
         Raises:
@@ -202,7 +202,7 @@ class FactUndo:
             if fact.id in found or fact.id in asked:
                 raise BadInput("The memory would depend on itself. Nothing was changed.")
 
-    async def retract(self, draft: Draft, id: str, *states: State) -> FactChange:
+    async def retract(self, draft: FactDraft, id: str, *states: State) -> FactChange:
         """Take a fact of one of these states out of use; of a suggestion, reject it."""
         (old,) = await draft.read([id]) or (None,)
         if old is None or old.state not in states:
@@ -213,7 +213,7 @@ class FactUndo:
         undo = "rejected" if old.state == "suggested" else "retracted"
         return FactChange(draft.get(id), "retracted", f"{undo}:{id}")
 
-    async def accept(self, draft: Draft, id: str) -> FactChange:
+    async def accept(self, draft: FactDraft, id: str) -> FactChange:
         """Make a suggestion the owner's own, through the gate like anything that is said."""
         suggestion = await self.writing.found(draft, id, "suggested", missing=_NO_SUGGESTION)
         check_seen(draft, suggestion, missing=_NO_SUGGESTION)
@@ -228,7 +228,7 @@ class FactUndo:
         draft.put(msgspec.structs.replace(suggestion, state="merged", superseded_by=known.id))
         return FactChange(draft.get(known.id), "merged", f"accepted:{id}:{draft.version(known.id) + 1}")
 
-    async def undo(self, draft: Draft, token: str) -> FactChange:
+    async def undo(self, draft: FactDraft, token: str) -> FactChange:
         """Take back the change that a token names."""
         match token.split(":"):
             case ["added", id]:
@@ -250,7 +250,7 @@ class FactUndo:
             case _:
                 raise BadInput(NO_TOKEN)
 
-    async def _restore(self, draft: Draft, id: str) -> FactChange:
+    async def _restore(self, draft: FactDraft, id: str) -> FactChange:
         """Bring back a retracted fact, and supersede again what it had corrected."""
         found = await self.writing.found(draft, id, "retracted", missing=_NOT_RETRACTED)
         await self._check_unsaid(draft, found.digest)
@@ -267,7 +267,7 @@ class FactUndo:
             draft, GateOutcome(id, "restored", f"{'superseded' if others else 'added'}:{id}", others)
         )
 
-    async def _reinstate(self, draft: Draft, id: str) -> FactChange:
+    async def _reinstate(self, draft: FactDraft, id: str) -> FactChange:
         """Retract a correction and bring back what it had corrected."""
         new = await self.writing.found(draft, id, "active", missing=GONE)
         back = await self._bring_back(draft, new)
@@ -275,7 +275,7 @@ class FactUndo:
         await draft.left(new)
         return changed(draft, GateOutcome(back[0], "restored", f"retracted:{id}", back[1:]))
 
-    async def _bring_back(self, draft: Draft, new: Fact) -> list[str]:
+    async def _bring_back(self, draft: FactDraft, new: Fact) -> list[str]:
         displaced = await draft.read((*new.supersedes, *new.corrects))
         displaced = [old for old in displaced if old.superseded_by == new.id]
         if not displaced:
@@ -289,7 +289,7 @@ class FactUndo:
             await draft.returned(draft.get(old.id))
         return [old.id for old in displaced]
 
-    async def _unaccept(self, draft: Draft, id: str) -> FactChange:
+    async def _unaccept(self, draft: FactDraft, id: str) -> FactChange:
         """Leave to review again what was accepted, and bring back what it had superseded."""
         accepted = await self.writing.found(draft, id, "active", missing=GONE)
         displaced = await draft.read((*accepted.supersedes, *accepted.corrects))
@@ -298,7 +298,7 @@ class FactUndo:
         await draft.left(accepted)
         return await self._review_again(draft, id, "active", others=back)
 
-    async def _part(self, draft: Draft, id: str, version: str) -> FactChange:
+    async def _part(self, draft: FactDraft, id: str, version: str) -> FactChange:
         """Leave to review again what was accepted as a restatement of a fact."""
         found = await self.writing.found(draft, id, "merged", missing=_CHANGED_SINCE)
         known = (await draft.read([found.superseded_by or ""]))[0:1]
@@ -310,7 +310,7 @@ class FactUndo:
         return await self._review_again(draft, id, "merged")
 
     async def _review_again(
-        self, draft: Draft, id: str, state: State, *, others: Sequence[str] = ()
+        self, draft: FactDraft, id: str, state: State, *, others: Sequence[str] = ()
     ) -> FactChange:
         found = await self.writing.found(draft, id, state, missing=_NOT_RETRACTED)
         trust = "owner" if found.before is None else found.before.trust
@@ -321,7 +321,7 @@ class FactUndo:
         )
         return changed(draft, GateOutcome(id, "restored", f"suggested:{id}", [*others]))
 
-    async def _unmerge(self, draft: Draft, id: str, version: str) -> FactChange:
+    async def _unmerge(self, draft: FactDraft, id: str, version: str) -> FactChange:
         """Give a fact back what its last merge or edit in place changed."""
         found = await self.writing.found(draft, id, "active", missing=GONE)
         if found.before is None or str(draft.version(id)) != version:
@@ -330,19 +330,19 @@ class FactUndo:
         draft.put(old)
         return FactChange(old, "restored", merge_token(id, draft.version(id)))
 
-    async def _check_unsaid(self, draft: Draft, said: str) -> None:
+    async def _check_unsaid(self, draft: FactDraft, said: str) -> None:
         (same,) = await self.writing.said(draft.owner, [said])
         if any(one.record.state == "active" and draft.is_seen(one.record) for one in same):
             raise BadInput(_SAID_ALREADY)
 
-    async def _asked(self, draft: Draft, new: NewFact) -> GateRequest:
+    async def _asked(self, draft: FactDraft, new: NewFact) -> GateRequest:
         vectors = await self.writing.vectors([text_of(new)])
         asked = self.gate.asked(new, vectors[0] if vectors else None)
         await self.gate.look_around(draft, [asked])
         return asked
 
 
-def check_seen(draft: Draft, fact: Fact, *, missing: str) -> None:
+def check_seen(draft: FactDraft, fact: Fact, *, missing: str) -> None:
     """Go on only where the writer sees the fact, and sees all of it.
 
     Raises:

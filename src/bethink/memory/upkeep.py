@@ -32,7 +32,7 @@ from bethink.memory.terms import figures
 from bethink.store import Delete, Scan, Versioned, items_of, pages_of, records_of
 
 if TYPE_CHECKING:
-    from bethink.memory.writer import Draft, FactWriter, Vector
+    from bethink.memory.writer import FactDraft, FactWriter, Vector
     from bethink.principal import Principal
     from bethink.settings import Settings
 
@@ -229,7 +229,7 @@ class FactUpkeep:
             count += await self.writing.repeated(principal, partial(self._retract, ids))
         return count
 
-    async def _retract(self, ids: Sequence[str], draft: Draft) -> int:
+    async def _retract(self, ids: Sequence[str], draft: FactDraft) -> int:
         old = [fact for fact in await draft.read(ids) if fact.state == "active"]
         for fact in old:
             draft.put(msgspec.structs.replace(draft.get(fact.id), state="retracted"))
@@ -364,7 +364,7 @@ async def consolidated(
     most = min(max(1, int(share * len(facts))), _AT_ONCE)
     planned = ConsolidationReport(len(facts), merges_of(by_id, pairs[:most]), waiting=len(pairs[most:]))
 
-    async def merged(draft: Draft) -> ConsolidationReport:
+    async def merged(draft: FactDraft) -> ConsolidationReport:
         await draft.read(fact.id for merge in planned.merges for fact in (merge.kept, *merge.gone))
         # What was changed since it was looked at is left for the next time.
         merges = tuple(

@@ -1,6 +1,6 @@
 """How facts get into the store: with what finds them, in one commit, begun again if it was refused.
 
-`Draft` is what one commit will leave: read, changed, put together; `gate` and `undo` work on it.
+`FactDraft` is what one commit will leave: read, changed, put together; `gate` and `undo` work on it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def behind(last: int, now: int) -> int:
 
 
 @dataclass(slots=True)
-class Draft:
+class FactDraft:
     """One owner's facts, within one commit.
 
     What it read holds until the commit, or the commit is refused: every change
@@ -110,7 +110,7 @@ class Draft:
     _knows_derived: bool = False
 
     @classmethod
-    async def begun(cls, store: Store, owner: str, at: int) -> Draft:
+    async def begun(cls, store: Store, owner: str, at: int) -> FactDraft:
         """A draft to which everything read from now on belongs."""
         (found,) = await store.get(REVISIONS, owner, [REVISION])
         if found is None:
@@ -311,7 +311,7 @@ class FactWriter:
         """While it is held, nothing else in this process changes facts of the owner."""
         return self._locks[owner]
 
-    async def repeated(self, principal: Principal, change: Callable[[Draft], Awaitable[_T]]) -> _T:
+    async def repeated(self, principal: Principal, change: Callable[[FactDraft], Awaitable[_T]]) -> _T:
         """A change that reads and commits, begun again where another process came between the two.
 
         Raises:
@@ -325,9 +325,9 @@ class FactWriter:
             owner, now = principal.owner, self.clock.now_us()
             last = self._revisions.pop(owner)
             draft = (
-                await Draft.begun(self.store, owner, now)
+                await FactDraft.begun(self.store, owner, now)
                 if last is None
-                else Draft(self.store, owner, behind(last[1], now), last[0])
+                else FactDraft(self.store, owner, behind(last[1], now), last[0])
             )
             draft.sight = await self.sight(principal)
             return await change(draft)
@@ -336,7 +336,7 @@ class FactWriter:
             return await attempt()
 
     async def commit(
-        self, draft: Draft, vectors: Mapping[str, Vector] | None = None, expected: Sequence[Change] = ()
+        self, draft: FactDraft, vectors: Mapping[str, Vector] | None = None, expected: Sequence[Change] = ()
     ) -> None:
         """Keep what the draft changed; `vectors` of texts are those that are at hand.
 
@@ -352,7 +352,7 @@ class FactWriter:
 
     def note(
         self,
-        draft: Draft,
+        draft: FactDraft,
         change: StepKind,
         *,
         undo: str | None,
@@ -363,7 +363,7 @@ class FactWriter:
         draft.note(LogStep(id=self.new_id(), at=draft.at, change=change, undo=undo, facts=touched))
 
     async def changes(
-        self, draft: Draft, vectors: Mapping[str, Vector] | None = None, *, but: Container[str] = ()
+        self, draft: FactDraft, vectors: Mapping[str, Vector] | None = None, *, but: Container[str] = ()
     ) -> list[Change]:
         """What `commit` commits, the facts `but` apart."""
         facts = [fact for fact in draft.changed if fact.id not in but]
@@ -387,7 +387,7 @@ class FactWriter:
         scans = [Scan(FACTS, where={"digest": digest}) for digest in digests]
         return [[*page.items] for page in await self.store.scan(owner, *scans)]
 
-    async def found(self, draft: Draft, fact: str, state: State, *, missing: str) -> Fact:
+    async def found(self, draft: FactDraft, fact: str, state: State, *, missing: str) -> Fact:
         """The fact, if it has this state.
 
         Raises:

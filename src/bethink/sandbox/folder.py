@@ -48,7 +48,7 @@ class FolderFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ReadBounds:
     """What is read of files that code wrote: so many files, each and all together at most so long."""
 
     files: int
@@ -105,7 +105,7 @@ def is_gone(root: Path, name: str) -> bool:
 
 
 def changed(
-    root: Path, before: Mapping[str, Print], *, most_files: int, bounds: Bounds
+    root: Path, before: Mapping[str, Print], *, most_files: int, bounds: ReadBounds
 ) -> tuple[list[FolderFile], int]:
     """Files that were not there `before`, or looked otherwise, by name; and how many more there are.
 
@@ -118,7 +118,7 @@ def changed(
     return read_all(root, names, bounds), max(len(names) - bounds.files, 0)
 
 
-def read_all(root: Path, names: Sequence[str], bounds: Bounds) -> list[FolderFile]:
+def read_all(root: Path, names: Sequence[str], bounds: ReadBounds) -> list[FolderFile]:
     """The files of these paths in `root`, as far as `bounds` allow; one that is not there is left out."""
     found: list[FolderFile] = []
     room = bounds.all_bytes

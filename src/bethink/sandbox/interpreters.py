@@ -26,9 +26,9 @@ import anyio.to_thread
 
 from bethink.errors import BethinkError, SandboxUnavailable
 from bethink.principal import PerKey, Recent
-from bethink.sandbox import MIB, REASONS, CodeLimits, Execution, Sandbox, Session
+from bethink.sandbox import MIB, REASONS, CodeLimits, Execution, InterpreterSession, Sandbox
 from bethink.sandbox.choice import Choice, Wanted, choose
-from bethink.sandbox.folder import Bounds, FolderFile, Print, changed, prints_of, put, remove
+from bethink.sandbox.folder import FolderFile, Print, ReadBounds, changed, prints_of, put, remove
 from bethink.telemetry import Supervise, log, recorded
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Ran:
 class _Held:
     """A session and the directory it works in."""
 
-    session: Session
+    session: InterpreterSession
     directory: Path
     place: WorkingDirectory | None = None
     used: float = 0
@@ -285,7 +285,7 @@ class Interpreters:
                         held.directory,
                         before,
                         most_files=self.options.limits.files,
-                        bounds=Bounds(_MOST_FILES_BACK, most, _MOST_AT_ONCE * most),
+                        bounds=ReadBounds(_MOST_FILES_BACK, most, _MOST_AT_ONCE * most),
                     )
                     found, more = await anyio.to_thread.run_sync(look)
             finally:

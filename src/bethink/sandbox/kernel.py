@@ -74,7 +74,7 @@ class Parent(msgspec.Struct):
     msg_id: str = ""
 
 
-class Header(msgspec.Struct):
+class KernelHeader(msgspec.Struct):
     """What kind of message it is."""
 
     msg_type: str
@@ -94,7 +94,7 @@ def decoded(frames: Sequence[bytes]) -> Message | None:
         parts = frames[frames.index(_DELIMITER) + 1 :]
         if max(len(parts[_HEADER]), len(parts[_PARENT])) > _MOST_HEADER_BYTES:
             return None
-        header = msgspec.json.decode(parts[_HEADER], type=Header)
+        header = msgspec.json.decode(parts[_HEADER], type=KernelHeader)
         parent = msgspec.json.decode(parts[_PARENT], type=Parent)
         return Message(header.msg_type, msgspec.json.decode(parts[_CONTENT], type=MessageContent), parent)
     except (msgspec.MsgspecError, ValueError, IndexError, RecursionError):

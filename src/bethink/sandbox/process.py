@@ -27,7 +27,7 @@ from bethink.sandbox import MIB, Ending
 from bethink.sandbox.folder import BLOCK_BYTES, size_of
 
 if TYPE_CHECKING:
-    from bethink.sandbox.confinement import Command, Confinement, Job
+    from bethink.sandbox.confinement import ConfinedCommand, Confinement, Job
 
 _LOOK_EVERY_S: Final = 0.2
 _SHARE_OF_LOOKING: Final = 0.1
@@ -77,7 +77,7 @@ class ConfinedProcess:
         return await ended_if_cancelled(cls._started_with(job, command), lambda made: made.end("died"))
 
     @classmethod
-    async def _started_with(cls, job: Job, command: Command) -> ConfinedProcess:
+    async def _started_with(cls, job: Job, command: ConfinedCommand) -> ConfinedProcess:
         process = await ChildProcess.start(
             *command.arguments,
             stdin=PIPE,

@@ -83,7 +83,7 @@ class Enclosed:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ProgramView:
     """The places that a program sees, as they are on this machine, none of them twice."""
 
     readable: tuple[Path, ...]
@@ -247,7 +247,7 @@ print("done")
 """
 
 
-def view_of(program: Program, data_dir: Path) -> View:
+def view_of(program: Program, data_dir: Path) -> ProgramView:
     """What a program sees. Reads the file system: call it from a thread.
 
     Raises:
@@ -274,7 +274,7 @@ def view_of(program: Program, data_dir: Path) -> View:
     seen = {place for place in seen if seen.isdisjoint(place.parents)}
     opened = {own, *(place for place in writable if place.exists())}
     holds_data = any(place == data or place in data.parents for place in seen | opened)
-    return View(tuple(sorted(seen)), tuple(sorted(opened)), data if holds_data else None)
+    return ProgramView(tuple(sorted(seen)), tuple(sorted(opened)), data if holds_data else None)
 
 
 def _expanded(places: Iterable[Path]) -> Iterator[Path]:
@@ -346,7 +346,7 @@ def _projects(place: Path) -> set[Path]:
     return {one for one in around if any((one / mark).exists() for mark in _PROJECT)}
 
 
-def _mounts(view: View, temporary: Path) -> list[str]:
+def _mounts(view: ProgramView, temporary: Path) -> list[str]:
     """Arguments of `bwrap`: the places in an order in which what lies in another one comes after it."""
     arguments = ["--proc", "/proc", "--dev", "/dev", "--bind", str(temporary), "/tmp"]  # noqa: S108 - its own
     kinds = dict.fromkeys(view.readable, "--ro-bind") | dict.fromkeys(view.writable, "--bind")

@@ -37,8 +37,8 @@ from bethink.store import (
     OWES_SCRUB,
     Delete,
     DeleteAll,
-    Page,
     Put,
+    RecordPage,
     Scan,
     Versioned,
     records_of,
@@ -125,7 +125,7 @@ class Schedules:
 
     async def list(
         self, principal: Principal, *, limit: int = 50, cursor: str | None = None
-    ) -> Page[Schedule]:
+    ) -> RecordPage[Schedule]:
         """A page of schedules, the newest first.
 
         Raises:
@@ -240,7 +240,7 @@ class Schedules:
 
     async def history(
         self, principal: Principal, id: str, *, limit: int = 50, cursor: str | None = None
-    ) -> Page[ScheduleRun]:
+    ) -> RecordPage[ScheduleRun]:
         """What came of a schedule, the newest first.
 
         Raises:
@@ -267,7 +267,7 @@ class Schedules:
 
     async def notices(
         self, principal: Principal, *, unseen: bool = False, limit: int = 50, cursor: str | None = None
-    ) -> Page[Notice]:
+    ) -> RecordPage[Notice]:
         """What the owner was told, the newest first.
 
         Raises:

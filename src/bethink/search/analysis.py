@@ -394,7 +394,7 @@ class Names(NamedTuple):
     part_of: str | None = None
 
 
-class Entry(NamedTuple):
+class ShardEntry(NamedTuple):
     """What a shard needs of an item.
 
     `terms` are the digests of its words, in reading order (`Analyzer.digests`);
@@ -412,7 +412,7 @@ class Entry(NamedTuple):
 
 
 class EmbeddedText(NamedTuple):
-    """What an index keeps of a text with its vector, as in `Entry`."""
+    """What an index keeps of a text with its vector, as in `ShardEntry`."""
 
     terms: bytes
     model: str
@@ -431,7 +431,7 @@ class Entries(NamedTuple):
     vectors: Sequence[bytes]
 
 
-def entry_of(id: str, item: IndexItem, analyzer: Analyzer) -> Entry:
+def entry_of(id: str, item: IndexItem, analyzer: Analyzer) -> ShardEntry:
     """The entry of an item.
 
     Raises:
@@ -440,7 +440,7 @@ def entry_of(id: str, item: IndexItem, analyzer: Analyzer) -> Entry:
     """
     check_text(item.text)
     vector = b"" if item.vector is None else vector_bytes(item.vector, item.model)
-    return Entry(
+    return ShardEntry(
         id,
         item.kind,
         item.at,
@@ -477,7 +477,7 @@ def check_text(text: str) -> None:
             ) from error
 
 
-def item_of(text: str, entry: Entry) -> IndexItem:
+def item_of(text: str, entry: ShardEntry) -> IndexItem:
     """The item of an entry and its text; its vectors have the shape (m, d)."""
     model = None if entry.model is None else model_of(entry.model)
     vector = None if model is None else vectors_of(entry.vector, model)

@@ -1,7 +1,7 @@
 """Owners' shards in one process, brought up to date from an engine's rows before each search.
 
 Every index row has a change number of its owner, and what is deleted leaves its id with one. A copy asks
-for greater numbers than it has seen (`News`), whichever process wrote them. The indexes of SQLite and
+for greater numbers than it has seen (`CopyNews`), whichever process wrote them. The indexes of SQLite and
 PostgreSQL keep their copies here; idle owners' shards give way when all together grow beyond `MEMORY_BYTES`.
 """
 
@@ -33,7 +33,7 @@ LOADS_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class CopyNews:
     """What an owner's rows tell behind what a copy knows, of one moment.
 
     `change` is the owner's last change number then, `read` that of the last row here. A copy `is_anew` if it
@@ -70,7 +70,7 @@ class Copy:
         """The shard, if it knows all up to the owner's change."""
         return self.shard if change == self.read else None
 
-    def learn(self, news: News) -> Shard | None:
+    def learn(self, news: CopyNews) -> Shard | None:
         """Take the news in; the shard, if that was all.
 
         A step that breaks off leaves an empty copy, which begins anew.

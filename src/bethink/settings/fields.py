@@ -17,11 +17,11 @@ from bethink.settings.values import (
     Given,
     MailServer,
     Networks,
-    Origin,
     Origins,
     RedisAddress,
     Texts,
     TimeZone,
+    ValueOrigin,
     WebAddress,
     WebAddressOrNone,
     as_extraction,
@@ -661,7 +661,7 @@ class Settings(ModelSettings):
         names = self.model_fields_set
         return Given(
             {name: getattr(self, name) for name in names},
-            dict.fromkeys(names, Origin("flag", "the program")),
+            dict.fromkeys(names, ValueOrigin("flag", "the program")),
         )
 
     def of_given(self, given: Given) -> Self:

@@ -21,7 +21,7 @@ from bethink.secrets_at_rest import SecretBox
 from bethink.settings.catalogue import SETTINGS
 from bethink.settings.fields import Settings
 from bethink.settings.kept import KeptFile, nested
-from bethink.settings.values import Given, Origin, as_object, default_data_dir
+from bethink.settings.values import Given, ValueOrigin, as_object, default_data_dir
 from bethink.telemetry import log
 
 _log = log("settings")
@@ -124,17 +124,17 @@ def parts_of(value: object) -> dict[str, Any] | None:
     return cast("dict[str, Any]", found) if isinstance(found, dict) else None
 
 
-def origins(settings: Settings, kept: Collection[str]) -> dict[str, Origin]:
+def origins(settings: Settings, kept: Collection[str]) -> dict[str, ValueOrigin]:
     """Where the value of each setting comes from, by the names of the catalogue; `kept` are those kept."""
     given = settings.given
-    found: dict[str, Origin] = {}
+    found: dict[str, ValueOrigin] = {}
     for name in SETTINGS:
         head, _, leaf = name.partition(".")
         parts = parts_of(given.values[head]) if leaf and head in given.values else None
         if head in given.values and (parts is None or leaf in parts):
             found[name] = given.origins[head]
         else:
-            found[name] = Origin("kept" if name in kept else "default")
+            found[name] = ValueOrigin("kept" if name in kept else "default")
     return found
 
 
@@ -142,10 +142,12 @@ def _given(flags: Mapping[str, Any]) -> Given:
     chosen = {name: value for name, value in flags.items() if value is not None}
     aliases, environment = _from_aliases(), _from_environment()
     file = _from_file(chosen, aliases)
-    origins: dict[str, Origin] = dict.fromkeys(file, Origin("file", "bethink.toml"))
-    origins |= {field: Origin("environment", name) for name, field in ALIASES.items() if os.environ.get(name)}
-    origins |= {name: Origin("environment", f"{ENV_PREFIX}{name.upper()}") for name in environment}
-    origins |= dict.fromkeys(chosen, Origin("flag"))
+    origins: dict[str, ValueOrigin] = dict.fromkeys(file, ValueOrigin("file", "bethink.toml"))
+    origins |= {
+        field: ValueOrigin("environment", name) for name, field in ALIASES.items() if os.environ.get(name)
+    }
+    origins |= {name: ValueOrigin("environment", f"{ENV_PREFIX}{name.upper()}") for name in environment}
+    origins |= dict.fromkeys(chosen, ValueOrigin("flag"))
     return Given(file | aliases | environment | chosen, origins)
 
 

@@ -175,7 +175,7 @@ SEEING = [
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ValueOrigin:
     """Where a value comes from: `name` is the variable's, or the file's."""
 
     source: Literal["flag", "environment", "file", "kept", "default"]
@@ -200,4 +200,4 @@ class Given:
     """What a process was given at its start, as it was written, and where each value comes from."""
 
     values: Mapping[str, Any]
-    origins: Mapping[str, Origin]
+    origins: Mapping[str, ValueOrigin]

@@ -182,7 +182,7 @@ class Scan(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[R]):
+class RecordPage(Generic[R]):
     """Some records in order; `cursor` continues behind the last one, None at the end."""
 
     items: tuple[Versioned[R], ...] = ()
@@ -220,7 +220,7 @@ class Store(Protocol):
         """
         ...
 
-    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[RecordPage[R]]:
         """A page of records for each scan, in order; many small ones cost little more than one.
 
         Raises:

@@ -5,6 +5,6 @@ Tools, the web door, the command line and calendars of other programs call `Task
 
 from __future__ import annotations
 
-from bethink.tasks.upkeep import FEATURE
+from bethink.tasks.feature import FEATURE
 
 __all__ = ["FEATURE"]

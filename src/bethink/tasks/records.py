@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from bethink.clock import to_us
-from bethink.field_checks import Link
+from bethink.field_checks import RecordLink
 from bethink.index import IndexItem
 from bethink.store import Collection, Record
 
@@ -65,7 +65,7 @@ class Task(Record, frozen=True, kw_only=True):
     project: str | None = None
     parent: str | None = None
     depends_on: tuple[str, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[RecordLink, ...] = ()
     recurrence: str | None = None
     recurs_from: Literal["due", "done"] = "due"
     reminders: tuple[int, ...] = ()

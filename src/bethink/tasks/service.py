@@ -14,7 +14,7 @@ import msgspec
 
 from bethink.clock import Clock, to_datetime, to_us, zone_of
 from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.feature import DUE_CHANGED, Search
+from bethink.feature import DUE_CHANGED, ItemSearch
 from bethink.store import Change, Delete, Expect, Put, Scan, Store, Versioned, items_of, retry_conflicts
 from bethink.tasks.due import days_of, due_day, in_exact_terms, is_overdue, next_due, with_rule
 from bethink.tasks.fields import checked
@@ -124,7 +124,7 @@ class Tasks:
     bus: Bus
     clock: Clock
     new_id: Callable[[], str]
-    search_index: Search
+    search_index: ItemSearch
 
     def now(self, principal: Principal) -> datetime:
         """The time in the owner's zone."""

@@ -26,7 +26,7 @@ from pydantic import ValidationError
 
 from bethink.errors import BadInput, BethinkError
 from bethink.events import ToolProgress
-from bethink.mcp_client import File, Link, OAuth, Pinned, Sandboxed, ServerConfig, Text
+from bethink.mcp_client import NamedResource, OAuth, Pinned, ResultFile, Sandboxed, ServerConfig, Text
 from bethink.mcp_client.schemas import plain
 from bethink.mcp_client.sdk import SdkConnector
 from bethink.mcp_client.servers import Servers
@@ -261,13 +261,13 @@ async def _shown(context: ToolContext, parts: Sequence[Part], *, reader: str) ->
         match part:
             case Text(text):
                 lines.append(text)
-            case Link():
+            case NamedResource():
                 about = ", ".join(filter(None, (part.name, part.media_type, part.description)))
                 lines.append(f"[resource {part.uri}: {' '.join(about.split())}]")
                 links.append(part.uri)
-            case File() if len(kept) < _MAX_FILES:
+            case ResultFile() if len(kept) < _MAX_FILES:
                 lines.append(await _kept(context, part, kept))
-            case File():
+            case ResultFile():
                 lines.append(f"[one more file, left out: {part.media_type}]")
     if links and reader:
         lines.append(f"[{reader} reads these resources]")
@@ -275,7 +275,7 @@ async def _shown(context: ToolContext, parts: Sequence[Part], *, reader: str) ->
     return ToolOutput("\n".join(lines), attachments=tuple(kept), addresses=own if reader else ())
 
 
-async def _kept(context: ToolContext, part: File, kept: list[Attachment]) -> str:
+async def _kept(context: ToolContext, part: ResultFile, kept: list[Attachment]) -> str:
     """Keep a file; what the model reads of that. A file that cannot be kept costs the rest nothing."""
     ending = mimetypes.guess_extension(part.media_type) or ""
     kind = part.media_type.partition("/")[0]

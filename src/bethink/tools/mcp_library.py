@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from bethink.errors import BadInput
-from bethink.mcp_client import File, Link, Part, PromptMessage, RemoteResource, ServerConfig, Text
+from bethink.mcp_client import (
+    NamedResource,
+    Part,
+    PromptMessage,
+    RemoteResource,
+    ResultFile,
+    ServerConfig,
+    Text,
+)
 from bethink.tool import NewFile, Tool, ToolContext, ToolOutput, foreign_tool
 
 if TYPE_CHECKING:
@@ -108,10 +116,10 @@ def _as_file(part: Part, uri: str) -> NewFile | None:
             known = mimetypes.guess_type(name)[0]
             name = name if known else f"{name}.txt"
             return NewFile(name, known or "text/plain", text.encode("utf-8", "replace"))
-        case File():
+        case ResultFile():
             ending = "" if mimetypes.guess_type(name)[0] else mimetypes.guess_extension(part.media_type) or ""
             return NewFile(part.name or f"{name}{ending}", part.media_type, part.content)
-        case Text() | Link():
+        case Text() | NamedResource():
             return None
 
 
@@ -137,9 +145,9 @@ def prompt_text(messages: Sequence[PromptMessage]) -> str:
         match message.part:
             case Text(text):
                 said = text
-            case Link(uri, name):
+            case NamedResource(uri, name):
                 said = f"[{name}: {uri}]"
-            case File(_, media_type):
+            case ResultFile(_, media_type):
                 said = f"[{media_type}, left out]"
         head = {"user": "User", "assistant": "Assistant"}[message.role] if len(speakers) > 1 else ""
         written.append(f"{head}: {said}" if head else said)

@@ -20,12 +20,12 @@ from bethink.tool import Foretold, Tool, ToolContext, ToolOutput, tool, tools_in
 from bethink.tools.memory_agent import MemoryAgent, agent_tool
 from bethink.tools.vault_access import VaultAccess, named
 from bethink.tools.vault_code import VaultCode
-from bethink.vault import PAGES, Change, Entry
+from bethink.vault import PAGES, Change, ListedFile
 from bethink.vault.checks.check import VaultCheck
 from bethink.vault.markdown.format import line_meant
 from bethink.vault.markdown.links import Resolver, parse_link
 from bethink.vault.search.graph import Graphs, PageMoves
-from bethink.vault.search.query import MAX_FILTERS, MAX_LIMIT, MAX_QUERY_CHARS, Search
+from bethink.vault.search.query import MAX_FILTERS, MAX_LIMIT, MAX_QUERY_CHARS, PageSearch
 from bethink.vault.search.search import VaultSearch
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def search_tool(searching: VaultSearch) -> Tool:
 
         Case is ignored by default. If no page has all words, pages with some are shown.
         """
-        asked = Search(
+        asked = PageSearch(
             query,
             regex=regex,
             case=case_sensitive,
@@ -308,7 +308,7 @@ def _page_text(text: str, start_line: int) -> str:
     return f"{said.rstrip()}\n[lines {start_line} to {end} of {len(lines):,}{on}]"
 
 
-def _listing(entries: Sequence[Entry], page: int) -> str:
+def _listing(entries: Sequence[ListedFile], page: int) -> str:
     pages = max(-(-len(entries) // _LISTED), 1)
     if page > pages:
         raise BadInput(f"The listing has {pages} pages.")

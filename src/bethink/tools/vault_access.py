@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from bethink.errors import BadInput, JustForgotten, NoSuchPage
 from bethink.events import MemoryChanged
-from bethink.vault import Authorship, Change, Entry, Page
+from bethink.vault import Authorship, Change, CurrentPage, ListedFile
 from bethink.vault.files.paths import checked, checked_folder
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class VaultAccess:
 
     views: VaultViews
 
-    async def read(self, principal: Principal, path: str) -> Page:
+    async def read(self, principal: Principal, path: str) -> CurrentPage:
         """A page as the principal may see it.
 
         Raises:
@@ -44,7 +44,9 @@ class VaultAccess:
         except NoSuchPage as error:
             raise NoSuchPage(ABSENT.format(path=path)) from error
 
-    async def listed(self, principal: Principal, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
+    async def listed(
+        self, principal: Principal, folder: str = "", *, deep: bool = False
+    ) -> Sequence[ListedFile]:
         """What is in a folder, as far as the principal may know of it.
 
         Raises:
@@ -115,7 +117,7 @@ def named(path: str) -> str:
     return checked(plain if "." in last or not last else f"{plain}.md")
 
 
-def _check_once(page: Page, old: str) -> None:
+def _check_once(page: CurrentPage, old: str) -> None:
     """Refuse a text that does not stand in a page exactly once: only then is it known which is meant."""
     if not old:
         raise BadInput("old_content is empty: give the exact text to replace, or use write_file.")

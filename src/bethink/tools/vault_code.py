@@ -26,7 +26,7 @@ import msgspec
 from bethink.errors import BadInput, BethinkError
 from bethink.events import Event, MemoryChanged
 from bethink.sandbox import MIB, REASONS, CodeLimits, Execution
-from bethink.sandbox.folder import Bounds, is_gone, print_at, prints_of, read, read_all, shown
+from bethink.sandbox.folder import ReadBounds, is_gone, print_at, prints_of, read, read_all, shown
 from bethink.tool import Foretold, ToolContext, ToolOutput
 from bethink.vault.filters.views import undo_of_many
 from bethink.vault.markdown.format import parse
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bethink.sandbox.folder import FolderFile, Print
     from bethink.sandbox.interpreters import Interpreters
     from bethink.tools.vault_access import VaultAccess
-    from bethink.vault import Page
+    from bethink.vault import CurrentPage
 
 _GUEST: Final = Path(__file__).with_name("vault_prelude.py")
 _OWN: Final = ".bethink"
@@ -77,7 +77,7 @@ class _Copy:
     another: what it tells and makes is trusted no more than that.
     """
 
-    pages: Mapping[str, Page]
+    pages: Mapping[str, CurrentPage]
     absent: Mapping[str, int]
     untrusted: bool
 
@@ -165,7 +165,7 @@ class VaultCode:
             if not entry.is_folder and entry.trouble is None
         ]
         few = len(entries) <= _WHOLE_PAGES and sum(entry.size for entry in entries) <= _WHOLE_BYTES
-        pages: dict[str, Page] = {}
+        pages: dict[str, CurrentPage] = {}
         absent: dict[str, int] = {}
         for entry in entries:
             name = entry.path.rpartition("/")[2].removesuffix(".md")
@@ -299,7 +299,7 @@ def _look(before: Mapping[str, Print], most_bytes: int, root: Path) -> _Left:
     pages = [name for name in beside if name.endswith(".md") and not re.search(r"(^|/)\.", name)]
     names = sorted((*changed, *pages))
     return _Left(
-        found=read_all(root, names, Bounds(_MOST_CHANGED, most_bytes, _CHANGED_BYTES)),
+        found=read_all(root, names, ReadBounds(_MOST_CHANGED, most_bytes, _CHANGED_BYTES)),
         removed=sorted(path for path in before if is_gone(root, path)),
         others=sorted(shown(name) for name in set(beside) - set(pages)),
         more=max(len(names) - _MOST_CHANGED, 0),

@@ -18,7 +18,7 @@ from bethink.tool import Rate, Tool, ToolContext, ToolOutput, tool, tools_in
 
 if TYPE_CHECKING:
     from bethink.internet import Internet, SearchResult
-    from bethink.internet.pages import Page
+    from bethink.internet.pages import WebPage
 
 _SEARCHES = Rate(20, per_s=60)
 """Search engines shut out whoever asks more often."""
@@ -60,7 +60,7 @@ class WebTools:
 
     internet: Internet
     most: int
-    _opened: Recent[tuple[str, str], tuple[float, Page]] = field(default_factory=lambda: Recent(_KEPT))
+    _opened: Recent[tuple[str, str], tuple[float, WebPage]] = field(default_factory=lambda: Recent(_KEPT))
 
     @tool(
         effect="egress",
@@ -137,7 +137,7 @@ def _clean(found: SearchResult) -> SearchResult:
     return type(found)(title[:200] or url, url if is_address else "", snippet[:_MAX_SNIPPET])
 
 
-def _shown(page: Page, start: int, max_chars: int) -> str:
+def _shown(page: WebPage, start: int, max_chars: int) -> str:
     length = len(page.text)
     end = min(start + max_chars, length)
     head = [f"**{page.title or page.url}** - {page.url} ({page.media_type})"]

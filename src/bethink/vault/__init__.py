@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bethink.vault.files.erasure import Erase
 from bethink.vault.files.page_writer import Authorship, BulkResult, PageToDelete, PageToWrite
-from bethink.vault.files.parts import Items, Part, title_of
+from bethink.vault.files.parts import Items, PagePart, title_of
 from bethink.vault.files.records import (
     KIND,
     OWN_KIND,
@@ -12,8 +12,8 @@ from bethink.vault.files.records import (
     VAULTS,
     By,
     Change,
-    Entry,
-    Page,
+    CurrentPage,
+    ListedFile,
     PageRecord,
     PageVersion,
 )
@@ -29,15 +29,15 @@ __all__ = [
     "BulkResult",
     "By",
     "Change",
-    "Entry",
+    "CurrentPage",
     "Erase",
     "Items",
-    "Page",
+    "ListedFile",
+    "PagePart",
     "PageRecord",
     "PageToDelete",
     "PageToWrite",
     "PageVersion",
-    "Part",
     "Vault",
     "title_of",
 ]

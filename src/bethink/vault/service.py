@@ -21,7 +21,7 @@ import anyio.to_thread
 from bethink.errors import BadInput, Conflict, NoSuchPage, StorageError, TooLarge, UnknownId
 from bethink.forgettable import Forgettable
 from bethink.principal import OWN_EYES, Principal
-from bethink.vault.files.context import News, VaultContext
+from bethink.vault.files.context import PageNews, VaultContext
 from bethink.vault.files.draft import UNDO
 from bethink.vault.files.erasure import Erase, Erased, PageEraser, PageText, Rename
 from bethink.vault.files.folder import Folder, brought_back, kept_beside, version_of
@@ -36,7 +36,7 @@ from bethink.vault.files.paths import (
     folders_of,
     is_page,
 )
-from bethink.vault.files.records import ASIDE, TROUBLES, Change, Page, VaultState
+from bethink.vault.files.records import ASIDE, TROUBLES, Change, CurrentPage, VaultState
 from bethink.vault.files.sync import FolderSync, SyncReport
 from bethink.vault.files.versions import Versions
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from bethink.settings import Settings, VaultSettings
     from bethink.store import Store
     from bethink.vault.files.page_writer import BulkResult, PageToWrite
-    from bethink.vault.files.records import By, Entry, PageRecord, PageVersion
+    from bethink.vault.files.records import By, ListedFile, PageRecord, PageVersion
 
 USER_PAGE: Final = "user.md"
 IMPORTED: Final = "imported"
@@ -101,7 +101,7 @@ class Vault:
         return self.context.settings
 
     @property
-    def news(self) -> News:
+    def news(self) -> PageNews:
         """Wakes those who follow pages."""
         return self.context.news
 
@@ -136,7 +136,7 @@ class Vault:
             return False
         return True
 
-    async def read(self, owner: str, path: str) -> Page:
+    async def read(self, owner: str, path: str) -> CurrentPage:
         """A page as its file is now."""
         path = checked(path)
         folder, most = self.context.folder(owner), self.settings.max_file_bytes
@@ -151,9 +151,9 @@ class Vault:
         # What nobody has taken in yet was laid in by another program.
         untrusted = self.settings.trust == "untrusted" if known is None else known.untrusted
         size, changed = content.stat.size, content.stat.mtime // 1000
-        return Page(path, text, version_of(content.body), size, changed, untrusted)
+        return CurrentPage(path, text, version_of(content.body), size, changed, untrusted)
 
-    async def picture(self, owner: str, source: str, page: str) -> Picture | None:
+    async def picture(self, owner: str, source: str, page: str) -> PagePicture | None:
         """The picture that a page names; None where there is none that can be shown."""
         return await anyio.to_thread.run_sync(picture_in, self.context.folder(owner), source, page)
 
@@ -190,7 +190,7 @@ class Vault:
             delete = partial(self.context.folder(owner).delete, path, before=version)
             await anyio.to_thread.run_sync(delete)
 
-    async def listed(self, owner: str, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
+    async def listed(self, owner: str, folder: str = "", *, deep: bool = False) -> Sequence[ListedFile]:
         """What is in a folder now, folders first, or with `deep` in all those below it, too."""
         return await listing(self.context, owner, checked_folder(folder), deep=deep)
 
@@ -332,7 +332,7 @@ class Vault:
         """The changes of a page, the newest first; also of one that is deleted."""
         return await self.versions.history(owner, checked(path))
 
-    async def version(self, owner: str, path: str, id: str) -> Page:
+    async def version(self, owner: str, path: str, id: str) -> CurrentPage:
         """The page as one of its changes left it."""
         return await self.versions.version(owner, checked(path), id)
 
@@ -475,14 +475,14 @@ _KINDS: Final[tuple[tuple[bytes, int, str], ...]] = (
 """First bytes, where they stand, and the kind; SVG is not shown, since it can hold a script."""
 
 
-class Picture(NamedTuple):
+class PagePicture(NamedTuple):
     """A picture and its kind."""
 
     body: bytes
     media_type: str
 
 
-def picture_in(folder: Folder, source: str, page: str) -> Picture | None:
+def picture_in(folder: Folder, source: str, page: str) -> PagePicture | None:
     """The picture that a page names: beside it, else from the top of the vault; None where there is none."""
     for base in dict.fromkeys((folder_of(page), "")):
         path = posixpath.normpath(posixpath.join(base, source.lstrip("/")))
@@ -492,7 +492,7 @@ def picture_in(folder: Folder, source: str, page: str) -> Picture | None:
         except (BadInput, TooLarge, StorageError):
             continue
         if found is not None and (kind := _kind(found.body)) is not None:
-            return Picture(found.body, kind)
+            return PagePicture(found.body, kind)
     return None
 
 

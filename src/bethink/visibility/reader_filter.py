@@ -37,7 +37,7 @@ from bethink.events import (
 from bethink.memory.facts import Source, mark_of
 from bethink.messages import AssistantMessage, Attachment, Message, ToolCall, ToolMessage, UserMessage
 from bethink.redaction import Redaction, redaction_of
-from bethink.vault.filters.page_filter import Mark, View, merged, view
+from bethink.vault.filters.page_filter import Mark, PageView, merged, view
 from bethink.vault.filters.patterns import HIDDEN, folded, numbers
 from bethink.vault.filters.structure import names
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from bethink.feature import Recallable
     from bethink.memory import Fact
     from bethink.tool import Tool, ToolOutput
-    from bethink.vault.filters.rules import Rule
+    from bethink.vault.filters.rules import FilterRule
 
 _KEPT_TEXTS: Final = 20_000
 """Texts of which a filter still knows what is hidden: a history comes again each turn, and a search looks
@@ -77,7 +77,7 @@ class ReaderFilter:
     """
 
     audience: str
-    rules: tuple[Rule, ...]
+    rules: tuple[FilterRule, ...]
     facts: frozenset[str] = frozenset()
     values: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     numbers: frozenset[str] = frozenset()
@@ -91,7 +91,9 @@ class ReaderFilter:
     """Ids of what was told lately that the reader wrote: `plain` filters what tells of it."""
 
     @classmethod
-    def of(cls, audience: str, rules: tuple[Rule, ...], hidden: Iterable[tuple[Rule, str]]) -> ReaderFilter:
+    def of(
+        cls, audience: str, rules: tuple[FilterRule, ...], hidden: Iterable[tuple[FilterRule, str]]
+    ) -> ReaderFilter:
         """The filter of these rules; `hidden` are the parts of pages that they hide, each with its rule."""
         facts: set[str] = set()
         lines: set[str] = set()
@@ -140,7 +142,7 @@ class ReaderFilter:
         """A text without what is hidden."""
         return self.view(text).text if any(map(str.isalnum, text)) else text
 
-    def view(self, text: str) -> View:
+    def view(self, text: str) -> PageView:
         """The same, with marks of what is hidden; those of recent texts are kept."""
         key = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
         marks = self._marks.get(key)
@@ -149,7 +151,7 @@ class ReaderFilter:
             if len(self._marks) >= _KEPT_TEXTS:
                 self._marks.clear()
             self._marks[key] = marks
-        return View(text, marks)
+        return PageView(text, marks)
 
     def _found(self, text: str) -> tuple[Mark, ...]:
         patterns = [rule for rule in self.rules if rule.pattern and not rule.field and rule.is_everywhere]

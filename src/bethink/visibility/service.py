@@ -17,9 +17,9 @@ from bethink.principal import Principal, Recent, WaitingOwners, if_filtered
 from bethink.store import Put, owners_of
 from bethink.telemetry import log
 from bethink.vault import KIND, OWN_KIND, VAULTS, Vault
-from bethink.vault.files.parts import Items, Part, digest_of, plain_items, said_in, title_of
-from bethink.vault.filters.page_filter import HiddenPages, View, ViewContext, view
-from bethink.vault.filters.rules import RULE_SETS, FilterStore, Rule, RuleSet
+from bethink.vault.files.parts import Items, PagePart, digest_of, plain_items, said_in, title_of
+from bethink.vault.filters.page_filter import HiddenPages, PageView, ViewContext, view
+from bethink.vault.filters.rules import RULE_SETS, FilterRule, FilterStore, RuleSet
 from bethink.vault.filters.structure import names
 from bethink.vault.filters.views import VaultViews
 from bethink.vault.graph_pages import PageGraph
@@ -69,8 +69,8 @@ class ReaderFilters:
             return [*facts]
         return [shown for fact in facts if (shown := reader_filter.fact(fact)) is not None]
 
-    async def _made(self, principal: Principal, rules: tuple[Rule, ...]) -> ReaderFilter:
-        hidden: list[tuple[Rule, str]] = []
+    async def _made(self, principal: Principal, rules: tuple[FilterRule, ...]) -> ReaderFilter:
+        hidden: list[tuple[FilterRule, str]] = []
         of_pages = [rule for rule in rules if rule.path or rule.section or rule.field]
         for path in await self.vault.pages(principal.owner) if of_pages else ():
             here = [rule for rule in of_pages if rule.is_at(path)]
@@ -90,11 +90,11 @@ class ReaderFilters:
 class StrictestView:
     """What is searched of the parts of pages, if anything is hidden from anybody."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[FilterRule, ...]
     hidden_pages: HiddenPages
-    _last: tuple[str, str, View] | None = None
+    _last: tuple[str, str, PageView] | None = None
 
-    def __call__(self, path: str, text: str, part: Part) -> Sequence[tuple[str, str]]:
+    def __call__(self, path: str, text: str, part: PagePart) -> Sequence[tuple[str, str]]:
         """The items of a part: one if nothing is hidden, else what all may see, and all for the owner."""
         if self._last is None or self._last[:2] != (path, text):
             context = ViewContext(self.hidden_pages.links_of(path))
@@ -154,7 +154,7 @@ class IndexItems:
         async with self._alone:
             now = await self.filters.of(owner)
             (found,) = await self.vault.context.store.get(RULE_SETS, owner, [_INDEXED])
-            was: tuple[Rule, ...] = () if found is None else found.record.enforced
+            was: tuple[FilterRule, ...] = () if found is None else found.record.enforced
             changed = [*set(was).symmetric_difference(now.enforced)]
             if not changed:
                 return 0

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from bethink.calendar.free_time import Hours, clock_of
 from bethink.calendar.service import Calendar, EventChange, EventConflict, EventTarget, know_zones
-from bethink.calendar_sync.upkeep import Calendars
+from bethink.calendar_sync.feature import Calendars
 from bethink.clock import to_datetime, to_us, zone_of
 from bethink.errors import Ambiguous, BadInput
 from bethink.recurrence import words

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from bethink.calendar.service import Calendar
+from bethink.calendar_sync.feature import Calendars
 from bethink.calendar_sync.feeds import NO_FEED
 from bethink.calendar_sync.service import AccountDraft
-from bethink.calendar_sync.upkeep import Calendars
 from bethink.ical.lines import MAX_BYTES
 from bethink.web.deps import (
     SEES_ALL,

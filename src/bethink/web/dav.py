@@ -15,7 +15,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
 from bethink.calendar_sync.caldav_objects import ServedText, UidTaken
-from bethink.calendar_sync.upkeep import Calendars
+from bethink.calendar_sync.feature import Calendars
 from bethink.calendar_sync.webdav import APPLE, CALDAV, DAV, SERVER, Element, made, parsed, written
 from bethink.clock import to_us
 from bethink.errors import BadInput, Conflict, UnknownId

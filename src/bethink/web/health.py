@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field
 from bethink import __version__
 from bethink.agent.start import MODEL_HELP
 from bethink.backups.service import BackupService
-from bethink.calendar_sync.upkeep import Calendars
+from bethink.calendar_sync.feature import Calendars
 from bethink.conversations.records import CONVERSATIONS
 from bethink.documents.records import WORKING
 from bethink.documents.service import Documents

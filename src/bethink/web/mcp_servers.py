@@ -13,11 +13,11 @@ from pydantic import BaseModel, Field
 from bethink.app import App
 from bethink.configuration import check_confirmed, command_line
 from bethink.errors import BadInput, McpError
-from bethink.mcp_client import File, Link, ServerStatus, Text
+from bethink.mcp_client import NamedResource, ResultFile, ServerStatus, Text
 from bethink.sandbox.programs import may_hold
 from bethink.settings import McpServer
 from bethink.settings.catalogue import server_shown, unhidden
-from bethink.settings.values import Origin
+from bethink.settings.values import ValueOrigin
 from bethink.tools.mcp import config_to_try
 from bethink.tools.mcp_library import prompt_text
 from bethink.web.deps import Body, Caller, Items, ResponseModel, Served, Timestamp
@@ -291,11 +291,11 @@ async def read_mcp_resource(
                 left -= len(shown)
                 size = len(text.encode("utf-8", "replace"))
                 parts.append(ServerResourcePart(text=shown, name="", media_type="text/plain", size=size))
-            case File(file, media_type, content):
+            case ResultFile(file, media_type, content):
                 parts.append(
                     ServerResourcePart(text=None, name=file, media_type=media_type, size=len(content))
                 )
-            case Link():
+            case NamedResource():
                 pass
     return ServerResourceContent(parts=parts[:_SHOWN_PARTS], cut=cut or len(parts) > _SHOWN_PARTS)
 
@@ -316,7 +316,7 @@ async def fill_mcp_prompt(name: str, body: ServerPromptBody, app: Served, _: Cal
 
 def _configured(app: App, status: ServerStatus) -> McpServerConfigured:
     server = app.shared.mcp.rules[status.name]
-    origin = app.configuration.server_origin(status.name) or Origin(
+    origin = app.configuration.server_origin(status.name) or ValueOrigin(
         "file", str(app.settings.mcp_servers_file or "")
     )
     return McpServerConfigured.of(

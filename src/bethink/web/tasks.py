@@ -34,7 +34,7 @@ from bethink.web.problems import documented
 
 if TYPE_CHECKING:
     from bethink.app import App
-    from bethink.field_checks import Link
+    from bethink.field_checks import RecordLink
     from bethink.principal import Principal
 
 router = APIRouter(prefix="/tasks", tags=["tasks"])
@@ -322,9 +322,9 @@ async def _all_shown(app: App, caller: Principal, views: Sequence[TaskView]) -> 
     return [_shown(app, caller, view, titles) for view in views]
 
 
-async def _titles(app: App, caller: Principal, links: AbstractSet[Link]) -> dict[Link, str]:
+async def _titles(app: App, caller: Principal, links: AbstractSet[RecordLink]) -> dict[RecordLink, str]:
     """What a person calls the things that tasks link to; those that are gone have no title."""
-    titles: dict[Link, str] = {}
+    titles: dict[RecordLink, str] = {}
     for kind, name in _RECALL_KINDS.items():
         of_kind = [link for link in links if link.kind == kind]
         if not of_kind or name not in app.recall.kinds:
@@ -347,7 +347,7 @@ _RECALL_KINDS: Final = {"fact": "fact", "message": "turn", "event": "event"}
 _TITLE_CHARS: Final = 120
 
 
-def _shown(app: App, caller: Principal, view: TaskView, titles: Mapping[Link, str]) -> TaskShown:
+def _shown(app: App, caller: Principal, view: TaskView, titles: Mapping[RecordLink, str]) -> TaskShown:
     task, now = view.task, app.features.of(Tasks).now(caller)
     return TaskShown.of(
         task,

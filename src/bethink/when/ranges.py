@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class ReferenceDay:
     """The day from which is counted, and whether "in May" means the last May or the next."""
 
     today: date
@@ -26,7 +26,7 @@ class Day:
 
 
 Span = tuple[date, date]
-Read = Callable[["re.Match[str]", Day], "Span | None"]
+Read = Callable[["re.Match[str]", ReferenceDay], "Span | None"]
 _MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
@@ -79,7 +79,7 @@ def _month_number(word: str) -> int:
     return _MONTHS.index(word.lower()[:3]) // 3 + 1
 
 
-def _nearest(spans: list[Span], day: Day) -> Span:
+def _nearest(spans: list[Span], day: ReferenceDay) -> Span:
     """Of spans a year apart, in order, the last that has begun or the next that is not over."""
     if day.past_first:
         return next((span for span in reversed(spans) if span[0] <= day.today), spans[0])
@@ -90,12 +90,12 @@ def _around(year: int, make: Callable[[int], Span]) -> list[Span]:
     return [make(near) for near in (year - 1, year, year + 1)]
 
 
-def _iso(match: re.Match[str], _day: Day) -> Span:
+def _iso(match: re.Match[str], _day: ReferenceDay) -> Span:
     year, month = int(match["y"]), int(match["m"])
     return _days(date(year, month, int(match["d"]))) if match["d"] else _months(year, month)
 
 
-def _day_of_month(match: re.Match[str], day: Day) -> Span:
+def _day_of_month(match: re.Match[str], day: ReferenceDay) -> Span:
     month, number = _month_number(match["m"]), int(match["d"])
     if match["y"]:
         return _days(date(int(match["y"]), month, number))
@@ -111,7 +111,7 @@ def _day_of_month(match: re.Match[str], day: Day) -> Span:
     return _nearest(spans, day)
 
 
-def _slashed(match: re.Match[str], _day: Day) -> Span | None:
+def _slashed(match: re.Match[str], _day: ReferenceDay) -> Span | None:
     first, second = int(match["a"]), int(match["b"])
     if first == second or first > 12 or second > 12:  # noqa: PLR2004 - months of a year
         month, number = (second, first) if first > 12 else (first, second)  # noqa: PLR2004
@@ -119,7 +119,7 @@ def _slashed(match: re.Match[str], _day: Day) -> Span | None:
     return None
 
 
-def _month_of_year(match: re.Match[str], day: Day) -> Span | None:
+def _month_of_year(match: re.Match[str], day: ReferenceDay) -> Span | None:
     month = _month_number(match["m"])
     if match["y"]:
         return _months(int(match["y"]), month)
@@ -129,29 +129,29 @@ def _month_of_year(match: re.Match[str], day: Day) -> Span | None:
     return _nearest(_around(day.today.year, lambda year: _months(year, month)), day)
 
 
-def _season(match: re.Match[str], day: Day) -> Span:
+def _season(match: re.Match[str], day: ReferenceDay) -> Span:
     month = _SEASONS[match["s"].lower()]
     if match["y"]:
         return _months(int(match["y"]), month, 3)
     return _nearest(_around(day.today.year, lambda year: _months(year, month, 3)), day)
 
 
-def _year(match: re.Match[str], _day: Day) -> Span:
+def _year(match: re.Match[str], _day: ReferenceDay) -> Span:
     return _years(int(match["y"]))
 
 
-def _decade(match: re.Match[str], _day: Day) -> Span:
+def _decade(match: re.Match[str], _day: ReferenceDay) -> Span:
     return _years(int(match["y"] or f"19{match['e']}"), 10)
 
 
-def _named_day(match: re.Match[str], day: Day) -> Span:
+def _named_day(match: re.Match[str], day: ReferenceDay) -> Span:
     word = " ".join(match["x"].lower().split())
     offsets = {"day before yesterday": -2, "day after tomorrow": 2, "yesterday": -1, "tomorrow": 1}
     offset = next((offset for name, offset in offsets.items() if name in word), 0)
     return _days(day.today + timedelta(days=-1 if word == "last night" else offset))
 
 
-def _counted(match: re.Match[str], day: Day) -> Span:
+def _counted(match: re.Match[str], day: ReferenceDay) -> Span:
     """Three weeks ago: a day where days are counted, else about as long as the unit, around it."""
     count = _count(match["n"])
     ahead = -count if match["ago"] else count
@@ -167,7 +167,7 @@ def _counted(match: re.Match[str], day: Day) -> Span:
             return _years(day.today.year + ahead)
 
 
-def _stretch(match: re.Match[str], day: Day) -> Span:
+def _stretch(match: re.Match[str], day: ReferenceDay) -> Span:
     """The last three weeks, the next ten days: today is in it."""
     count = _count(match["n"] or "1")
     months = {"month": 1, "year": 12}.get(match["u"].lower())
@@ -184,7 +184,7 @@ def _count(words: str) -> int:
     return int(last) if last.isdecimal() else _COUNTS[last]
 
 
-def _qualified(match: re.Match[str], day: Day) -> Span:
+def _qualified(match: re.Match[str], day: ReferenceDay) -> Span:
     """Last week, this summer, next Friday."""
     today = day.today
     which = {"last": -1, "previous": -1, "this": 0}.get(match["q"].lower(), 1)
@@ -226,14 +226,14 @@ def _weekday(number: int, which: int, today: date) -> Span:
     return _days(_week(today, 1)[0] + timedelta(days=number))
 
 
-def _bare_weekday(match: re.Match[str], day: Day) -> Span:
+def _bare_weekday(match: re.Match[str], day: ReferenceDay) -> Span:
     number = _DAYS.index(match["w"].lower())
     if day.past_first:
         return _weekday(number, -1, day.today)
     return _days(day.today + timedelta(days=(number - day.today.weekday() - 1) % 7 + 1))
 
 
-class Form(NamedTuple):
+class RangeForm(NamedTuple):
     """A form: its pattern, in which `x` is the expression, what reads it, and whether that depends on `now`.
 
     Nothing of it is found in a text that has none of its `cues`.
@@ -245,8 +245,8 @@ class Form(NamedTuple):
     cues: frozenset[str]
 
 
-def _form(pattern: str, read: Read, *cues: str, relative: bool = False) -> Form:
-    return Form(re.compile(pattern, re.IGNORECASE), read, relative, frozenset(cues))
+def _form(pattern: str, read: Read, *cues: str, relative: bool = False) -> RangeForm:
+    return RangeForm(re.compile(pattern, re.IGNORECASE), read, relative, frozenset(cues))
 
 
 FORMS = (
@@ -360,7 +360,7 @@ def find(text: str, now: datetime, *, past_first: bool = True) -> list[Mention]:
     """
     if not (words := cues(text)):
         return []
-    day = Day(now.date(), past_first)
+    day = ReferenceDay(now.date(), past_first)
     found = [
         _Found(*match.span("x"), _span(form.read, match, day), form.relative)
         for form in FORMS
@@ -379,7 +379,7 @@ class _Found(NamedTuple):
     relative: bool
 
 
-def _span(read: Read, match: re.Match[str], day: Day) -> Span | None:
+def _span(read: Read, match: re.Match[str], day: ReferenceDay) -> Span | None:
     try:
         return read(match, day)
     except (ValueError, OverflowError):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from bethink.documents.reading.messages import Document, UnfitError
+from bethink.documents.reading.messages import FileText, UnfitError
 from bethink.documents.reading.package import Package, attribute, local
 from bethink.documents.reading.tables import as_markdown, bounded, paged, with_whole_lists
 from bethink.internet.decoder import visible
@@ -27,7 +27,7 @@ _BODY: Final = "word/document.xml"
 _BULLET: Final = "bullet"
 
 
-def read_docx(package: Package) -> Document:
+def read_docx(package: Package) -> FileText:
     """The document's paragraphs and tables, in order, then its notes.
 
     Raises:
@@ -41,7 +41,7 @@ def read_docx(package: Package) -> Document:
         raise UnfitError("This DOCX file is damaged: it cannot be opened.")
     blocks, note = bounded(_Reader(_styles(package), _numbering(package)).blocks(body, 0))
     blocks += _notes(package)
-    return Document(list(paged(map(visible, with_whole_lists(blocks)))), title=package.title(), note=note)
+    return FileText(list(paged(map(visible, with_whole_lists(blocks)))), title=package.title(), note=note)
 
 
 def _styles(package: Package) -> Mapping[str, str]:

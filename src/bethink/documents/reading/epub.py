@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bethink.documents.reading.markup import html_blocks, title_of
-from bethink.documents.reading.messages import MAX_CHARS, TOO_LONG, Document, UnfitError
+from bethink.documents.reading.messages import MAX_CHARS, TOO_LONG, FileText, UnfitError
 from bethink.documents.reading.package import Package, attribute, resolved
 from bethink.documents.reading.tables import paged
 from bethink.internet.decoder import decoded, visible
@@ -18,7 +18,7 @@ from bethink.internet.decoder import decoded, visible
 _HEADING: Final = re.compile(r"#{1,6} (.+)")
 
 
-def read_epub(package: Package) -> Document:
+def read_epub(package: Package) -> FileText:
     """The chapters.
 
     Raises:
@@ -53,7 +53,7 @@ def read_epub(package: Package) -> Document:
         if sum(map(len, pages)) > MAX_CHARS:
             break
     note = TOO_LONG if sum(map(len, pages)) > MAX_CHARS else ""
-    return Document(pages, labels, package.title(name), note)
+    return FileText(pages, labels, package.title(name), note)
 
 
 def _package_document(package: Package) -> str:

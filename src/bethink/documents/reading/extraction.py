@@ -28,7 +28,7 @@ from bethink.documents.reading.messages import (
     Failed,
     Opened,
     PageRead,
-    Task,
+    ReadingJob,
     Told,
     imports_for,
     kind_of,
@@ -128,7 +128,7 @@ class Extraction:
             raise DocumentError(f"{name} is an image: {NEEDS_OCR}")
         # Half a surrogate pair cannot leave Python.
         known_as = name.encode("utf-8", "replace").decode()[-_MAX_LABEL:]
-        task = Task(kind, known_as, first, last, self.seconds, self.memory)
+        task = ReadingJob(kind, known_as, first, last, self.seconds, self.memory)
         async with self._room:
             content = await anyio.to_thread.run_sync(lambda: path.open("rb"))
             try:
@@ -168,7 +168,7 @@ class Extraction:
         )
 
 
-def _reading(task: Task) -> FileReading:
+def _reading(task: ReadingJob) -> FileReading:
     """How a process is asked. One that was not made for Linux imports nothing before it copies itself.
 
     Other systems' libraries do not work in a copy of what has begun to use them.
@@ -187,7 +187,7 @@ def _limits(memory: int) -> CodeLimits:
 
 async def fault_of(sandbox: Sandbox) -> str | None:
     """Why a sandbox does not read documents, as a part of a sentence; None where it does."""
-    task = Task("text", "try.txt", 1, 1, _TRY_S, _TRY_BYTES)
+    task = ReadingJob("text", "try.txt", 1, 1, _TRY_S, _TRY_BYTES)
     content = await anyio.to_thread.run_sync(_tried)
     try:
         reader = await sandbox.open_reader(_limits(task.memory))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from bethink.documents.reading.markup import html_blocks
-from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, Document, Kind, UnfitError, kind_of
+from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, FileText, Kind, UnfitError, kind_of
 from bethink.documents.reading.tables import paged, paragraphs
 from bethink.internet.decoder import decoded, visible
 
@@ -30,7 +30,7 @@ _LETTER: Final = "message/rfc822"
 class Attachments:
     """Reads what is attached, as far as there is room. `read` reads a file of a kind, by its name."""
 
-    read: Callable[[Kind, bytes, str], Document]
+    read: Callable[[Kind, bytes, str], FileText]
     deepest: int = _DEEPEST
     left: int = _MOST_ATTACHED
     size: int = 0
@@ -74,7 +74,7 @@ class _Letter:
     attached: list[tuple[str, str, bytes]] = field(default_factory=list[tuple[str, str, bytes]])
 
 
-def read_letter(kind: Kind, content: bytes, attachments: Attachments) -> Document:
+def read_letter(kind: Kind, content: bytes, attachments: Attachments) -> FileText:
     """A letter, as the Internet has it (`eml`: RFC 5322, MIME) or Outlook saves it, and its attachments.
 
     Raises:
@@ -87,14 +87,14 @@ def read_letter(kind: Kind, content: bytes, attachments: Attachments) -> Documen
     return _document(letter, attachments)
 
 
-def _document(letter: _Letter, attachments: Attachments) -> Document:
+def _document(letter: _Letter, attachments: Attachments) -> FileText:
     about = "\n".join(f"{name}: {value}" for name, value in letter.headers.items() if value)
     title = visible(" ".join(letter.subject.split()))[:_MAX_HEADER]
     blocks = [f"# {title}" if title else "", visible(about), *map(visible, letter.blocks)]
     pages = list(paged(block for block in blocks if block))
     labels = ["" for _ in pages]
     more, named, notes = attachments.pages_of(letter.attached)
-    return Document([*pages, *more], [*labels, *named], title, " ".join(notes))
+    return FileText([*pages, *more], [*labels, *named], title, " ".join(notes))
 
 
 def _eml(content: bytes) -> _Letter:
@@ -149,7 +149,7 @@ def _name(name: str | None, number: int) -> str:
     return last[:255] or f"file {number}"
 
 
-def _labels(name: str, document: Document) -> list[str]:
+def _labels(name: str, document: FileText) -> list[str]:
     said = document.labels or ["" for _ in document.pages]
     if len(document.pages) == 1:
         return [f"{name}{f', {said[0]}' if said[0] else ''}"]

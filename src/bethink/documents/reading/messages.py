@@ -63,7 +63,7 @@ Kind = Literal[
 """How a file is read. `zip` and `ole` are containers, told apart by what is in them where they are read."""
 
 
-class Task(msgspec.Struct, frozen=True):
+class ReadingJob(msgspec.Struct, frozen=True):
     """What is to be read: pages `first` to `last`, counted from 1, in so many seconds and bytes of memory."""
 
     kind: Kind
@@ -136,7 +136,7 @@ Told = Opened | PageRead | Ended | Failed
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class FileText:
     """A file as a reader gives it: its pages, what they are called, and what is not in them."""
 
     pages: Sequence[str]

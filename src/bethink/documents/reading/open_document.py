@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
-from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
+from bethink.documents.reading.messages import MAX_CHARS, FileText, UnfitError
 from bethink.documents.reading.package import Package, attribute, local
 from bethink.documents.reading.tables import as_markdown, bounded, paged
 from bethink.internet.decoder import visible
@@ -25,17 +25,17 @@ _PASSED_OVER: Final = frozenset(
 _NOTES: Final = "notes"
 
 
-def read_odt(package: Package) -> Document:
+def read_odt(package: Package) -> FileText:
     """The text's headings, paragraphs, lists and tables, in order.
 
     Raises:
         UnfitError: it is damaged or locked.
     """
     blocks, note = bounded(filter(None, _blocks(_body(package), 0)))
-    return Document(list(paged(map(visible, blocks))), title=package.title("meta.xml"), note=note)
+    return FileText(list(paged(map(visible, blocks))), title=package.title("meta.xml"), note=note)
 
 
-def read_odp(package: Package) -> Document:
+def read_odp(package: Package) -> FileText:
     """The slides in their order.
 
     Raises:
@@ -56,7 +56,7 @@ def read_odp(package: Package) -> Document:
         if sum(map(len, pages)) > MAX_CHARS:
             break
     labels = [f"Slide {number}" for number in range(1, len(pages) + 1)]
-    return Document(pages, labels, package.title("meta.xml"))
+    return FileText(pages, labels, package.title("meta.xml"))
 
 
 def _body(package: Package) -> Any:  # noqa: ANN401 - lxml's elements have no types

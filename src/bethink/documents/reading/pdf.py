@@ -22,7 +22,7 @@ from bethink.documents.reading.ruled_tables import Box, ruled_tables
 from bethink.internet.decoder import visible
 
 if TYPE_CHECKING:
-    from bethink.documents.reading.messages import Task, Told
+    from bethink.documents.reading.messages import ReadingJob, Told
 
 LOCKED: Final = "This PDF is locked with a password: save it without one."
 DAMAGED: Final = "This PDF is damaged: it cannot be opened."
@@ -63,7 +63,7 @@ class _PageText:
     lacks: str = ""
 
 
-def read_pdf(content: bytes, task: Task) -> Iterator[Told]:
+def read_pdf(content: bytes, task: ReadingJob) -> Iterator[Told]:
     """The pages that the task asks for, as many as its time allows.
 
     Raises:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from bethink.documents.reading.messages import MAX_CHARS, Document, UnfitError
+from bethink.documents.reading.messages import MAX_CHARS, FileText, UnfitError
 from bethink.documents.reading.package import Package, attribute, local
 from bethink.documents.reading.tables import as_markdown
 from bethink.internet.decoder import visible
@@ -22,7 +22,7 @@ _DEEPEST: Final = 20
 _DEEPEST_LIST: Final = 6
 
 
-def read_pptx(package: Package) -> Document:
+def read_pptx(package: Package) -> FileText:
     """The slides in their order.
 
     Raises:
@@ -47,8 +47,8 @@ def read_pptx(package: Package) -> Document:
         size += len(page)
         if size > MAX_CHARS:
             note = f"Only the first {len(pages)} slides are read: the text is too long."
-            return Document(pages, labels, package.title(), note)
-    return Document(pages, labels, package.title())
+            return FileText(pages, labels, package.title(), note)
+    return FileText(pages, labels, package.title())
 
 
 def _relation(element: Any) -> str:  # noqa: ANN401 - lxml's elements have no types

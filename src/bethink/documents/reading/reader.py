@@ -30,12 +30,12 @@ from bethink.documents.reading.messages import (
     HEAD,
     MAX_CHARS,
     TOO_LONG,
-    Document,
     Ended,
     Failed,
+    FileText,
     Opened,
     PageRead,
-    Task,
+    ReadingJob,
     UnfitError,
     bare_utf16,
 )
@@ -70,7 +70,7 @@ _MARKDOWN: Final = (".md", ".markdown", ".mdown")
 _FIRST_HEADING: Final = re.compile(r"^#{1,6} +(.{1,300})$", re.MULTILINE)
 
 
-def read(content: bytes, task: Task) -> Iterator[Told]:
+def read(content: bytes, task: ReadingJob) -> Iterator[Told]:
     """What there is to tell of a document."""
     kind = task.kind
     try:
@@ -103,7 +103,7 @@ def _contained(kind: Kind, content: bytes, name: str) -> Kind:
     return Package(content, f"{ending.upper()} file" if ending in _PACKAGES else "file").kind
 
 
-def _title(kind: Kind, name: str, document: Document) -> str:
+def _title(kind: Kind, name: str, document: FileText) -> str:
     """The first heading, where `#` is known to begin one."""
     if (
         not document.pages
@@ -115,12 +115,14 @@ def _title(kind: Kind, name: str, document: Document) -> str:
     return found[1].strip() if found else ""
 
 
-def _document(kind: Kind, content: bytes, task: Task, *, attachments: Attachments | None = None) -> Document:
+def _document(
+    kind: Kind, content: bytes, task: ReadingJob, *, attachments: Attachments | None = None
+) -> FileText:
     if kind in _PACKAGES:
         package = Package(content, f"{kind.upper()} file")
         document = _PACKAGES[kind](package)
         note = f"{document.note} {_MACROS if package.has_macros else ''}".strip()
-        return Document(document.pages, document.labels, document.title, note)
+        return FileText(document.pages, document.labels, document.title, note)
     if kind in {"eml", "msg"}:
         return _letter(kind, content, task, attachments=attachments)
     if kind == "pdf":
@@ -128,12 +130,12 @@ def _document(kind: Kind, content: bytes, task: Task, *, attachments: Attachment
     return _READERS[kind](content, task)
 
 
-def _letter(kind: Kind, content: bytes, task: Task, *, attachments: Attachments | None) -> Document:
+def _letter(kind: Kind, content: bytes, task: ReadingJob, *, attachments: Attachments | None) -> FileText:
     from bethink.documents.reading.mail import Attachments, read_letter
 
     end = time.monotonic() + task.seconds
 
-    def attached(kind: Kind, content: bytes, name: str) -> Document:
+    def attached(kind: Kind, content: bytes, name: str) -> FileText:
         if kind in {"zip", "ole"}:
             kind = _contained(kind, content, name)
         left = max(end - time.monotonic(), 0.0)
@@ -144,7 +146,7 @@ def _letter(kind: Kind, content: bytes, task: Task, *, attachments: Attachments 
     return read_letter(kind, content, attachments)
 
 
-def _pdf(content: bytes, task: Task) -> Document:
+def _pdf(content: bytes, task: ReadingJob) -> FileText:
     """One that is attached to a letter: its pages at once."""
     from bethink.documents.reading.pdf import read_pdf
 
@@ -160,26 +162,26 @@ def _pdf(content: bytes, task: Task) -> Document:
                 note = f"{told.note} {told.cut}".strip()
             case Failed():
                 raise UnfitError(told.error)
-    return Document(pages, title=title, note=note)
+    return FileText(pages, title=title, note=note)
 
 
-def _sheets(package: Package) -> Document:
+def _sheets(package: Package) -> FileText:
     return read_sheets(package.content, package.title() or package.title("meta.xml"))
 
 
-def _csv(content: bytes, task: Task) -> Document:
+def _csv(content: bytes, task: ReadingJob) -> FileText:
     pages, note = csv_pages(text_of(content)[: 2 * MAX_CHARS], task.name)
-    return Document(pages, note=note)
+    return FileText(pages, note=note)
 
 
-def _json(content: bytes) -> Document:
+def _json(content: bytes) -> FileText:
     text = text_of(content)
     with contextlib.suppress(ValueError, RecursionError):
         text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
     return _paged(text)
 
 
-def _html(content: bytes) -> Document:
+def _html(content: bytes) -> FileText:
     """A page's own text without what surrounds it, if something here can tell; else all of it."""
     html = text_of(content)
     if len(html) <= _RENDERED:
@@ -188,16 +190,16 @@ def _html(content: bytes) -> Document:
 
             page = read_html(html, "")
             document = _paged(f"# {page.title}\n\n{page.text}" if page.title else page.text)
-            return Document(document.pages, title=page.title, note=document.note)
-    return Document(list(paged(map(visible, html_blocks(html)))), title=title_of(html))
+            return FileText(document.pages, title=page.title, note=document.note)
+    return FileText(list(paged(map(visible, html_blocks(html)))), title=title_of(html))
 
 
-def _paged(text: str) -> Document:
+def _paged(text: str) -> FileText:
     note = TOO_LONG if len(text) > MAX_CHARS else ""
-    return Document(list(paged(paragraphs(text[:MAX_CHARS]))), note=note)
+    return FileText(list(paged(paragraphs(text[:MAX_CHARS]))), note=note)
 
 
-_PACKAGES: Final[dict[Kind, Callable[[Package], Document]]] = {
+_PACKAGES: Final[dict[Kind, Callable[[Package], FileText]]] = {
     "docx": read_docx,
     "pptx": read_pptx,
     "xlsx": _sheets,
@@ -206,7 +208,7 @@ _PACKAGES: Final[dict[Kind, Callable[[Package], Document]]] = {
     "odp": read_odp,
     "epub": read_epub,
 }
-_READERS: Final[dict[Kind, Callable[[bytes, Task], Document]]] = {
+_READERS: Final[dict[Kind, Callable[[bytes, ReadingJob], FileText]]] = {
     "xls": lambda content, _: read_sheets(content),
     "rtf": lambda content, _: read_rtf(content),
     "image": lambda content, task: read_image(content, task.seconds),
@@ -254,7 +256,7 @@ def _guessed(content: bytes) -> str | None:
 
 def main() -> None:
     """Read the document on standard input as the first argument says."""
-    task = msgspec.json.decode(sys.argv[1], type=Task)
+    task = msgspec.json.decode(sys.argv[1], type=ReadingJob)
     _limit(task)
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     # A library's complaints about a document are no answer.
@@ -277,7 +279,7 @@ def _sound(told: Told) -> Told:
     return msgspec.structs.replace(told, **whole)
 
 
-def _limit(task: Task) -> None:
+def _limit(task: ReadingJob) -> None:
     seconds = int(task.seconds) + _CPU_SPARE_S
     limits = (
         (resource.RLIMIT_AS, task.memory),

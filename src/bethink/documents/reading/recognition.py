@@ -15,7 +15,7 @@ from typing import Any, Final
 from bethink.documents.reading.messages import (
     FOREIGN,
     NEEDS_OCR,
-    Document,
+    FileText,
     UnfitError,
     language_data,
     recognises_text,
@@ -48,7 +48,7 @@ def recogniser() -> Callable[[Any], str] | None:
     return recognise
 
 
-def read_image(content: bytes, seconds: float) -> Document:
+def read_image(content: bytes, seconds: float) -> FileText:
     """The text in an image; a page each if it has several, as scanners make them.
 
     Raises:
@@ -75,4 +75,4 @@ def read_image(content: bytes, seconds: float) -> Document:
                 pages.append(visible(recognise(frame)).strip())
     except (pillow.DecompressionBombError, *FOREIGN) as error:
         raise UnfitError(_DAMAGED) from error
-    return Document(pages, note=note if any(pages) else "No text was recognised in it.")
+    return FileText(pages, note=note if any(pages) else "No text was recognised in it.")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final
 
-from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, TOO_LONG, Document, UnfitError
+from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, TOO_LONG, FileText, UnfitError
 from bethink.documents.reading.tables import as_markdown, paged
 from bethink.internet.decoder import visible
 
@@ -22,7 +22,7 @@ _PICTURE: Final = re.compile(r"\\bin\d+ ?|[0-9a-fA-F\s]{2000,}")
 _BULLET: Final = re.compile(r"^[•·▪◦‣]\s*")
 
 
-def read_rtf(content: bytes) -> Document:
+def read_rtf(content: bytes) -> FileText:
     """The text of an RTF file.
 
     Raises:
@@ -37,7 +37,7 @@ def read_rtf(content: bytes) -> Document:
     text = visible(text)
     note = TOO_LONG if len(text) > MAX_CHARS else ""
     found = _TITLE.search(source[:100_000])
-    return Document(list(paged(_blocks(text[:MAX_CHARS]))), title=found[1] if found else "", note=note)
+    return FileText(list(paged(_blocks(text[:MAX_CHARS]))), title=found[1] if found else "", note=note)
 
 
 def _blocks(text: str) -> Iterator[str]:

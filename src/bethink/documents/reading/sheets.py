@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final
 
-from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, Document, UnfitError
+from bethink.documents.reading.messages import FOREIGN, MAX_CHARS, FileText, UnfitError
 from bethink.documents.reading.tables import table_pages
 from bethink.internet.decoder import visible
 
@@ -21,7 +21,7 @@ _DAMAGED: Final = "This spreadsheet is damaged: it cannot be opened."
 _MIDNIGHT: Final = dt.time()
 
 
-def read_sheets(content: bytes, title: str = "") -> Document:
+def read_sheets(content: bytes, title: str = "") -> FileText:
     """The sheets in their order; hidden ones say that they are.
 
     Raises:
@@ -58,7 +58,7 @@ def read_sheets(content: bytes, title: str = "") -> Document:
         left -= sum(map(len, found))
         if said:
             notes.append(f"Sheet {name}: {said}")
-    return Document(pages, labels, title, " ".join(notes))
+    return FileText(pages, labels, title, " ".join(notes))
 
 
 def _rows(sheet: Any) -> Iterator[list[str]]:  # noqa: ANN401 - the library's sheet

@@ -1,6 +1,6 @@
 """Connections to one PostgreSQL database: the store, the index and whatever else stands on it use these.
 
-`open_connections` gives a bounded pool. Work is a function of a `Session`, called within a transaction:
+`open_connections` gives a bounded pool. Work is a function of a `DatabaseSession`, within a transaction:
 
 - `Connections.read(owner, work)`: one snapshot for all of its statements;
 - `Connections.write(owner, work)`: writers of one owner come one after another, over all processes, and
@@ -76,7 +76,7 @@ _FATE: Final = "SELECT pg_xact_status($1::text::xid8)"
 _log = log("store")
 
 
-class Session(Protocol):
+class DatabaseSession(Protocol):
     """What of a connection is used; a statement's parameters are `$1`, `$2` and so on."""
 
     async def fetch(self, query: str, *args: object) -> list[Any]:
@@ -156,7 +156,7 @@ class Connections:
         self._lock = f"SELECT number = {number}, (SELECT {is_ours}) FROM bethink_schema, {_LOCK}"  # noqa: S608 - numbers
         self._entrance = f"{_ENTER}, (SELECT {is_ours})"
 
-    async def read(self, owner: str | None, work: Callable[[Session], Awaitable[T]]) -> T:
+    async def read(self, owner: str | None, work: Callable[[DatabaseSession], Awaitable[T]]) -> T:
         """What `work` gives within one snapshot that shows this owner's rows only.
 
         Raises:
@@ -173,7 +173,7 @@ class Connections:
             except Exception as error:  # noqa: BLE001 - told of, or repeated
                 await self._may_repeat(error, deadline)
 
-    async def write(self, owner: str | None, work: Callable[[Session], Awaitable[T]]) -> T:
+    async def write(self, owner: str | None, work: Callable[[DatabaseSession], Awaitable[T]]) -> T:
         """What `work` gives; its changes are durable when this returns, and none is left if it raises.
 
         Raises:
@@ -182,7 +182,7 @@ class Connections:
             StorageError: the server does not answer, takes no changes, or was sealed otherwise meanwhile.
         """
 
-        async def in_turn(session: Session) -> T:
+        async def in_turn(session: DatabaseSession) -> T:
             await self._enter_to_write(session, owner, _ENTER_WRITE)
             # In a statement behind the lock of the tables, so that it sees what was changed until then.
             is_known, is_sealed_so = await session.fetchrow(self._lock, owner or "")
@@ -197,20 +197,20 @@ class Connections:
 
         return await self._transact(in_turn)
 
-    async def change(self, work: Callable[[Session], Awaitable[T]]) -> T:
+    async def change(self, work: Callable[[DatabaseSession], Awaitable[T]]) -> T:
         """What `work` gives, which changes tables: no other process writes or changes any meanwhile.
 
         Raises:
             StorageError: the server does not answer, or takes no changes.
         """
 
-        async def in_turn(session: Session) -> T:
+        async def in_turn(session: DatabaseSession) -> T:
             await self._enter_to_write(session, None, _ENTER_CHANGE)
             return await work(session)
 
         return await self._transact(in_turn)
 
-    async def _enter_to_read(self, session: Session, owner: str | None) -> None:
+    async def _enter_to_read(self, session: DatabaseSession, owner: str | None) -> None:
         *_, is_sealed_so = await _enter(session, owner, self._entrance)
         if is_sealed_so is False:
             raise self._sealed_otherwise()
@@ -221,13 +221,13 @@ class Connections:
             "started: start it again. Nothing of this was read or written."
         )
 
-    async def _enter_to_write(self, session: Session, owner: str | None, entrance: str) -> None:
+    async def _enter_to_write(self, session: DatabaseSession, owner: str | None, entrance: str) -> None:
         """Enter, if changes are taken: also who only looks whether they are is to be told."""
         *_, may_write = await _enter(session, owner, entrance)
         if not may_write:
             raise StorageError(f"{self.place} {_WHAT['ReadOnlySQLTransactionError']}.")
 
-    async def _transact(self, work: Callable[[Session], Awaitable[T]]) -> T:
+    async def _transact(self, work: Callable[[DatabaseSession], Awaitable[T]]) -> T:
         deadline = asyncio.get_running_loop().time() + PATIENCE_S
         while True:
             number: str | None = None
@@ -244,7 +244,7 @@ class Connections:
                     return given  # pyright: ignore[reportReturnType] - set before the number
                 await self._may_repeat(error, deadline)
 
-    async def alone(self, work: Callable[[Session], Awaitable[T]]) -> T:
+    async def alone(self, work: Callable[[DatabaseSession], Awaitable[T]]) -> T:
         """What `work` gives outside of any transaction, without a time limit of its own; it is not repeated.
 
         Raises:
@@ -296,7 +296,7 @@ class Connections:
                 raise_told(error, self.place)
 
     @asynccontextmanager
-    async def _session(self, begin: str) -> AsyncGenerator[Session]:
+    async def _session(self, begin: str) -> AsyncGenerator[DatabaseSession]:
         """A connection, taken by `begin`; a transaction that is still open at the end is rolled back."""
         try:
             connection = await self._pool.acquire(timeout=PATIENCE_S)
@@ -371,12 +371,12 @@ class Connections:
 class _Snapshot(Connections):
     """One transaction that all reads are parts of; nothing is repeated if its connection is lost."""
 
-    def __init__(self, session: Session, place: str) -> None:
+    def __init__(self, session: DatabaseSession, place: str) -> None:
         super().__init__(None, place)
         self.is_snapshot = True
         self._transaction = session
 
-    async def read(self, owner: str | None, work: Callable[[Session], Awaitable[T]]) -> T:
+    async def read(self, owner: str | None, work: Callable[[DatabaseSession], Awaitable[T]]) -> T:
         """What `work` gives within the snapshot, of this owner's rows."""
         try:
             await _enter(self._transaction, owner)
@@ -385,7 +385,7 @@ class _Snapshot(Connections):
             raise_told(error, self.place)
 
 
-async def _enter(session: Session, owner: str | None, entrance: str = _ENTER) -> Any:  # noqa: ANN401 - a row
+async def _enter(session: DatabaseSession, owner: str | None, entrance: str = _ENTER) -> Any:  # noqa: ANN401 - a row
     return await session.fetchrow(entrance, owner or "", "on" if owner is None else "off")
 
 

@@ -25,7 +25,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.engines.postgres import large
-from bethink.engines.postgres.connection import Connections, Session, partitions_of, wall_of
+from bethink.engines.postgres.connection import Connections, DatabaseSession, partitions_of, wall_of
 from bethink.engines.postgres.large import OwnTables
 from bethink.index import Candidates, IndexItem, IndexQuery, WithoutVector
 from bethink.search import copies
@@ -35,12 +35,12 @@ from bethink.search.analysis import (
     TERM_BYTES,
     Analyzer,
     Entries,
-    Entry,
     Names,
+    ShardEntry,
     model_key,
     model_of,
 )
-from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, Copy, News
+from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, Copy, CopyNews
 from bethink.store import opened, sealed
 from bethink.telemetry import log
 
@@ -123,17 +123,19 @@ class IndexRows:
     tombstone with one. The owner's writers come one after another (`Connections.write`).
     """
 
-    session: Session
+    session: DatabaseSession
     owner: str
     cipher: Cipher | None = None
     # The last of each item: None for a deleted one.
-    _items: dict[str, tuple[str, Entry] | None] = field(default_factory=dict[str, "tuple[str, Entry] | None"])
+    _items: dict[str, tuple[str, ShardEntry] | None] = field(
+        default_factory=dict[str, "tuple[str, ShardEntry] | None"]
+    )
     _vectors: dict[str, tuple[str, EmbeddedText]] = field(
         default_factory=dict[str, "tuple[str, EmbeddedText]"]
     )
     _new: set[str] = field(default_factory=set[str])
 
-    def put(self, text: str, entry: Entry, *, is_new: bool = False) -> None:
+    def put(self, text: str, entry: ShardEntry, *, is_new: bool = False) -> None:
         """Keep an item, replacing one with the same id, of which there is none if it `is_new`."""
         if is_new and entry.id not in self._items:
             self._new.add(entry.id)
@@ -181,17 +183,17 @@ class IndexRows:
         if change > began:
             await self.session.execute(_WRITE_STATE, self.owner, change, floor)
 
-    async def _embedded(self) -> list[tuple[str, Entry]]:
+    async def _embedded(self) -> list[tuple[str, ShardEntry]]:
         """The items whose text is still the one that was embedded, with their vectors."""
         if not self._vectors:
             return []
-        found: list[tuple[str, Entry]] = []
+        found: list[tuple[str, ShardEntry]] = []
         query = _TEXTS.format(body=_body_column(self.cipher))
         for id, kind, at, *names, said, body in await self.session.fetch(query, self.owner, [*self._vectors]):
             text, (terms, model, vector) = self._vectors[id]
             if text_of(said, self.cipher) == text:
                 known = Names(*names) if self.cipher is None else body_of(body, self.cipher).names
-                found.append((text, Entry(id, kind, at, known, terms, model, vector)))
+                found.append((text, ShardEntry(id, kind, at, known, terms, model, vector)))
         return found
 
     async def _remove(self, ids: list[str], place: int | None) -> list[str]:
@@ -204,7 +206,7 @@ class IndexRows:
 
 
 def rows_of_item(
-    owner: str, text: str, entry: Entry, *, change: int, cipher: Cipher | None
+    owner: str, text: str, entry: ShardEntry, *, change: int, cipher: Cipher | None
 ) -> Iterator[tuple[object, ...]]:
     """The rows of an item, as `_PUT` takes them: with a cipher one, without a name, word or vector."""
     known = (owner, entry.id)
@@ -226,14 +228,14 @@ _SIZES: Final = struct.Struct("<II")
 
 
 class SealedBody(NamedTuple):
-    """What is sealed of an item, but for its text; terms and vector are as in `Entry`."""
+    """What is sealed of an item, but for its text; terms and vector are as in `ShardEntry`."""
 
     names: Names
     terms: bytes
     vector: bytes
 
 
-def _sealed_body(entry: Entry, cipher: Cipher) -> bytes:
+def _sealed_body(entry: ShardEntry, cipher: Cipher) -> bytes:
     sizes = _SIZES.pack(len(entry.terms), len(entry.vector))
     return sealed(cipher, sizes + entry.terms + entry.vector + msgspec.json.encode(entry.names))
 
@@ -273,7 +275,7 @@ class _State(NamedTuple):
     place: int | None
 
 
-async def _state_of(session: Session, owner: str) -> _State:
+async def _state_of(session: DatabaseSession, owner: str) -> _State:
     row = await session.fetchrow(_STATE, owner)
     return _State(0, 0, None) if row is None else _State(*row)
 
@@ -282,7 +284,7 @@ _DECIMALS: Final = 6
 """Of a component; its own steps are of 0.00003."""
 
 
-def _written(entry: Entry) -> list[str | None]:
+def _written(entry: ShardEntry) -> list[str | None]:
     """The vectors of an entry as text; one None if it has none.
 
     In an array the driver would look at each number by itself, which takes longer.
@@ -384,7 +386,7 @@ class PostgresIndex:
                     await large.drop(self._connections, owner)
 
     async def _look(
-        self, queries: Sequence[IndexQuery], copy: Copy | None, session: Session
+        self, queries: Sequence[IndexQuery], copy: Copy | None, session: DatabaseSession
     ) -> list[Candidates] | _Rows | None:
         """What is found of a large owner; else the news of the owner's copy.
 
@@ -445,7 +447,7 @@ class PostgresIndex:
     ) -> tuple[WithoutVector, ...]:
         """At most `limit` items that have no vector of `model`."""
 
-        async def read(session: Session) -> list[Any]:
+        async def read(session: DatabaseSession) -> list[Any]:
             rows = await session.fetch(_WITHOUT_VECTOR, owner, limit)
             if len(rows) < limit:
                 rows += await session.fetch(_OTHER_MODEL, owner, model_key(model), limit - len(rows))
@@ -459,7 +461,7 @@ class PostgresIndex:
     ) -> dict[str, NDArray[np.float32]]:
         """The vectors of those of these items that have any of `model`, by id."""
 
-        async def read(session: Session) -> list[Any]:
+        async def read(session: DatabaseSession) -> list[Any]:
             query = _VECTORS.format(body=_body_column(self._cipher))
             return await session.fetch(query, owner, [*ids], model_key(model))
 
@@ -469,7 +471,7 @@ class PostgresIndex:
     async def items(self, owner: str, ids: Sequence[str]) -> dict[str, IndexItem]:
         """What was put with these ids, by id; its vectors have 16 bits a component."""
 
-        async def read(session: Session) -> list[Any]:
+        async def read(session: DatabaseSession) -> list[Any]:
             return await session.fetch(_WHOLE.format(body=_body_column(self._cipher)), owner, [*ids])
 
         found: dict[str, IndexItem] = {}
@@ -497,13 +499,13 @@ _SAID_OF_IDS = "SELECT id, text FROM index_items WHERE owner = $1 AND id = ANY($
 
 
 async def reseal_items(
-    session: Session, owner: str, ids: Sequence[str], *, before: Cipher | None, now: Cipher | None
+    session: DatabaseSession, owner: str, ids: Sequence[str], *, before: Cipher | None, now: Cipher | None
 ) -> None:
     """Write these items of an owner anew, sealed with `now`, or by nothing; their change numbers stay."""
     rows = await session.fetch(_OF_IDS.format(body=_body_column(before)), owner, ids)
     texts = dict(await session.fetch(_SAID_OF_IDS, owner, ids))
     changes = [row["change"] for row in rows if not row["part"]]
-    entries = map(Entry, *entries_of(rows, Analyzer(), before))
+    entries = map(ShardEntry, *entries_of(rows, Analyzer(), before))
     await session.fetch(_DELETE, owner, ids)
     await session.executemany(
         _PUT,
@@ -527,10 +529,10 @@ class _Rows:
     expected: int
     cipher: Cipher | None
 
-    def decoded(self, analyzer: Analyzer) -> News:
+    def decoded(self, analyzer: Analyzer) -> CopyNews:
         read = self.change if self.is_all else self.items[-1]["change"]
         entries = entries_of(self.items, analyzer, self.cipher) if self.items else None
-        return News(
+        return CopyNews(
             self.change,
             read,
             entries,
@@ -542,7 +544,7 @@ class _Rows:
 
 
 async def _news(
-    session: Session, copy: Copy, state: _State, *, owner: str, cipher: Cipher | None
+    session: DatabaseSession, copy: Copy, state: _State, *, owner: str, cipher: Cipher | None
 ) -> _Rows | None:
     """What was committed since the copy last learnt, as much as one step reads; None if it knows all."""
     change, floor, _ = state

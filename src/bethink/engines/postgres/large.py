@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink.search.analysis import dimensions_of
 
 if TYPE_CHECKING:
-    from bethink.engines.postgres.connection import Connections, Session
+    from bethink.engines.postgres.connection import Connections, DatabaseSession
 
 LARGE = 200_000
 """Items whose copy takes as much memory as all copies of a process together may (`copies.MEMORY_BYTES`)."""
@@ -107,7 +107,7 @@ class OwnTables:
     def _schema(self) -> str:
         return f"index_{self.place}"
 
-    async def remove(self, session: Session, ids: Sequence[str]) -> None:
+    async def remove(self, session: DatabaseSession, ids: Sequence[str]) -> None:
         """Take these items out, if they are there."""
         for statement in _counted(self._schema, "-", _THESE):
             await session.execute(statement, ids)
@@ -116,7 +116,7 @@ class OwnTables:
             "UPDATE index_large SET is_stale = true WHERE owner = $1 AND NOT is_stale", self.owner
         )
 
-    async def add(self, session: Session, ids: Sequence[str]) -> None:
+    async def add(self, session: DatabaseSession, ids: Sequence[str]) -> None:
         """Take these items in, as their rows are now."""
         await session.execute(
             f"INSERT INTO {self._schema}.items {_ROWS} WHERE owner = $1 AND id = ANY($2)", self.owner, ids
@@ -149,7 +149,7 @@ async def build(connections: Connections, owner: str) -> bool:
     Others read and write meanwhile. False if another process builds some, or too much was removed meanwhile.
     """
 
-    async def work(session: Session) -> bool:
+    async def work(session: DatabaseSession) -> bool:
         if not await session.fetchval(f"SELECT pg_try_advisory_lock({_BUILD_LOCK})"):
             return False
         try:
@@ -161,7 +161,7 @@ async def build(connections: Connections, owner: str) -> bool:
     return await connections.alone(work)
 
 
-async def _build(session: Session, owner: str) -> tuple[OwnTables, int] | None:
+async def _build(session: DatabaseSession, owner: str) -> tuple[OwnTables, int] | None:
     """New tables, and the owner's change up to which they are whole; None if there are some already."""
     await session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     await session.execute("SELECT set_config('bethink.all', 'on', true)")
@@ -189,7 +189,7 @@ async def _build(session: Session, owner: str) -> tuple[OwnTables, int] | None:
     return OwnTables(owner, place), change
 
 
-async def _take_over(tables: OwnTables, change: int, session: Session) -> bool:
+async def _take_over(tables: OwnTables, change: int, session: DatabaseSession) -> bool:
     """Take in what was changed since, and have the tables searched from here on."""
     owner = tables.owner
     if (await session.fetchval("SELECT floor FROM index_state WHERE owner = $1", owner) or 0) > change:
@@ -204,7 +204,7 @@ async def _take_over(tables: OwnTables, change: int, session: Session) -> bool:
 async def drop(connections: Connections, owner: str) -> None:
     """Take an owner's tables away, and their files with them."""
 
-    async def work(session: Session) -> None:
+    async def work(session: DatabaseSession) -> None:
         place = await session.fetchval("DELETE FROM index_large WHERE owner = $1 RETURNING place", owner)
         if place is not None:
             await session.execute(f"DROP SCHEMA IF EXISTS index_{place} CASCADE")
@@ -212,7 +212,7 @@ async def drop(connections: Connections, owner: str) -> None:
     await connections.write(owner, work)
 
 
-async def drop_all(session: Session) -> None:
+async def drop_all(session: DatabaseSession) -> None:
     """Take everybody's tables away, within a change of tables: what is sealed cannot be searched in them."""
     await session.execute("DELETE FROM index_large")
     for (schema,) in await session.fetch(_LEFT):
@@ -225,7 +225,7 @@ async def drop_stale(connections: Connections, owner: str | None) -> None:
     Their files still hold what was made of it.
     """
 
-    async def look(session: Session) -> list[Any]:
+    async def look(session: DatabaseSession) -> list[Any]:
         return await session.fetch("SELECT owner FROM index_large WHERE is_stale")
 
     for (stale,) in await connections.read(owner, look):

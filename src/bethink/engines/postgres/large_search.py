@@ -24,7 +24,7 @@ from bethink.search.legs import K1, MAX_QUESTION_TERMS, B
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bethink.engines.postgres.connection import Session
+    from bethink.engines.postgres.connection import DatabaseSession
 
 CANDIDATES: Final = 5_000
 """Items that are scored by words at most: ten milliseconds. The 50 best of a question are among them unless
@@ -54,7 +54,7 @@ class _Parameters(list[object]):
 class LargeSearch:
     """One search in an owner's tables; `terms` are the question's digests as signed numbers."""
 
-    session: Session
+    session: DatabaseSession
     place: int
     query: IndexQuery
     terms: Sequence[int]

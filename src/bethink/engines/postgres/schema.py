@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from bethink.engines.postgres.connection import Connections, Session, partitions_of, wall_of
+from bethink.engines.postgres.connection import Connections, DatabaseSession, partitions_of, wall_of
 from bethink.engines.postgres.index import INDEX_TABLES
 from bethink.errors import NewerSchema, NotInstalled, StorageError
 from bethink.sealing import Cipher, NotSealedSoError, SealedHome
@@ -49,7 +49,7 @@ _TABLES: Final = (
 )
 
 
-async def _newest(session: Session) -> None:
+async def _newest(session: DatabaseSession) -> None:
     """What a new database holds before any collection is used."""
     await _extend(session)
     for statement in (*_TABLES, *INDEX_TABLES):
@@ -58,7 +58,7 @@ async def _newest(session: Session) -> None:
     await session.execute("INSERT INTO bethink_seal VALUES ($1)", os.urandom(SECRET_BYTES))
 
 
-async def _extend(session: Session) -> None:
+async def _extend(session: DatabaseSession) -> None:
     if await session.fetchval("SELECT true FROM pg_extension WHERE extname = 'vector'"):
         return
     if not await session.fetchval("SELECT true FROM pg_available_extensions WHERE name = 'vector'"):
@@ -74,7 +74,7 @@ async def _extend(session: Session) -> None:
     await session.execute("CREATE EXTENSION vector")
 
 
-async def _sealable(session: Session) -> None:
+async def _sealable(session: DatabaseSession) -> None:
     """How the home is sealed, how often that has changed, and what is sealed of an item of the index."""
     await session.execute(
         "ALTER TABLE bethink_seal ADD COLUMN state bytea, ADD COLUMN epoch int NOT NULL DEFAULT 0"
@@ -83,7 +83,7 @@ async def _sealable(session: Session) -> None:
     await session.execute("ALTER TABLE index_items ALTER COLUMN body SET STATISTICS 0")
 
 
-MIGRATIONS: Final[dict[int, Callable[[Session], Awaitable[None]]]] = {21: _newest, 22: _sealable}
+MIGRATIONS: Final[dict[int, Callable[[DatabaseSession], Awaitable[None]]]] = {21: _newest, 22: _sealable}
 """By number; the first makes everything."""
 
 NUMBER: Final = max(MIGRATIONS)
@@ -140,10 +140,10 @@ async def upgraded(connections: Connections) -> Known:
         StorageError: it takes no changes, or its user may not make tables.
     """
 
-    async def look(session: Session) -> Known:
+    async def look(session: DatabaseSession) -> Known:
         return await known(session, connections.place)
 
-    async def migrate(session: Session) -> Known:
+    async def migrate(session: DatabaseSession) -> Known:
         applied = (await look(session)).number
         for number, migration in MIGRATIONS.items():
             if number > applied:
@@ -155,7 +155,7 @@ async def upgraded(connections: Connections) -> Known:
     return found if found.number == NUMBER else await connections.change(migrate)
 
 
-async def known(session: Session, place: str) -> Known:
+async def known(session: DatabaseSession, place: str) -> Known:
     """What a database says of itself.
 
     Raises:
@@ -181,7 +181,7 @@ def quoted(name: str) -> str:
 
 
 async def make(
-    session: Session, collection: Collection[Any], seal: Seal, *, cipher: Cipher | None = None
+    session: DatabaseSession, collection: Collection[Any], seal: Seal, *, cipher: Cipher | None = None
 ) -> None:
     """Have the database hold what the collection declares; a key that is new is filled from the records.
 
@@ -208,14 +208,16 @@ async def make(
         await session.execute(f"CREATE INDEX IF NOT EXISTS {index} ON {name} (owner, {sought}, id)")
 
 
-async def columns_of(session: Session, table: str) -> frozenset[str]:
+async def columns_of(session: DatabaseSession, table: str) -> frozenset[str]:
     """The columns of a table, none if it is not there."""
     query = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0"
     rows = await session.fetch(f"{query} AND NOT attisdropped", quoted(table))
     return frozenset(column for (column,) in rows)
 
 
-async def _fill(session: Session, collection: Collection[Any], seal: Seal, *, cipher: Cipher | None) -> None:
+async def _fill(
+    session: DatabaseSession, collection: Collection[Any], seal: Seal, *, cipher: Cipher | None
+) -> None:
     assigned = ", ".join(f"{quoted(key)} = ${place}" for place, key in enumerate(collection.keys, 3))
     update = f"UPDATE {quoted(collection.name)} SET {assigned} WHERE owner = $1 AND id = $2"
     rows = await session.fetch(

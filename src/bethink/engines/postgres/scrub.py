@@ -16,7 +16,7 @@ from bethink.engines.postgres.large import drop_stale
 from bethink.errors import StorageError
 
 if TYPE_CHECKING:
-    from bethink.engines.postgres.connection import Connections, Session
+    from bethink.engines.postgres.connection import Connections, DatabaseSession
 
 SCRUB_S: Final = 10.0
 """How long old snapshots and other processes' locks are waited for."""
@@ -46,7 +46,7 @@ async def scrub(connections: Connections, owner: str | None) -> tuple[str, ...]:
         StorageError: somebody reads what was before for too long; the deletion itself stands.
     """
 
-    async def work(session: Session) -> tuple[str, ...]:
+    async def work(session: DatabaseSession) -> tuple[str, ...]:
         deadline = asyncio.get_running_loop().time() + SCRUB_S
         await session.execute(f"SET lock_timeout = {_LOCK_MS}")
         try:
@@ -63,7 +63,7 @@ async def scrub(connections: Connections, owner: str | None) -> tuple[str, ...]:
     return await connections.alone(work)
 
 
-async def _wait_for_readers(session: Session, deadline: float, place: str) -> None:
+async def _wait_for_readers(session: DatabaseSession, deadline: float, place: str) -> None:
     """Return when no snapshot of the server is older than this call.
 
     A row that is deleted now, and then gone from its table's file, tells so whoever we are to the server.
@@ -78,7 +78,7 @@ async def _wait_for_readers(session: Session, deadline: float, place: str) -> No
         await _pause(deadline, place)
 
 
-async def _is_written(session: Session, table: str) -> bool:
+async def _is_written(session: DatabaseSession, table: str) -> bool:
     """Write a table anew; False if another session holds it for too long."""
     import asyncpg
 
@@ -98,7 +98,7 @@ async def _pause(deadline: float, place: str) -> None:
     await asyncio.sleep(_PAUSE_S)
 
 
-async def _leave_log(session: Session) -> tuple[str, ...]:
+async def _leave_log(session: DatabaseSession) -> tuple[str, ...]:
     """Have the server give up its log so far; what it keeps of it."""
     recycles, archives, keeps, slots, standbys, may_checkpoint, may_switch = await session.fetchrow(_LOG)
     remains: list[str] = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 import msgspec
 
-from bethink.engines.postgres.connection import Session, open_connections
+from bethink.engines.postgres.connection import DatabaseSession, open_connections
 from bethink.engines.postgres.index import reseal_items
 from bethink.engines.postgres.large import drop_all
 from bethink.engines.postgres.schema import Known, known, upgraded
@@ -90,7 +90,7 @@ async def take_seal(url: str, state: SealedHome | None, cipher: Cipher | None) -
     async with open_connections(url) as connections:
         await upgraded(connections)
 
-        async def work(session: Session) -> None:
+        async def work(session: DatabaseSession) -> None:
             found = await known(session, connections.place)
             if found.state == state:
                 return
@@ -114,7 +114,7 @@ async def reseal_database(url: str, state: SealedHome, *, before: Cipher | None,
     async with open_connections(url) as connections:
         await upgraded(connections)
 
-        async def work(session: Session) -> None:
+        async def work(session: DatabaseSession) -> None:
             found = await known(session, connections.place)
             if _is_done(found, state):
                 return
@@ -142,7 +142,7 @@ async def end_resealing(url: str, state: SealedHome | None) -> tuple[str, ...]:
     async with open_connections(url) as connections:
         remains = await scrub(connections, None)
 
-        async def work(session: Session) -> None:
+        async def work(session: DatabaseSession) -> None:
             found = await known(session, connections.place)
             await _keep(session, state, found.secret or b"")
 
@@ -165,11 +165,11 @@ def _secret(found: Known, before: Cipher | None, now: Cipher | None) -> bytes:
     return secret if now is None else now.seal(secret)
 
 
-async def _keep(session: Session, state: SealedHome | None, secret: bytes) -> None:
+async def _keep(session: DatabaseSession, state: SealedHome | None, secret: bytes) -> None:
     await session.execute(_KEEP, None if state is None else msgspec.json.encode(state), secret)
 
 
-async def _refuse_users(session: Session, place: str) -> None:
+async def _refuse_users(session: DatabaseSession, place: str) -> None:
     """Refuse if another process has the database open; whom this misses is refused by its next statement."""
     deadline = asyncio.get_running_loop().time() + _LEAVING_S
     while await session.fetchval(_USERS):
@@ -180,7 +180,7 @@ async def _refuse_users(session: Session, place: str) -> None:
         await asyncio.sleep(_PAUSE_S)
 
 
-async def _reseal_records(session: Session, before: Cipher | None, now: Cipher | None) -> None:
+async def _reseal_records(session: DatabaseSession, before: Cipher | None, now: Cipher | None) -> None:
     place = ("", "", "")
     while rows := await session.fetch(_RECORDS, *place, _AT_ONCE):
         await session.execute(
@@ -196,7 +196,9 @@ def _anew(body: bytes, before: Cipher | None, now: Cipher | None) -> bytes:
     return sealed(now, opened(before, body).rstrip(b" "))
 
 
-async def _reseal_owner(session: Session, owner: str, *, before: Cipher | None, now: Cipher | None) -> None:
+async def _reseal_owner(
+    session: DatabaseSession, owner: str, *, before: Cipher | None, now: Cipher | None
+) -> None:
     after = ""
     while ids := [id for (id,) in await session.fetch(_ITEMS, owner, after, _AT_ONCE)]:
         await reseal_items(session, owner, ids, before=before, now=now)

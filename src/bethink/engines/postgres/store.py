@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any, assert_never
 import anyio
 import anyio.to_thread
 
-from bethink.engines.postgres.connection import CONNECTIONS_MAX, Connections, Session, open_connections
+from bethink.engines.postgres.connection import (
+    CONNECTIONS_MAX,
+    Connections,
+    DatabaseSession,
+    open_connections,
+)
 from bethink.engines.postgres.index import IndexRows, PostgresIndex
 from bethink.engines.postgres.schema import NUMBER, columns_of, known, make, prepare
 from bethink.engines.postgres.scrub import scrub
@@ -29,9 +34,9 @@ from bethink.store import (
     Delete,
     DeleteAll,
     Expect,
-    Page,
     Put,
     R,
+    RecordPage,
     Seal,
     SetVector,
     check_scan,
@@ -44,7 +49,7 @@ if TYPE_CHECKING:
     from bethink.sealing import Cipher, SealedHome
     from bethink.store import Collection, Key, Scan, Versioned
 
-    Step = Callable[[Session, IndexRows], Awaitable[None]]
+    Step = Callable[[DatabaseSession, IndexRows], Awaitable[None]]
 
 _FULL_S = 60.0
 """How long a disk that was full is taken to be full still: what is small may find room in it."""
@@ -134,7 +139,7 @@ class PostgresStore:
         table = self._table(collection)
         return tuple(await self._connections.read(owner, lambda session: table.get(session, owner, ids)))
 
-    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[RecordPage[R]]:
         """A page of records for each scan, in order."""
         wanted = [(scan, check_scan(scan)) for scan in scans]
         there = await self._there([scan.collection for scan in scans])
@@ -144,8 +149,8 @@ class PostgresStore:
             if scan.collection in there:
                 alike[self._table(scan.collection).comparable(scan) or place].append(place)
 
-        async def work(session: Session) -> list[Page[R]]:
-            pages: list[Page[R]] = [Page() for _ in scans]
+        async def work(session: DatabaseSession) -> list[RecordPage[R]]:
+            pages: list[RecordPage[R]] = [RecordPage() for _ in scans]
             for places in alike.values():
                 table = self._table(scans[places[0]].collection)
                 if len(places) == 1:
@@ -157,7 +162,7 @@ class PostgresStore:
                         pages[place] = page
             return pages
 
-        return await self._connections.read(owner, work) if there else [Page() for _ in scans]
+        return await self._connections.read(owner, work) if there else [RecordPage() for _ in scans]
 
     async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
         """How many records have keys equal to `where`."""
@@ -217,7 +222,7 @@ class PostgresStore:
         unknown = {one for one in collections if one not in self._made}
         if unknown:
 
-            async def look(session: Session) -> list[Collection[Any]]:
+            async def look(session: DatabaseSession) -> list[Collection[Any]]:
                 found = {one: await columns_of(session, one.name) for one in unknown}
                 return [one for one, columns in found.items() if columns]
 
@@ -233,7 +238,7 @@ class PostgresStore:
         if not unmade:
             return
 
-        async def work(session: Session) -> None:
+        async def work(session: DatabaseSession) -> None:
             for collection in unmade:
                 await make(session, collection, self._seal, cipher=self._cipher)
 
@@ -258,7 +263,7 @@ class PostgresStore:
         changes = [change for batch in batches for change in batch.changes]
         await self._make([change.collection for change in changes if not isinstance(change, SetVector)])
 
-        async def work(session: Session) -> None:
+        async def work(session: DatabaseSession) -> None:
             index = IndexRows(session, owner, self._cipher)
             for batch in batches:
                 for step in batch.steps:
@@ -319,7 +324,7 @@ class PostgresStore:
         # A record that did not exist had no item.
         bare = [put.record.id for put in puts if put.index is None and put.if_version != 0]
 
-        async def step(session: Session, index: IndexRows) -> None:
+        async def step(session: DatabaseSession, index: IndexRows) -> None:
             await table.put(session, owner, rows)
             for text, entry, is_new in kept:
                 index.put(text, entry, is_new=is_new)
@@ -333,7 +338,7 @@ class PostgresStore:
         table = self._table(collection)
         wanted = {delete.id: delete.if_version for delete in deletes}
 
-        async def step(session: Session, index: IndexRows) -> None:
+        async def step(session: DatabaseSession, index: IndexRows) -> None:
             gone = await table.delete(session, owner, wanted)
             if collection.searchable:
                 index.delete(gone)
@@ -344,7 +349,7 @@ class PostgresStore:
         table = self._table(delete.collection)
         check_where(delete.collection, delete.where)
 
-        async def step(session: Session, index: IndexRows) -> None:
+        async def step(session: DatabaseSession, index: IndexRows) -> None:
             gone = await table.delete_all(session, owner, delete.where)
             if delete.collection.searchable:
                 index.delete(gone)
@@ -354,7 +359,7 @@ class PostgresStore:
     def _set_vector(self, change: SetVector) -> Step:
         item = embedded(change.text, change.vector, change.model, analyzer=self._analyzer)
 
-        async def step(_: Session, index: IndexRows) -> None:
+        async def step(_: DatabaseSession, index: IndexRows) -> None:
             index.set_vector(change.id, text=change.text, item=item)
 
         return step
@@ -452,7 +457,7 @@ async def looked_over(url: str) -> DatabaseOverview:
     """
     async with open_connections(url) as connections:
 
-        async def look(session: Session) -> DatabaseOverview:
+        async def look(session: DatabaseSession) -> DatabaseOverview:
             version, size = await session.fetchrow(_SERVER)
             found = await known(session, connections.place)
             if found.number == 0:

@@ -12,12 +12,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bethink.engines.postgres.connection import Session, rows_of
+from bethink.engines.postgres.connection import DatabaseSession, rows_of
 from bethink.engines.postgres.schema import quoted
 from bethink.errors import BadInput, Conflict
 from bethink.store import (
-    Page,
     Position,
+    RecordPage,
     Versioned,
     check_text,
     cursor,
@@ -98,7 +98,7 @@ class Table:
         row = row_of(self._collection, record)
         return replace(row, body=sealed(self._cipher, row.body))
 
-    async def put(self, session: Session, owner: str, rows: Sequence[tuple[Row, int | None]]) -> None:
+    async def put(self, session: DatabaseSession, owner: str, rows: Sequence[tuple[Row, int | None]]) -> None:
         """Keep rows of different ids, each if it has the version that stands beside it.
 
         Raises:
@@ -123,7 +123,7 @@ class Table:
         if is_new and rows_of(tag) < len(kept):
             raise Conflict
 
-    async def expect(self, session: Session, owner: str, versions: Mapping[str, int]) -> None:
+    async def expect(self, session: DatabaseSession, owner: str, versions: Mapping[str, int]) -> None:
         """Do nothing.
 
         Raises:
@@ -135,7 +135,9 @@ class Table:
         if any(found.get(id, 0) != version for id, version in versions.items()):
             raise Conflict
 
-    async def delete(self, session: Session, owner: str, versions: Mapping[str, int | None]) -> list[str]:
+    async def delete(
+        self, session: DatabaseSession, owner: str, versions: Mapping[str, int | None]
+    ) -> list[str]:
         """Remove rows; the ids of those that were there.
 
         Raises:
@@ -148,30 +150,32 @@ class Table:
             session, owner, [id for (id,) in await session.fetch(query, owner, _possible(versions))]
         )
 
-    async def delete_all(self, session: Session, owner: str, where: Mapping[str, Key]) -> list[str]:
+    async def delete_all(self, session: DatabaseSession, owner: str, where: Mapping[str, Key]) -> list[str]:
         """Remove the rows whose keys equal `where`; their ids."""
         values = _Parameters()
         query = f"DELETE FROM {self._name} WHERE {self._equal(owner, where, values)} RETURNING id"
         return await self._gone(session, owner, [id for (id,) in await session.fetch(query, *values)])
 
-    async def _gone(self, session: Session, owner: str, ids: list[str]) -> list[str]:
+    async def _gone(self, session: DatabaseSession, owner: str, ids: list[str]) -> list[str]:
         if ids:
             await session.execute(_DELETE, owner, self._collection.name, ids)
         return ids
 
-    async def get(self, session: Session, owner: str, ids: Sequence[str]) -> list[Versioned[Any] | None]:
+    async def get(
+        self, session: DatabaseSession, owner: str, ids: Sequence[str]
+    ) -> list[Versioned[Any] | None]:
         """The records with these ids, in their order, None if there is none."""
         rows = await session.fetch(_GET, owner, self._collection.name, _possible(ids))
         found = {row[0]: self._versioned(row) for row in rows}
         return [found.get(id) for id in ids]
 
-    async def count(self, session: Session, owner: str, where: Mapping[str, Key]) -> int:
+    async def count(self, session: DatabaseSession, owner: str, where: Mapping[str, Key]) -> int:
         """How many rows have keys equal to `where`."""
         values = _Parameters()
         condition = self._equal(owner, where, values)
         return await session.fetchval(f"SELECT count(*) FROM {self._name} WHERE {condition}", *values)
 
-    async def owners(self, session: Session, after: str, limit: int) -> list[str]:
+    async def owners(self, session: DatabaseSession, after: str, limit: int) -> list[str]:
         """Owners of rows behind `after`, in order; a step in the index each, however many rows it has."""
         query = f"""
         WITH RECURSIVE next (owner) AS (
@@ -184,8 +188,8 @@ class Table:
         return [owner for (owner,) in await session.fetch(query, after, limit)]
 
     async def scan(
-        self, session: Session, owner: str, scan: Scan[Any], *, after: Position | None
-    ) -> Page[Any]:
+        self, session: DatabaseSession, owner: str, scan: Scan[Any], *, after: Position | None
+    ) -> RecordPage[Any]:
         """One page."""
         wanted = scan.limit + 1
         found: list[Versioned[Any]] = []
@@ -209,7 +213,9 @@ class Table:
                 break
         return _page(scan, found)
 
-    async def scan_alike(self, session: Session, owner: str, scans: Sequence[Scan[Any]]) -> list[Page[Any]]:
+    async def scan_alike(
+        self, session: DatabaseSession, owner: str, scans: Sequence[Scan[Any]]
+    ) -> list[RecordPage[Any]]:
         """A page for each of many scans that are `comparable`, by one statement."""
         limit = scans[0].limit
         names = [quoted(key) for key in scans[0].where]
@@ -255,11 +261,11 @@ class Table:
         return Versioned(record_of(self._collection, id, schema=schema, body=said), version)
 
 
-def _page(scan: Scan[Any], found: Sequence[Versioned[Any]]) -> Page[Any]:
+def _page(scan: Scan[Any], found: Sequence[Versioned[Any]]) -> RecordPage[Any]:
     """The page of what was found, which is one more than its limit if there is more."""
     page = found[: scan.limit]
     ends = [_position(scan, one) for one in page]
-    return Page(tuple(page), cursor(scan, ends[-1]) if len(found) > scan.limit else None)
+    return RecordPage(tuple(page), cursor(scan, ends[-1]) if len(found) > scan.limit else None)
 
 
 def _position(scan: Scan[Any], item: Versioned[Any]) -> Position:

@@ -22,8 +22,17 @@ from bethink.engines.sqlite.tables import Query, blank, keep_padded
 from bethink.errors import CorruptDatabase
 from bethink.index import Candidates, IndexItem, IndexQuery, WithoutVector
 from bethink.search import copies
-from bethink.search.analysis import ANALYSIS, Analyzer, Entries, Entry, Names, item_of, model_key, vectors_of
-from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, Copy, News
+from bethink.search.analysis import (
+    ANALYSIS,
+    Analyzer,
+    Entries,
+    Names,
+    ShardEntry,
+    item_of,
+    model_key,
+    vectors_of,
+)
+from bethink.search.copies import LOADS_MAX, SEARCHED_AT_ONCE, Copies, Copy, CopyNews
 
 if TYPE_CHECKING:
     import sqlite3
@@ -106,7 +115,7 @@ def names_of(body: bytes) -> Names:
     return _decoded(body, _names) if body.strip() else _NO_NAMES
 
 
-def body_of(entry: Entry) -> bytes:
+def body_of(entry: ShardEntry) -> bytes:
     """What of an item a search reads: its vector, its terms, and names if there are any."""
     *names, part_of = entry.names
     if part_of is not None:
@@ -135,7 +144,7 @@ class IndexRows:
         self._states: dict[str, tuple[int, int]] = {}
         self._buried: set[str] = set()
 
-    def put(self, owner: str, text: str, entry: Entry) -> None:
+    def put(self, owner: str, text: str, entry: ShardEntry) -> None:
         """Keep an item, replacing one with the same id."""
         connection = self._connection
         found = connection.execute(_FIND, (owner, entry.id)).fetchone()
@@ -295,7 +304,7 @@ class SqliteIndex:
         found: dict[str, IndexItem] = {}
         for id, kind, at, model, size, terms, said, body in await self._read(read):
             names = names_of(body[size + terms :])
-            found[id] = item_of(text_of(said), Entry(id, kind, at, names, b"", model, body[:size]))
+            found[id] = item_of(text_of(said), ShardEntry(id, kind, at, names, b"", model, body[:size]))
         return found
 
     def _step(
@@ -314,7 +323,7 @@ class SqliteIndex:
         return found
 
 
-def _news(connection: sqlite3.Connection, owner: str, copy: Copy, *, analyzer: Analyzer) -> News:
+def _news(connection: sqlite3.Connection, owner: str, copy: Copy, *, analyzer: Analyzer) -> CopyNews:
     """What was committed since the copy last learnt, as much as one step reads."""
     # One snapshot: a deletion between two statements would be missed for good.
     connection.execute("BEGIN")
@@ -327,7 +336,7 @@ def _news(connection: sqlite3.Connection, owner: str, copy: Copy, *, analyzer: A
     entries = entries_of(connection, analyzer, rows) if rows else None
     connection.execute("COMMIT")
     is_all = len(rows) < copies.READ_AT_ONCE
-    return News(
+    return CopyNews(
         change,
         change if is_all else rows[-1][-1],
         entries,

@@ -23,7 +23,7 @@ from bethink.engines.sqlite.index import INDEX_TABLES, body_of
 from bethink.engines.sqlite.tables import (
     BODY_TABLES,
     SECRET_BYTES,
-    Connection,
+    SqliteConnection,
     blank,
     cipher_of,
     definition,
@@ -33,7 +33,7 @@ from bethink.engines.sqlite.tables import (
     show_opened,
 )
 from bethink.errors import BethinkError, CorruptDatabase, DiskFull, NewerSchema, StorageError, TooLarge
-from bethink.search.analysis import Analyzer, Entry, Names, quantized
+from bethink.search.analysis import Analyzer, Names, ShardEntry, quantized
 from bethink.store import Seal
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _move_item(connection: sqlite3.Connection, item: tuple[Any, ...], analyzer: 
 
         vector = quantized(np.frombuffer(vector, "<f4"))
     names = Names(conversation, project, speaker)
-    entry = Entry("", "", 0, names, analyzer.digests(terms.split()), model, vector or b"")
+    entry = ShardEntry("", "", 0, names, analyzer.digests(terms.split()), model, vector or b"")
     places = (keep_padded(connection, body_of(entry)), keep_padded(connection, msgspec.json.encode(text)))
     values = (*item[:6], model, len(entry.vector), len(entry.terms), *places)
     connection.execute("INSERT INTO index_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
@@ -254,7 +254,11 @@ def open_connection(path: Path, *, write: bool, cipher: Cipher | None = None) ->
         sqlite3.Error: the file cannot be opened.
     """
     connection = sqlite3.connect(
-        path, timeout=BUSY_S, isolation_level=None, cached_statements=_STATEMENTS_KEPT, factory=Connection
+        path,
+        timeout=BUSY_S,
+        isolation_level=None,
+        cached_statements=_STATEMENTS_KEPT,
+        factory=SqliteConnection,
     )
     connection.cipher = cipher
     if write:

@@ -49,8 +49,8 @@ from bethink.store import (
     Delete,
     DeleteAll,
     Expect,
-    Page,
     Put,
+    RecordPage,
     SetVector,
     check_scan,
     check_text,
@@ -451,13 +451,13 @@ class SqliteStore:
 
         return await self._read([table], work)
 
-    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[RecordPage[R]]:
         """A page of records for each scan, in order."""
         wanted = [(self._table(scan.collection), scan, check_scan(scan)) for scan in scans]
 
-        def work(connection: sqlite3.Connection) -> list[Page[R]]:
+        def work(connection: sqlite3.Connection) -> list[RecordPage[R]]:
             return [
-                table.scan(connection, owner, scan, after=after) if table.is_there else Page()
+                table.scan(connection, owner, scan, after=after) if table.is_there else RecordPage()
                 for table, scan, after in wanted
             ]
 

@@ -20,7 +20,17 @@ from typing import TYPE_CHECKING, Any
 from bethink.errors import Conflict, StorageError
 from bethink.sealing import FILE as SEALED
 from bethink.sealing import Cipher, NotSealedSoError
-from bethink.store import Page, Position, Seal, Versioned, cursor, order_key, padded, record_of, scan_parts
+from bethink.store import (
+    Position,
+    RecordPage,
+    Seal,
+    Versioned,
+    cursor,
+    order_key,
+    padded,
+    record_of,
+    scan_parts,
+)
 
 if TYPE_CHECKING:
     from bethink.store import Collection, Key, Row, Scan
@@ -46,7 +56,7 @@ _OPENED = "CREATE TEMP VIEW bodies AS SELECT place, opened(body) AS body FROM ma
 """What reads `bodies` reads this, if the file is sealed; what writes says `main.bodies`."""
 
 
-class Connection(sqlite3.Connection):
+class SqliteConnection(sqlite3.Connection):
     """A connection to a database's file, and what opens its bodies if they are sealed."""
 
     cipher: Cipher | None = None
@@ -54,7 +64,7 @@ class Connection(sqlite3.Connection):
 
 def cipher_of(connection: sqlite3.Connection) -> Cipher | None:
     """What seals and opens the bodies; None if they are not sealed."""
-    return connection.cipher if isinstance(connection, Connection) else None
+    return connection.cipher if isinstance(connection, SqliteConnection) else None
 
 
 def show_opened(connection: sqlite3.Connection) -> None:
@@ -373,7 +383,7 @@ class Table:
 
     def scan(
         self, connection: sqlite3.Connection, owner: str, scan: Scan[Any], *, after: Position | None
-    ) -> Page[Any]:
+    ) -> RecordPage[Any]:
         """One page."""
         wanted = scan.limit + 1
         rows: list[Any] = []
@@ -394,7 +404,7 @@ class Table:
                 break
         page = rows[: scan.limit]
         keys = [order_key(scan, row[4]) for row in page]
-        return Page(
+        return RecordPage(
             tuple(self._versioned(row[:4]) for row in page),
             cursor(scan, Position(keys[-1], page[-1][0])) if len(rows) == wanted else None,
         )

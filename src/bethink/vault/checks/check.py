@@ -23,7 +23,7 @@ from bethink.vault.checks.repair import RepairOption, VaultRepair
 from bethink.vault.checks.rewrites import detected, mended, read_as, snake
 from bethink.vault.files.paths import checked_new
 from bethink.vault.markdown.links import SUFFIX, Resolver, key_of
-from bethink.vault.search.graph import Graph, Unresolved, graph_of
+from bethink.vault.search.graph import LinkGraph, Unresolved, graph_of
 
 if TYPE_CHECKING:
     from bethink.vault.files.records import Trouble
@@ -218,7 +218,7 @@ def _same_content(pages: Sequence[CataloguePage]) -> Iterable[Defect]:
             yield Defect("same_content", path, 0, said, (first,), _merging(path, first))
 
 
-def _same_name(pages: Sequence[CataloguePage], graph: Graph) -> Iterable[Defect]:
+def _same_name(pages: Sequence[CataloguePage], graph: LinkGraph) -> Iterable[Defect]:
     """Pages of one name or alias that lie beside each other: most likely one thing under two names."""
     by_name: dict[str, dict[str, None]] = defaultdict(dict)
     for page in pages:

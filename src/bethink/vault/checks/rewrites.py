@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
 from bethink.errors import BadInput
-from bethink.vault.markdown.format import Document, Section, new_line_of, parse, sections
+from bethink.vault.markdown.format import ParsedPage, Section, new_line_of, parse, sections
 from bethink.vault.markdown.frontmatter import front_matter, in_quotes, set_field, unclosed_end
 from bethink.vault.markdown.links import key_of
 
@@ -307,7 +307,7 @@ def _each_once(names: Iterable[str]) -> list[str]:
     return [*{key_of(name): name for name in reversed([*names])}.values()][::-1]
 
 
-def _with_section(text: str, other: Document, section: Section) -> str:
+def _with_section(text: str, other: ParsedPage, section: Section) -> str:
     """The text with what a section of the other page says and its own does not."""
     new_line, said = new_line_of(text), other.text[section.body : section.end]
     document = parse(text)
@@ -338,7 +338,7 @@ def _with_section(text: str, other: Document, section: Section) -> str:
     return f"{head}{'' if rest.startswith(_BREAKS) else new_line}{rest}"
 
 
-def _key(document: Document, section: Section) -> tuple[str, ...]:
+def _key(document: ParsedPage, section: Section) -> tuple[str, ...]:
     """The headings above a section, but for the page's title: pages that are merged may differ in it."""
     path = tuple(" ".join(title.split()).casefold() for title in section.path)
     first = document.headings[0] if document.headings else None

@@ -23,7 +23,7 @@ import msgspec
 from bethink.errors import Busy, NoSuchPage, NotAllowed, StorageError
 from bethink.principal import LOCAL_OWNER, PerKey, Recent
 from bethink.store import Put, Scan, Store, Versioned, records_of
-from bethink.vault.files.draft import Draft
+from bethink.vault.files.draft import VaultDraft
 from bethink.vault.files.folder import NO_FOLDER, Folder
 from bethink.vault.files.parts import Items, plain_items
 from bethink.vault.files.records import ONE, PAGES, VAULTS, Change, PageTable, VaultRecord
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bethink.settings import VaultSettings
 
 
-class News:
+class PageNews:
     """Who waits for changes in this process. Look now and then, too: other processes are not heard."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class VaultContext:
     purge_hooks: list[Callable[[str], Awaitable[None]]] = field(
         default_factory=list[Callable[[str], Awaitable[None]]]
     )
-    news: News = field(default_factory=News, repr=False)
+    news: PageNews = field(default_factory=PageNews, repr=False)
     _known: Recent[str, PageTable] = field(default_factory=lambda: Recent(_OWNERS), repr=False)
     _turns: PerKey[str, anyio.Lock] = field(
         default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
@@ -215,7 +215,7 @@ class VaultContext:
     @asynccontextmanager
     async def lock(
         self, owner: str, folder: Literal["any", "there", "made"] = "any"
-    ) -> AsyncGenerator[Draft]:
+    ) -> AsyncGenerator[VaultDraft]:
         """A draft, while nobody else changes the owner's pages. Not cancelled in between.
 
         The folder must be `there`, or is `made`.
@@ -231,7 +231,7 @@ class VaultContext:
             if fault == OTHER or (fault == GONE and folder != "any"):
                 raise StorageError(fault)
             lock = await _locked(files, make=folder == "made")
-            draft: Draft | None = None
+            draft: VaultDraft | None = None
             try:
                 if lock != NO_FOLDER:
                     await self._mark(owner, files)
@@ -248,10 +248,10 @@ class VaultContext:
                     for listener in self.listeners:
                         listener(owner, tuple(draft.committed))
 
-    async def _draft(self, owner: str) -> Draft:
+    async def _draft(self, owner: str) -> VaultDraft:
         items = await self.items_of(owner)
         known = await self.known(owner)
-        return Draft(self.store, owner, known, items, self.settings, self.clock.now_us(), self.new_id)
+        return VaultDraft(self.store, owner, known, items, self.settings, self.clock.now_us(), self.new_id)
 
 
 async def _locked(folder: Folder, *, make: bool) -> int:

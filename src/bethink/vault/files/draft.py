@@ -14,7 +14,7 @@ from bethink.index import IndexItem
 from bethink.store import Change as StoreChange
 from bethink.store import Delete, DeleteAll, Put, Store
 from bethink.vault.files.folder import FileContent, Stat, version_of
-from bethink.vault.files.parts import Items, Part, digest_of, parts_of
+from bethink.vault.files.parts import Items, PagePart, digest_of, parts_of
 from bethink.vault.files.paths import folder_of
 from bethink.vault.files.records import (
     CONTENTS,
@@ -25,7 +25,7 @@ from bethink.vault.files.records import (
     VAULTS,
     VERSIONS,
     Change,
-    Content,
+    PageBytes,
     PageRecord,
     PageVersion,
     PartPlace,
@@ -61,7 +61,7 @@ class PageFile:
     stat: Stat
     version: str
     text: str | None
-    parts: Sequence[Part]
+    parts: Sequence[PagePart]
     aliases: tuple[str, ...]
     sure: bool
 
@@ -82,7 +82,7 @@ def page_file(path: str, content: FileContent) -> PageFile:
 
 
 @dataclass(slots=True)
-class Draft:
+class VaultDraft:
     """What is to be changed; nothing is until `commit`. `committed` gathers what became of pages."""
 
     store: Store
@@ -332,7 +332,7 @@ class Draft:
     def _put_content(self, now: PageFile) -> None:
         if now.version not in self.known.by_version and now.version not in self._contents:
             self._contents.add(now.version)
-            self._changes.append(Put(CONTENTS, Content.of(now.version, now.body)))
+            self._changes.append(Put(CONTENTS, PageBytes.of(now.version, now.body)))
 
     def _take_out(self, old: PageRecord) -> None:
         """Nothing of the page is searched any more."""

@@ -18,9 +18,9 @@ import msgspec
 from bethink.errors import BethinkError, StorageError
 from bethink.store import Change as StoreChange
 from bethink.store import Delete, Put, Scan, pages_of, records_of
-from bethink.vault.files.draft import Draft, PageFile, page_file
+from bethink.vault.files.draft import PageFile, VaultDraft, page_file
 from bethink.vault.files.folder import FileContent, FileTree, Folder, version_of
-from bethink.vault.files.records import CONTENTS, VERSIONS, Content, PageRecord, PageVersion
+from bethink.vault.files.records import CONTENTS, VERSIONS, PageBytes, PageRecord, PageVersion
 from bethink.vault.files.sync import FolderSync, changed_among
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class _Now:
 class _Work:
     """One erasing under the owner's lock."""
 
-    draft: Draft
+    draft: VaultDraft
     folder: Folder
     erase: Erase
     rename: Rename
@@ -114,7 +114,7 @@ class PageEraser:
             work = _Work(draft, self.context.folder(owner), erase, rename, contents)
             pages = await self._pages(work)
             for version, now in contents.items():
-                draft.add(Delete(CONTENTS, version), Put(CONTENTS, Content.of(now.version, now.body)))
+                draft.add(Delete(CONTENTS, version), Put(CONTENTS, PageBytes.of(now.version, now.body)))
             draft.add(*_of_versions(versions, work))
             if not draft.is_changed:
                 yield Erased(unreached=work.unreached)
@@ -170,7 +170,7 @@ class PageEraser:
         return found
 
 
-def _among(page: Sequence[Content], paths: dict[str, str], erase: Erase) -> dict[str, _Now]:
+def _among(page: Sequence[PageBytes], paths: dict[str, str], erase: Erase) -> dict[str, _Now]:
     found: dict[str, _Now] = {}
     for content in page:
         text, gone = erase(paths.get(content.id, ""), content.inflated.decode())

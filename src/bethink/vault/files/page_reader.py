@@ -10,8 +10,8 @@ import anyio.to_thread
 
 from bethink.errors import NoSuchPage
 from bethink.store import Scan, records_of
-from bethink.vault.files.parts import Part, part_of, said_in, title_of
-from bethink.vault.files.records import CONTENTS, PARTS, PLACES, TROUBLES, Entry, PageTable, PartPlace
+from bethink.vault.files.parts import PagePart, part_of, said_in, title_of
+from bethink.vault.files.records import CONTENTS, PARTS, PLACES, TROUBLES, ListedFile, PageTable, PartPlace
 
 if TYPE_CHECKING:
     from bethink.vault.files.context import VaultContext
@@ -42,13 +42,13 @@ class FoundPart:
     is_own: bool
 
     @property
-    def part(self) -> Part:
+    def part(self) -> PagePart:
         """The part, as it was cut."""
-        place = Part(self.start, self.end, self.line, self.headings, "")
+        place = PagePart(self.start, self.end, self.line, self.headings, "")
         return part_of(title_of(self.path), said_in(self.text[self.start : self.end]), place)
 
 
-async def listing(context: VaultContext, owner: str, folder: str, *, deep: bool) -> Sequence[Entry]:
+async def listing(context: VaultContext, owner: str, folder: str, *, deep: bool) -> Sequence[ListedFile]:
     """What is in a folder; see `Vault.listed`."""
     files = context.folder(owner)
     if not await anyio.to_thread.run_sync(files.exists):
@@ -75,14 +75,14 @@ async def listing(context: VaultContext, owner: str, folder: str, *, deep: bool)
     return sorted(entries, key=lambda entry: (not entry.is_folder, entry.path))
 
 
-def _entries(tree: FileTree, known: PageTable) -> Iterator[Entry]:
-    yield from (Entry(folder, is_folder=True) for folder in tree.folders)
+def _entries(tree: FileTree, known: PageTable) -> Iterator[ListedFile]:
+    yield from (ListedFile(folder, is_folder=True) for folder in tree.folders)
     for path, stat in tree.pages.items():
         page = known.pages.get(path)
         trouble = None if page is None or page.trouble is None else TROUBLES[page.trouble]
-        yield Entry(path, size=stat.size, changed=stat.mtime // 1000, trouble=trouble)
+        yield ListedFile(path, size=stat.size, changed=stat.mtime // 1000, trouble=trouble)
     for odd in tree.odd:
-        yield Entry(odd.path, size=odd.size, changed=odd.mtime // 1000, trouble=odd.why)
+        yield ListedFile(odd.path, size=odd.size, changed=odd.mtime // 1000, trouble=odd.why)
 
 
 async def is_searched_whole(context: VaultContext, owner: str) -> bool:

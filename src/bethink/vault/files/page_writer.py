@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 import anyio.to_thread
 
 from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, StorageError, TooLarge, UnknownId
-from bethink.vault.files.draft import Draft, PageFile, page_file
+from bethink.vault.files.draft import PageFile, VaultDraft, page_file
 from bethink.vault.files.folder import CHANGED, EXISTS, FileContent, Folder, version_of
 from bethink.vault.files.paths import checked, checked_new, folder_of
 from bethink.vault.files.records import TROUBLES, By, Change, Meant, PageRecord, PageVersion, Trouble
@@ -93,7 +93,7 @@ class _Plan:
 class PageWriter:
     """Changes pages of one owner within a draft, whose lock is held; errors are those of `Vault`."""
 
-    draft: Draft
+    draft: VaultDraft
     folder: Folder
     versions: Versions
 

@@ -28,7 +28,7 @@ _BREAKS: Final = ("\n\n", "\n", ". ", " ")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PagePart:
     """A part of a page: where it stands, and what of it is searched."""
 
     start: int
@@ -38,11 +38,11 @@ class Part:
     text: str
 
 
-Items = Callable[[str, str, Part], Sequence[tuple[str, str]]]
+Items = Callable[[str, str, PagePart], Sequence[tuple[str, str]]]
 """From a page's path and text and one of its parts to the kinds and texts of its index items."""
 
 
-def plain_items(path: str, text: str, part: Part) -> Sequence[tuple[str, str]]:
+def plain_items(path: str, text: str, part: PagePart) -> Sequence[tuple[str, str]]:
     """The items of an owner who hides nothing from anybody: one, with all of the part."""
     del path, text
     return [(KIND, part.text)]
@@ -54,10 +54,10 @@ def digest_of(items: Sequence[tuple[str, str]]) -> str:
     return hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def parts_of(path: str, text: str) -> list[Part]:
+def parts_of(path: str, text: str) -> list[PagePart]:
     """The parts of a page, in order. Those that hold nothing to search are left out."""
     name = title_of(path)
-    parts: list[Part] = []
+    parts: list[PagePart] = []
     document = parse(text)
     found = [(one.body, one.end, one.line, one.path) for one in sections(document)]
     if document.lines.body:
@@ -70,11 +70,11 @@ def parts_of(path: str, text: str) -> list[Part]:
             place = start
             said = said_in(text[start:end])
             if any(char.isalnum() for char in said):
-                parts.append(part_of(name, said, Part(start, end, line, headings, "")))
+                parts.append(part_of(name, said, PagePart(start, end, line, headings, "")))
     return parts
 
 
-def part_of(name: str, said: str, place: Part) -> Part:
+def part_of(name: str, said: str, place: PagePart) -> PagePart:
     """A part with what is searched of it: what it says below the page's name and the headings above."""
     # ASCII, as most texts are: others are analysed at a fifth of the speed.
     above = place.headings

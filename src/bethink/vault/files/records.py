@@ -42,7 +42,7 @@ TROUBLES: Final[dict[Trouble, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class CurrentPage:
     """A page as its file is now.
 
     `path` is relative, POSIX, NFC and ends in `.md`; `version` is the hex SHA-256
@@ -59,7 +59,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ListedFile:
     """A page or a folder in a listing. `size` is in bytes, `changed` microseconds UTC; 0 for a folder.
 
     `trouble` says, in words, why a file is not read.
@@ -174,13 +174,13 @@ class PageVersion(Record, frozen=True, kw_only=True, omit_defaults=True):
     was_untrusted: bool = False
 
 
-class Content(Record, frozen=True, kw_only=True):
+class PageBytes(Record, frozen=True, kw_only=True):
     """The bytes of a page, once however often they come back, under their SHA-256; deflated (RFC 1950)."""
 
     body: bytes
 
     @classmethod
-    def of(cls, version: str, body: bytes) -> Content:
+    def of(cls, version: str, body: bytes) -> PageBytes:
         """The record of these bytes."""
         return cls(id=version, body=zlib.compress(body, _LEVEL))
 
@@ -233,7 +233,7 @@ VERSIONS = Collection(
     scans=(("page", "at"), ("at",), ("content",)),
     searchable=False,
 )
-CONTENTS = Collection("page_contents", Content, searchable=False)
+CONTENTS = Collection("page_contents", PageBytes, searchable=False)
 
 
 _LEFT: Final = 5_000

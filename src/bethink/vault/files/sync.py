@@ -16,7 +16,7 @@ import msgspec
 
 from bethink.errors import BadInput, StorageError, TooLarge
 from bethink.store import Put
-from bethink.vault.files.draft import LATELY_US, Draft, PageFile, page_file
+from bethink.vault.files.draft import LATELY_US, PageFile, VaultDraft, page_file
 from bethink.vault.files.folder import FileTree, Folder, Stat
 from bethink.vault.files.paths import fault_of
 from bethink.vault.files.records import VAULTS, PageRecord, PageTable, Trouble
@@ -212,7 +212,7 @@ def _chunks(paths: Sequence[str], walked: FileTree) -> Iterator[list[str]]:
         yield chunk
 
 
-def _read_all(folder: Folder, chunk: Sequence[str], draft: Draft) -> list[PageFile | _Unread]:
+def _read_all(folder: Folder, chunk: Sequence[str], draft: VaultDraft) -> list[PageFile | _Unread]:
     found: list[PageFile | _Unread] = []
     for path in chunk:
         try:
@@ -231,7 +231,7 @@ def _read_all(folder: Folder, chunk: Sequence[str], draft: Draft) -> list[PageFi
     return found
 
 
-def _moves(folder: Folder, draft: Draft, found: Sequence[PageFile | _Unread]) -> dict[str, PageRecord]:
+def _moves(folder: Folder, draft: VaultDraft, found: Sequence[PageFile | _Unread]) -> dict[str, PageRecord]:
     """For paths that are new, the pages that stood elsewhere before."""
     known = draft.known
     moves: dict[str, PageRecord] = {}
@@ -254,7 +254,9 @@ def _moves(folder: Folder, draft: Draft, found: Sequence[PageFile | _Unread]) ->
     return moves
 
 
-def _note(draft: Draft, one: PageFile | _Unread, *, moved: dict[str, PageRecord], report: SyncReport) -> None:
+def _note(
+    draft: VaultDraft, one: PageFile | _Unread, *, moved: dict[str, PageRecord], report: SyncReport
+) -> None:
     """Have the draft know what was found at a path."""
     old = draft.known.pages.get(one.path)
     if isinstance(one, _Unread):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from bethink.clock import to_datetime
 from bethink.errors import NoSuchPage, UnknownId
 from bethink.store import Delete, Scan, records_of
-from bethink.vault.files.records import CONTENTS, VERSIONS, Page, PageRecord, PageVersion
+from bethink.vault.files.records import CONTENTS, VERSIONS, CurrentPage, PageRecord, PageVersion
 
 if TYPE_CHECKING:
     from bethink.vault.files.context import VaultContext
@@ -43,7 +43,7 @@ class Versions:
         (found,) = await self.context.store.scan(owner, scan)
         return [item.record for item in found.items]
 
-    async def version(self, owner: str, path: str, id: str) -> Page:
+    async def version(self, owner: str, path: str, id: str) -> CurrentPage:
         """The page as one of its changes left it.
 
         Raises:
@@ -58,7 +58,7 @@ class Versions:
                 _GONE if version.content else "This change deleted the page: look at the one before."
             )
         text = body.decode()
-        return Page(version.path, text, version.content, len(body), version.at, version.untrusted)
+        return CurrentPage(version.path, text, version.content, len(body), version.at, version.untrusted)
 
     async def get(self, owner: str, id: str) -> PageVersion | None:
         """A version by its id."""

@@ -30,7 +30,7 @@ from bethink.vault.filters.patterns import (
     general_age,
     plainly,
 )
-from bethink.vault.filters.rules import Action, Rule, fits
+from bethink.vault.filters.rules import Action, FilterRule, fits
 from bethink.vault.filters.structure import FieldValue, fields_in, sections_in
 from bethink.vault.markdown.links import Resolver, key_of
 
@@ -68,7 +68,7 @@ _TELLING: Final = frozenset("_-/0123456789")
 class HiddenPages:
     """The pages of a vault that these rules hide. `aliases` are other names of pages, with their paths."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[FilterRule, ...]
     paths: Collection[str]
     aliases: Mapping[str, str]
 
@@ -112,7 +112,7 @@ class HiddenPages:
         return frozenset(found)
 
     @cached_property
-    def sections(self) -> tuple[Rule, ...]:
+    def sections(self) -> tuple[FilterRule, ...]:
         """The rules that hide sections."""
         return tuple(rule for rule in self.rules if rule.section and rule.action == "hide" and not rule.field)
 
@@ -188,7 +188,7 @@ def _same(one: Sequence[str], other: Sequence[str]) -> int:
 class TextFilter(Protocol):
     """What is hidden of texts that stand on no page, such as facts."""
 
-    def view(self, text: str) -> View:
+    def view(self, text: str) -> PageView:
         """The text with marks of what is hidden."""
         ...
 
@@ -217,7 +217,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class View:
+class PageView:
     """A page as an audience sees it. Of a page that `is_hidden` it sees nothing, not even that it is there.
 
     `marks` are in order and do not overlap.
@@ -314,8 +314,13 @@ class View:
 
 
 def view(
-    text: str, path: str, rules: Iterable[Rule], *, was: str | None = None, context: ViewContext | None = None
-) -> View:
+    text: str,
+    path: str,
+    rules: Iterable[FilterRule],
+    *,
+    was: str | None = None,
+    context: ViewContext | None = None,
+) -> PageView:
     """A page as those see it whom these rules restrain.
 
     An older version `was` at another path perhaps: what holds for either holds for it.
@@ -323,7 +328,7 @@ def view(
     paths = (path,) if was is None else (path, was)
     here = [rule for rule in rules if any(map(rule.is_at, paths))]
     if any(hides_page(rule, one) for rule in here for one in paths):
-        return View(text, is_hidden=True)
+        return PageView(text, is_hidden=True)
     context = context or ViewContext()
     marks = [mark for rule in here for mark in _marks(text, rule, context.broader)]
     if context.links is not None:
@@ -333,10 +338,10 @@ def view(
             said = line.group().rpartition("^")[0]
             found = context.text_filter.view(said).marks[:1]
             marks += [Mark(*line.span(), "hide", "", mark.rule) for mark in found]
-    return View(text, tuple(merged(marks)))
+    return PageView(text, tuple(merged(marks)))
 
 
-def hides_page(rule: Rule, path: str) -> bool:
+def hides_page(rule: FilterRule, path: str) -> bool:
     """Whether a rule hides a page altogether: by its path, or since its name says what the rule hides."""
     if not (path and rule.is_enforced and rule.is_at(path)):
         return False
@@ -348,7 +353,7 @@ def hides_page(rule: Rule, path: str) -> bool:
     return any(finder_of(rule.pattern)(form) for form in (name, name.replace("_", " ").replace("-", " ")))
 
 
-def still_hides(before: View, after: View) -> bool:
+def still_hides(before: PageView, after: PageView) -> bool:
     """Whether all that was hidden before a change of the page still is."""
     if after.is_hidden:
         return True
@@ -362,7 +367,7 @@ def still_hides(before: View, after: View) -> bool:
     return True
 
 
-def _marks(text: str, rule: Rule, broader: Callable[[str], str | None]) -> Iterator[Mark]:
+def _marks(text: str, rule: FilterRule, broader: Callable[[str], str | None]) -> Iterator[Mark]:
     regions = [(0, len(text))]
     if rule.section:
         regions = list(_sections(text, rule))
@@ -379,7 +384,7 @@ def _marks(text: str, rule: Rule, broader: Callable[[str], str | None]) -> Itera
             yield Mark(start, end, rule.action, shown, rule.id)
 
 
-def _sections(text: str, rule: Rule) -> Iterator[Span]:
+def _sections(text: str, rule: FilterRule) -> Iterator[Span]:
     """The sections that a rule means: with their headings where it hides them, else what stands below."""
     wanted = rule.section.casefold()
     for section in sections_in(text):
@@ -393,7 +398,7 @@ def _sections(text: str, rule: Rule) -> Iterator[Span]:
 
 
 def _of_fields(
-    text: str, rule: Rule, regions: Sequence[Span], *, broader: Callable[[str], str | None]
+    text: str, rule: FilterRule, regions: Sequence[Span], *, broader: Callable[[str], str | None]
 ) -> Iterator[Mark]:
     found = fields_in(text, rule.field)
     if (read := folded(text)) is not None:
@@ -420,7 +425,7 @@ def _found(text: str, pattern: str, regions: Sequence[Span]) -> list[Span]:
     return [span for span in found if any(span[0] < end and start < span[1] for start, end in regions)]
 
 
-def _mark(text: str, rule: Rule, span: Span, *, broader: Callable[[str], str | None]) -> Mark:
+def _mark(text: str, rule: FilterRule, span: Span, *, broader: Callable[[str], str | None]) -> Mark:
     start, end = span
     value = text[start:end]
     match rule.action:
@@ -437,7 +442,7 @@ def _mark(text: str, rule: Rule, span: Span, *, broader: Callable[[str], str | N
     return Mark(start, end, rule.action, shown, rule.id)
 
 
-def _general(value: str, rule: Rule, broader: Callable[[str], str | None]) -> str:
+def _general(value: str, rule: FilterRule, broader: Callable[[str], str | None]) -> str:
     if rule.field and _AGE.search(rule.field.replace("_", " ")):
         return general_age(value)
     shown = general(value)

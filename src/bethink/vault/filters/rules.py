@@ -30,7 +30,7 @@ _ONE: Final = "filters"
 _ENDING: Final = ".md"
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class FilterRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One filter. What it leaves empty does not narrow it; one of `text` alone is only told to the model.
 
     `audiences` are patterns of audiences, `path`, `section` and `field` patterns of
@@ -78,7 +78,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Whether it is about something of this page."""
         return not self.path or is_under(path, self.path)
 
-    def checked(self) -> Rule:
+    def checked(self) -> FilterRule:
         """The rule as it is kept.
 
         Raises:
@@ -109,14 +109,14 @@ class RuleSet(Record, frozen=True, kw_only=True):
 
     version: int = 0
     made: int = 0
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[FilterRule, ...] = ()
 
     @property
-    def enforced(self) -> tuple[Rule, ...]:
+    def enforced(self) -> tuple[FilterRule, ...]:
         """Those that code sees to."""
         return tuple(rule for rule in self.rules if rule.is_enforced)
 
-    def on(self, audience: str) -> tuple[Rule, ...]:
+    def on(self, audience: str) -> tuple[FilterRule, ...]:
         """Those that restrain an audience."""
         return tuple(rule for rule in self.enforced if rule.is_for(audience))
 
@@ -150,7 +150,7 @@ class FilterStore:
         (found,) = await self.store.get(RULE_SETS, owner, [_ONE])
         return NO_RULES if found is None else found.record
 
-    async def rules_for(self, principal: Principal) -> tuple[Rule, ...]:
+    async def rules_for(self, principal: Principal) -> tuple[FilterRule, ...]:
         """The filters that code applies to this reader; none if nothing restrains them."""
         return (await self._for_reader(principal)).on(principal.audience)
 
@@ -173,12 +173,12 @@ class FilterStore:
         found = await self.of(principal.owner)
         return replace(principal, filters=(principal.owner, found if found.rules else None))
 
-    async def list(self, principal: Principal) -> Sequence[Rule]:
+    async def list(self, principal: Principal) -> Sequence[FilterRule]:
         """The filters, in their order."""
         must_be_owner(principal)
         return (await self.of(principal.owner)).rules
 
-    async def add(self, principal: Principal, rule: Rule) -> Rule:
+    async def add(self, principal: Principal, rule: FilterRule) -> FilterRule:
         """Add a filter behind the others; it holds when this returns.
 
         Raises:
@@ -197,7 +197,7 @@ class FilterStore:
         _, now = await self._change(principal.owner, added)
         return now.rules[-1]
 
-    async def remove(self, principal: Principal, id: str) -> Rule:
+    async def remove(self, principal: Principal, id: str) -> FilterRule:
         """Remove a filter.
 
         Raises:

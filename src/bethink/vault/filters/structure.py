@@ -27,7 +27,7 @@ _CODE_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FilterSection:
     """A heading and all below it, in characters of the text. `trail` are the headings above and its own."""
 
     title: str
@@ -46,7 +46,7 @@ class _Heading:
     is_sure: bool
 
 
-def sections_in(text: str) -> list[Section]:
+def sections_in(text: str) -> list[FilterSection]:
     """Every section, in the order of their headings; one lies within another."""
     found: list[tuple[_Heading, tuple[str, ...]]] = []
     ends: dict[int, int] = {}
@@ -61,7 +61,7 @@ def sections_in(text: str) -> list[Section]:
         above.append(heading)
         open_at.append(place)
     return [
-        Section(heading.title, trail, heading.start, heading.body, ends.get(place, len(text)))
+        FilterSection(heading.title, trail, heading.start, heading.body, ends.get(place, len(text)))
         for place, (heading, trail) in enumerate(found)
     ]
 

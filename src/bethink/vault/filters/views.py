@@ -30,9 +30,9 @@ from bethink.vault.markdown.links import Named, key_of
 if TYPE_CHECKING:
     from bethink.vault.files.page_reader import FoundPart
     from bethink.vault.files.page_writer import Authorship
-    from bethink.vault.files.records import By, Change, Entry, Page, PageRecord, PageVersion
-    from bethink.vault.filters.page_filter import TextFilter, View
-    from bethink.vault.filters.rules import FilterStore, Rule
+    from bethink.vault.files.records import By, Change, CurrentPage, ListedFile, PageRecord, PageVersion
+    from bethink.vault.filters.page_filter import PageView, TextFilter
+    from bethink.vault.filters.rules import FilterRule, FilterStore
     from bethink.vault.service import Vault
 
 
@@ -71,7 +71,7 @@ class VaultReader:
     text_filter: TextFilter | None
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[FilterRule, ...]:
         """The filters that restrain them."""
         return self.hidden_pages.rules
 
@@ -95,12 +95,12 @@ class VaultReader:
             return record
         return msgspec.structs.replace(record, version="", size=0, aliases=())
 
-    async def page(self, path: str) -> Page:
+    async def page(self, path: str) -> CurrentPage:
         """A page as its file is."""
         self.must_see(path)
         return await self.vault.read(self.principal.owner, path)
 
-    async def page_or_none(self, path: str) -> Page | None:
+    async def page_or_none(self, path: str) -> CurrentPage | None:
         """The same, None where there is none."""
         try:
             return await self.page(path)
@@ -113,11 +113,11 @@ class VaultReader:
         names = () if page is None else other_names(parse((await self.view(page)).text))
         return key_of(name) in map(key_of, names)
 
-    async def view(self, page: Page) -> View:
+    async def view(self, page: CurrentPage) -> PageView:
         """What they see of a page."""
         return await self.view_of(page.path, page.text)
 
-    async def view_of(self, path: str, text: str, *, was: str | None = None) -> View:
+    async def view_of(self, path: str, text: str, *, was: str | None = None) -> PageView:
         """What they see of a text that is on a page, or `was` on it when it stood elsewhere."""
         context = ViewContext(self.hidden_pages.links_of(path), await self._broader(text), self.text_filter)
         look = partial(view, text, path, self.rules, was=was, context=context)
@@ -178,7 +178,7 @@ async def _quietly(change: Callable[[], Awaitable[Change]], reader: VaultReader)
         raise TooLarge(_TOO_LARGE) from None
 
 
-def _with_seen_versions(change: Change, before: View | None, after: View | None) -> Change:
+def _with_seen_versions(change: Change, before: PageView | None, after: PageView | None) -> Change:
     """A change with the versions of what is seen in place of the pages' own."""
     return replace(
         change,
@@ -187,7 +187,7 @@ def _with_seen_versions(change: Change, before: View | None, after: View | None)
     )
 
 
-def _as_seen(page: Page, page_view: View) -> Page:
+def _as_seen(page: CurrentPage, page_view: PageView) -> CurrentPage:
     """A page as it is seen."""
     if page_view.is_whole:
         return page
@@ -209,13 +209,13 @@ class VaultViews:
         default_factory=lambda: Recent(_KEPT), repr=False
     )
 
-    async def read(self, principal: Principal, path: str) -> Page:
+    async def read(self, principal: Principal, path: str) -> CurrentPage:
         """A page as it is seen; its `version` is of what is seen."""
         reader = await self._reader(principal)
         page = await reader.page(checked(path))
         return _as_seen(page, await reader.view(page))
 
-    async def tried(self, principal: Principal, path: str) -> View:
+    async def tried(self, principal: Principal, path: str) -> PageView:
         """A page as a reader sees it, with marks of what is hidden: for the owner's own eyes alone."""
         reader = await self._reader(principal)
         return await reader.view(await self.vault.read(principal.owner, checked(path)))
@@ -255,7 +255,9 @@ class VaultViews:
                 continue
             yield path, (await reader.view(page)).text
 
-    async def listed(self, principal: Principal, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
+    async def listed(
+        self, principal: Principal, folder: str = "", *, deep: bool = False
+    ) -> Sequence[ListedFile]:
         """What is in a folder for this reader. Sizes are of what is seen, 0 where there are very many."""
         reader = await self._reader(principal)
         if not reader.rules:
@@ -322,7 +324,7 @@ class VaultViews:
                 )
         return shown
 
-    async def version(self, principal: Principal, path: str, id: str) -> Page:
+    async def version(self, principal: Principal, path: str, id: str) -> CurrentPage:
         """An older version as it is seen by today's filters."""
         reader, path = await self._reader(principal), checked(path)
         reader.must_see(path)
@@ -353,7 +355,7 @@ class VaultViews:
     async def parts(self, principal: Principal, found: Sequence[FoundPart | None]) -> list[str | None]:
         """What is seen of parts of pages; None for those of which nothing is."""
         reader = await self._reader(principal)
-        views: dict[tuple[str, str], View] = {}
+        views: dict[tuple[str, str], PageView] = {}
         texts: list[str | None] = []
         for part in found:
             if part is None:
@@ -481,7 +483,7 @@ class VaultViews:
 
     async def _side(
         self, reader: VaultReader, version: PageVersion, path: str, *, of: str | None
-    ) -> View | None:
+    ) -> PageView | None:
         """What is seen of a side of a change; None where there was nothing, or it is not kept."""
         body = await self.vault.versions.content(reader.principal.owner, of)
         if body is None:
@@ -489,13 +491,13 @@ class VaultViews:
         page_view = await reader.view_of(path, body.decode(), was=version.path)
         return None if page_view.is_hidden else page_view
 
-    async def _sized(self, reader: VaultReader, entry: Entry, *, is_read: bool) -> Entry:
+    async def _sized(self, reader: VaultReader, entry: ListedFile, *, is_read: bool) -> ListedFile:
         if entry.is_folder or not any(rule.is_at(entry.path) for rule in reader.rules):
             return entry
         page = await reader.page_or_none(entry.path) if is_read and entry.trouble is None else None
         return replace(entry, size=0 if page is None else len((await reader.view(page)).text.encode()))
 
-    async def _all_of(self, owner: str, rules: tuple[Rule, ...] = ()) -> HiddenPages:
+    async def _all_of(self, owner: str, rules: tuple[FilterRule, ...] = ()) -> HiddenPages:
         return HiddenPages(rules, [*await self.vault.pages(owner)], await self.vault.aliases(owner))
 
     async def _reader(self, principal: Principal) -> VaultReader:

@@ -46,7 +46,7 @@ class Section(msgspec.Struct, frozen=True, gc=False):
     end: int
 
 
-class Document(msgspec.Struct, frozen=True, gc=False):
+class ParsedPage(msgspec.Struct, frozen=True, gc=False):
     """A page, read. Places are offsets into `text`, by characters; lines count from 1."""
 
     text: str
@@ -78,13 +78,13 @@ class Document(msgspec.Struct, frozen=True, gc=False):
         return start, start + len(self.text[start:stop].rstrip("\r\n"))
 
 
-def parse(text: str) -> Document:
+def parse(text: str) -> ParsedPage:
     """A page's text, read. Takes microseconds for a kilobyte."""
     lines = scan(text)
-    return Document(text, lines, lines.headings, _blocks(lines), links_in(lines))
+    return ParsedPage(text, lines, lines.headings, _blocks(lines), links_in(lines))
 
 
-def sections(document: Document) -> list[Section]:
+def sections(document: ParsedPage) -> list[Section]:
     """The sections in order, together the whole text behind the front matter."""
     body, size = document.lines.body, len(document.text)
     headings = document.headings
@@ -111,7 +111,7 @@ def section_at(found: Sequence[Section], place: int) -> Section | None:
     return found[at] if at >= 0 else None
 
 
-def section_named(document: Document, name: str) -> Section | None:
+def section_named(document: ParsedPage, name: str) -> Section | None:
     """The first section with this title, whatever its case; a `#` of Markdown before it does not count."""
     wanted = " ".join(name.strip().lstrip("#").split()).casefold()
     return next((one for one in sections(document) if " ".join(one.title.split()).casefold() == wanted), None)
@@ -126,7 +126,7 @@ def line_meant(text: str, link: Link) -> int:
     return 1 if found is None else found.line
 
 
-def tags_of(document: Document) -> list[str]:
+def tags_of(document: ParsedPage) -> list[str]:
     """The tags `#tag` in the text, without the mark, in order, each once; not the front matter's."""
     lines = document.lines
     if "#" not in lines.plain:

@@ -19,7 +19,7 @@ from bethink.vault.markdown.lines import BOM, Span
 from bethink.vault.markdown.links import SUFFIX, LinkKind
 
 if TYPE_CHECKING:
-    from bethink.vault.markdown.format import Document
+    from bethink.vault.markdown.format import ParsedPage
 
 
 MAX_CHARS: Final = 65_536
@@ -85,7 +85,7 @@ class FrontMatter(msgspec.Struct, frozen=True):
         return [tag.lstrip("#") for tag in self.texts("tags", "tag")]
 
 
-def front_matter(document: Document) -> FrontMatter:
+def front_matter(document: ParsedPage) -> FrontMatter:
     """What the front matter of a page says; nothing where it has none."""
     if document.front is None:
         is_open = unclosed_end(document.text) is not None
@@ -107,7 +107,7 @@ def unclosed_end(text: str) -> int | None:
     return None if found is None or parse(text).front is not None else found.end()
 
 
-def fields(document: Document) -> list[Field]:
+def fields(document: ParsedPage) -> list[Field]:
     """The fields at the top of the front matter, by their lines, whether or not they can be read."""
     if document.front is None:
         return []
@@ -219,7 +219,7 @@ class PageInfo(msgspec.Struct, frozen=True, gc=False, array_like=True):
     fault: str | None = None
 
 
-def other_names(document: Document) -> tuple[str, ...]:
+def other_names(document: ParsedPage) -> tuple[str, ...]:
     """The aliases that its front matter gives a page."""
     return tuple(front_matter(document).aliases[:_MAX_NAMES])
 
@@ -250,7 +250,7 @@ def name_of(path: str) -> str:
     return f"{name}\n{name.replace('_', ' ')}"
 
 
-def title_of(path: str, document: Document) -> str:
+def title_of(path: str, document: ParsedPage) -> str:
     """What a page is called: by its front matter, its first heading, or its file."""
     first = next((heading.title for heading in document.headings if heading.level == 1), "")
     return front_matter(document).title or first or path.rpartition("/")[2].removesuffix(SUFFIX)

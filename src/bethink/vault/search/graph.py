@@ -81,7 +81,7 @@ class Unresolved:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class LinkGraph:
     """The links of a vault. `lines` are the lines of the links, by linking page and then by linked page.
 
     What takes a path raises `NoSuchPage` if there is no such page.
@@ -188,7 +188,7 @@ def aliases_of(pages: Iterable[CataloguePage]) -> dict[str, str]:
     return found
 
 
-def graph_of(pages: Sequence[CataloguePage]) -> Graph:
+def graph_of(pages: Sequence[CataloguePage]) -> LinkGraph:
     """The graph of these pages. Takes a tenth of a second for ten thousand: call it in a thread."""
     resolver = Resolver((page.path for page in pages), aliases_of(pages))
     lines: dict[str, dict[str, tuple[int, ...]]] = {page.path: {} for page in pages}
@@ -205,7 +205,7 @@ def graph_of(pages: Sequence[CataloguePage]) -> Graph:
                 if meant not in to:
                     back[meant].append(page.path)
                 to[meant] = (*to.get(meant, ()), link.line)
-    return Graph(
+    return LinkGraph(
         {page.path: page for page in pages},
         lines,
         {path: tuple(sources) for path, sources in back.items()},
@@ -213,7 +213,7 @@ def graph_of(pages: Sequence[CataloguePage]) -> Graph:
     )
 
 
-def wanted(graph: Graph) -> list[tuple[str, int]]:
+def wanted(graph: LinkGraph) -> list[tuple[str, int]]:
     """What links name that is no page, with how many do, the most wanted first."""
     return Counter(link.target for link in graph.unresolved).most_common()
 
@@ -223,11 +223,11 @@ class Graphs:
     """The graphs of all owners, each as its reader may see it."""
 
     searching: VaultSearch
-    _known: Recent[str, tuple[Sequence[CataloguePage], Graph]] = field(
+    _known: Recent[str, tuple[Sequence[CataloguePage], LinkGraph]] = field(
         default_factory=lambda: Recent(_KEPT), repr=False
     )
 
-    async def of(self, principal: Principal) -> Graph:
+    async def of(self, principal: Principal) -> LinkGraph:
         """The graph of what the principal sees; where rules restrain them every page is read for it."""
         if await self.searching.views.filters.rules_for(principal):
             return await self._seen(principal, None)
@@ -251,7 +251,7 @@ class Graphs:
         around = [path, *everything.back.get(path, ())] if path in everything.pages else []
         return (await self._seen(principal, around)).backlinks(path)
 
-    async def _seen(self, principal: Principal, paths: Sequence[str] | None) -> Graph:
+    async def _seen(self, principal: Principal, paths: Sequence[str] | None) -> LinkGraph:
         pages: list[CataloguePage] = []
         async for path, text in self.searching.views.texts(principal, paths):
             info = await anyio.to_thread.run_sync(info_of, path, text)

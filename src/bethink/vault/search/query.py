@@ -58,7 +58,7 @@ _KINDS: Final = frozenset({"md", ".md", "markdown", "page"})
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class PageSearch:
     """A search. `context` are lines shown around each hit, `page` counts from 1, `limit` are pages at once.
 
     Without `case` capitals do not matter; with `regex` the query is a regular expression of Python's.
@@ -72,7 +72,7 @@ class Search:
     limit: int = 20
     filters: Sequence[str] = ()
 
-    def checked(self) -> Search:
+    def checked(self) -> PageSearch:
         """The same, if it can be answered.
 
         Raises:

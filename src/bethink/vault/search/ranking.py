@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bethink.vault.markdown.lines import Span
     from bethink.vault.regex import Regex
     from bethink.vault.search.catalogue import CatalogueRow
-    from bethink.vault.search.query import Search, SearchFilters
+    from bethink.vault.search.query import PageSearch, SearchFilters
 
 
 MAX_HITS: Final = 200
@@ -232,7 +232,7 @@ class _Looked(NamedTuple):
 class Ranking:
     """One search on its way. `terms` are folded."""
 
-    asked: Search
+    asked: PageSearch
     filters: SearchFilters
     texts: Texts
     now_us: int

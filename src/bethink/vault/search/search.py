@@ -23,7 +23,7 @@ from bethink.vault.files.folder import FileContent, Folder, version_of
 from bethink.vault.markdown.frontmatter import name_of
 from bethink.vault.regex import Regex, literals
 from bethink.vault.search.catalogue import Catalogue, CataloguePage, CatalogueRow, PageContent
-from bethink.vault.search.query import LEAST_BYTES, Search, SearchFilters, folded
+from bethink.vault.search.query import LEAST_BYTES, PageSearch, SearchFilters, folded
 from bethink.vault.search.ranking import Candidate, Ranking, SearchResults
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class VaultSearch:
         """The vaults behind the views."""
         return self.views.vault
 
-    async def search(self, principal: Principal, asked: Search) -> SearchResults:
+    async def search(self, principal: Principal, asked: PageSearch) -> SearchResults:
         """The pages that say what is asked for, as the principal sees them, the best first.
 
         Raises:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path
 from pydantic import Field
 
-from bethink.vault.filters.rules import Rule, must_be_owner
+from bethink.vault.filters.rules import FilterRule, must_be_owner
 from bethink.web.deps import Body, Caller, Items, ResponseModel, Served
 from bethink.web.problems import documented
 
@@ -91,7 +91,7 @@ async def get_vault_filters(app: Served, caller: Caller) -> VaultFilters:
 @router.post("", status_code=201, responses=documented(403))
 async def add_vault_filter(body: VaultFilterBody, app: Served, caller: Caller) -> VaultFilter:
     """Hide something; it holds when this answers."""
-    return VaultFilter.of(await app.visibility.filters.add(caller, Rule(**body.given())))
+    return VaultFilter.of(await app.visibility.filters.add(caller, FilterRule(**body.given())))
 
 
 @router.delete("", responses=documented(403))

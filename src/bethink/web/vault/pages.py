@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, BethinkError, Conflict, UnknownId
-from bethink.vault import Authorship, Change, Page
+from bethink.vault import Authorship, Change, CurrentPage
 from bethink.vault.files.records import TROUBLES, By, What
 from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.frontmatter import front_matter
@@ -463,7 +463,7 @@ class NewsFrames:
         return b": %s\n\n" % error.code.encode()
 
 
-def page_of(page: Page) -> VaultPage:
+def page_of(page: CurrentPage) -> VaultPage:
     """A page as JSON."""
     fault = front_matter(parse(page.text)).fault
     problems = [] if fault is None else [f"Front matter: {fault}"]

@@ -10,7 +10,14 @@ from pydantic import BaseModel, Field
 from bethink.errors import BadInput, BethinkError
 from bethink.tools.memory_agent import MAX_QUESTION_CHARS, VaultReply, sources
 from bethink.vault.search.graph import MAX_DEPTH
-from bethink.vault.search.query import MAX_CONTEXT, MAX_FILTERS, MAX_LIMIT, MAX_PAGE, MAX_QUERY_CHARS, Search
+from bethink.vault.search.query import (
+    MAX_CONTEXT,
+    MAX_FILTERS,
+    MAX_LIMIT,
+    MAX_PAGE,
+    MAX_QUERY_CHARS,
+    PageSearch,
+)
 from bethink.web.deps import Body, Caller, Items, KnownTime, ResponseModel, Served
 from bethink.web.problems import documented
 from bethink.web.sse import EventStream, begun
@@ -140,7 +147,7 @@ async def search_vault(
     ] = None,
 ) -> VaultFound:
     """Search what the pages say, without a language model."""
-    asked = Search(query, regex, case, context=context, page=page, limit=limit, filters=filters or ())
+    asked = PageSearch(query, regex, case, context=context, page=page, limit=limit, filters=filters or ())
     found = await app.vault_tools.searching.search(caller, asked)
     return VaultFound.of(found, items=[_hit(one) for one in found.pages])
 
