@@ -241,9 +241,8 @@ class Configuration:
         for name in names:
             origin = self.origin(name)
             if name in UNKEPT:
-                raise NotAllowed(
-                    f"{name} cannot be changed here: set BETHINK_{name.upper()} and start again."
-                )
+                variable = f"BETHINK_{name.upper()}"
+                raise NotAllowed(f"{name} cannot be changed here: set {variable} and start again.")
             if origin.source not in {"kept", "default"}:
                 raise NotAllowed(f"{name} is set by {origin.told}: change it there.")
 
