@@ -29,7 +29,7 @@ SERVES_ONLY := $(if $(filter serve,$(MAKECMDGOALS)),$(if $(wildcard .venv/packag
 ENVIRONMENT := .venv/$(if $(SERVES_ONLY),serving,editable).stamp
 
 # How many files a chat turn may enter; 45 are wished.
-CHAT_TURN_FILES := 50
+CHAT_TURN_FILES := 51
 CHECKS := check-format check-lint check-types check-layers check-budgets check-dead-code check-dependencies \
 	check-hosts check-requirements check-ui
 
