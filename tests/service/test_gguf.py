@@ -123,9 +123,9 @@ async def test_tools_are_offered_by_a_schema_where_the_template_has_none(llm: Ll
 async def test_nothing_is_left_over_when_its_parent_is_killed(llm: LlamaCppLlm) -> None:
     program = (
         "import asyncio, sys\n"
-        "from bethink.llm.providers import Connection, connect\n"
+        "from bethink.llm.providers import ModelConnection, connect\n"
         "async def main():\n"
-        f"    llm = connect('gguf:{WEIGHTS}', Connection(context_tokens=512))\n"
+        f"    llm = connect('gguf:{WEIGHTS}', ModelConnection(context_tokens=512))\n"
         "    print((await llm.running()).pid, flush=True)\n"
         "    await asyncio.sleep(600)\n"
         "asyncio.run(main())\n"

@@ -148,11 +148,11 @@ function setWhole(run: Run, text: string, reasoning: string): Run {
 
 type Called = { call: string; name?: string; arguments?: string; label?: string };
 
-/** A call of which nothing is known but what was asked for. */
-export function newTool(key: string, called: Called): ToolPart {
+/** A call of which nothing is known but what was asked for. It is shown as the same, heard live or read. */
+export function newTool(called: Called): ToolPart {
   return {
     type: "tool",
-    key,
+    key: called.call,
     call: called.call,
     name: called.name ?? "",
     label: told(called.label ?? "") || called.name || t("A tool"),
@@ -177,7 +177,7 @@ export function newTool(key: string, called: Called): ToolPart {
 function changeTool(run: Run, called: Called, change: Partial<ToolPart>): Run {
   const index = run.parts.findLastIndex((p) => p.type === "tool" && p.call === called.call);
   const found = run.parts[index];
-  if (found?.type !== "tool") return add(run, { ...newTool(partKey(run), called), ...change });
+  if (found?.type !== "tool") return add(run, { ...newTool(called), ...change });
   return replace(run, index, { ...found, ...change });
 }
 

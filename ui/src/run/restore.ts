@@ -45,7 +45,7 @@ const newTurn = (message: StoredMessage, question: Question | null): Turn => ({
 
 function callParts(message: ModelMessage): ToolPart[] {
   return message.tool_calls.map(({ id, ...said }) => ({
-    ...newTool(id, { call: id, ...said }),
+    ...newTool({ call: id, ...said }),
     state: "unknown",
   }));
 }

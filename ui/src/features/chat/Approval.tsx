@@ -17,14 +17,21 @@ import { EditArguments } from "./EditArguments";
 
 type ApprovalProps = { tool: ToolPart; run: string; session: Session };
 
+const DRAWN_MS = 5000;
+
 /** Leads on to the next question, or to what became of this one, once it is drawn; not who went elsewhere. */
-function leadOn(line: Element | null | undefined): void {
-  requestAnimationFrame(() => {
+function leadOn(card: Element | null, call: string): void {
+  const until = performance.now() + DRAWN_MS;
+  const look = () => {
+    // On a busy machine the card is there for some frames more.
+    if (card?.isConnected && performance.now() < until) return void requestAnimationFrame(look);
+    const line = document.querySelector(`[data-call="${CSS.escape(call)}"]`);
     const here = document.activeElement;
     if (here && here !== document.body && !line?.contains(here)) return;
     const next = document.querySelector<HTMLElement>("[data-approval] h2");
     (next ?? line?.querySelector("summary"))?.focus();
-  });
+  };
+  requestAnimationFrame(look);
 }
 
 /** What holds for a tool until another rule is chosen. */
@@ -42,11 +49,11 @@ function useDeciding({ tool, run, session }: ApprovalProps) {
   const decide = async (decision: Decision) => {
     setBusy(true);
     setFault(null);
-    const line = card.current?.closest("li");
+    const asked = card.current;
     try {
       const before = decision.always ? await ruleOf(tool.name) : null;
       await session.decide(run, tool.call, decision);
-      leadOn(line);
+      leadOn(asked, tool.call);
       if (!decision.always) return;
       const never = decision.decision === "reject";
       const undo = () => void api.setRule(tool.name, before).catch(toasts.fault);

@@ -20,7 +20,7 @@ export function ToolGroup(props: {
   return (
     <ul className={lines.tools} aria-label={t("Tool calls")}>
       {tools.map((tool) => (
-        <li key={tool.key}>
+        <li key={tool.key} data-call={tool.call}>
           {tool.state === "waiting" && run ? (
             <Approval tool={tool} run={run} session={session} />
           ) : (

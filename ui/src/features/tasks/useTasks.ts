@@ -34,17 +34,23 @@ export function useTasks(query: TaskQuery) {
   const shown = useRef(0);
   const key = JSON.stringify(query);
   const wanted = useMemo(() => JSON.parse(key) as TaskQuery, [key]);
-  const read = useCallback(async () => {
+  const latest = useRef(Promise.resolve());
+  const read = useCallback(() => {
     asked.current += 1;
     const mine = asked.current;
-    try {
-      const page = await first(wanted, shown.current);
-      if (mine !== asked.current) return;
-      shown.current = page.items.length;
-      setListed({ ...page, isKnown: true, problem: null });
-    } catch (error) {
-      if (mine === asked.current) setListed((now) => ({ ...now, problem: asProblem(error) }));
-    }
+    const answer = async () => {
+      try {
+        const page = await first(wanted, shown.current);
+        // Who waits for this wants to see what is true now.
+        if (mine !== asked.current) return latest.current;
+        shown.current = page.items.length;
+        setListed({ ...page, isKnown: true, problem: null });
+      } catch (error) {
+        if (mine === asked.current) setListed((now) => ({ ...now, problem: asProblem(error) }));
+      }
+    };
+    latest.current = answer();
+    return latest.current;
   }, [wanted]);
   useEffect(() => {
     shown.current = 0;
