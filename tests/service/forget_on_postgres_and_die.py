@@ -96,7 +96,13 @@ def count_steps(left: int) -> list[str]:
 
         return counted
 
-    places = ((os, "rename"), (os, "replace"), (os, "unlink"), (PostgresStore, "commit"), (scrub, "_is_written"))
+    places = (
+        (os, "rename"),
+        (os, "replace"),
+        (os, "unlink"),
+        (PostgresStore, "commit"),
+        (scrub, "_is_written"),
+    )
     for place, name in places:
         setattr(place, name, stepping(getattr(place, name)))
     setattr(PostgresStore, "scrub", scrubbing(PostgresStore.scrub))  # noqa: B010 - it has another type
