@@ -8,7 +8,7 @@ Source: spec 004, "Memory Service" and "Error Handling".
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,9 +42,8 @@ _HITS: Final = 4
 """Messages that are looked at for each entry wanted: a turn has two or more, and later ones come first."""
 _AROUND: Final = 25
 """Messages before and behind a hit among which the rest of its turn is."""
-_LATER: Final = 0.05
-"""What speaks for a turn of now, in a score; it halves every month. Enough to decide between near answers."""
-_MONTH_US: Final = 30 * 86_400 * 1_000_000
+_NEAR: Final = 0.05
+"""Entries whose scores are no further apart answer about as well."""
 _LEAST: Final = 0.01
 """Below it an entry has nothing to do with the question."""
 _PAGE: Final = 500
@@ -165,13 +164,14 @@ class ConversationMemory:
         self._check_available()
         count = _count(limit, min(_ENTRIES, self.settings.recall_limit))
         least = self.settings.recall_min_score
-        found = await self._found(principal, query, count=count, filters=_Filters(), least=least)
-        now = self.conversations.clock.now_us()
-        found.sort(key=lambda pair: -pair[1] - _freshness(pair[0], now))
-        entries = [entry for entry, _ in found[:count]]
+        found = await self._found(
+            principal, query, count=count, most=_HITS * count, filters=_Filters(), least=least
+        )
+        best = _later_first(found)[:count]
+        entries = [entry for entry, _ in best]
         return MemoryContext(
             entries,
-            [score for _, score in found[:count]],
+            [score for _, score in best],
             sum(tokens_in(f"{one.user_message}\n{one.assistant_message}") for one in entries),
         )
 
@@ -191,9 +191,9 @@ class ConversationMemory:
         self._check_available()
         count = _count(limit, self.settings.memory_search_limit)
         found = await self._found(
-            principal, query, count=count, filters=_Filters.parsed(filters), least=_LEAST
+            principal, query, count=count, most=count, filters=_Filters.parsed(filters), least=_LEAST
         )
-        return [entry for entry, _ in found[:count]]
+        return [entry for entry, _ in found]
 
     async def clear_conversation(self, principal: Principal, conversation_id: str) -> None:
         """Archive a conversation: it leaves the list, and what was said in it is still found.
@@ -225,9 +225,9 @@ class ConversationMemory:
             raise MemoryUnavailable
 
     async def _found(
-        self, principal: Principal, query: str, *, count: int, filters: _Filters, least: float
+        self, principal: Principal, query: str, *, count: int, most: int, filters: _Filters, least: float
     ) -> list[tuple[MemoryEntry, float]]:
-        """Entries and their scores, best first; more than `count` if there are."""
+        """At most `most` entries and their scores, best first, if `count` are wanted of them."""
         if not isinstance(query, str) or not 0 < len(query.strip()) <= _MAX_QUERY:  # pyright: ignore[reportUnnecessaryIsInstance] - programs give what they have
             raise BadInput(
                 f"query is {query!r:.60}: give a question or words, of at most {_MAX_QUERY:,} characters."
@@ -238,7 +238,7 @@ class ConversationMemory:
         hits = (await self.recall.ask(principal, question)).hits
         found: dict[str, tuple[MemoryEntry, float]] = {}
         for hit in hits:
-            if hit.score < least or len(found) == 2 * count:
+            if hit.score < least or len(found) == most:
                 break
             entry = await self._entry(principal, hit.id)
             if entry is not None:
@@ -335,9 +335,16 @@ def _count(limit: int | None, default: int) -> int:
     return limit
 
 
-def _freshness(entry: MemoryEntry, now: int) -> float:
-    """What speaks for an entry since it is not long ago."""
-    return _LATER * 0.5 ** (max(0, now - to_us(entry.timestamp)) / _MONTH_US)
+def _later_first(found: Iterable[tuple[MemoryEntry, float]]) -> list[tuple[MemoryEntry, float]]:
+    """Entries and their scores, best first; of those that answer about as well the later first."""
+    ordered: list[tuple[float, int, MemoryEntry, float]] = []
+    best = 0.0
+    for entry, score in sorted(found, key=lambda pair: -pair[1]):
+        if not ordered or score < best - _NEAR:
+            best = score
+        ordered.append((best, to_us(entry.timestamp), entry, score))
+    ordered.sort(key=lambda one: (-one[0], -one[1]))
+    return [(entry, score) for _, _, entry, score in ordered]
 
 
 def _page(entry: MemoryEntry) -> str:
