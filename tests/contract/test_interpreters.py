@@ -18,6 +18,7 @@ import pytest
 from bethink.errors import SandboxUnavailable
 from bethink.events import ToolFinished
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
+from bethink.sandbox import Ending
 from bethink.sandbox.confinement import ConfinedCommand, Job, Landlock
 from bethink.sandbox.interpreters import (
     NOT_INSTALLED,
@@ -29,6 +30,7 @@ from bethink.sandbox.interpreters import (
     Workplaces,
 )
 from bethink.sandbox.kernel import Message, MessageContent, Parent, Shown
+from bethink.sandbox.process import ConfinedProcess
 from bethink.telemetry import Supervisor
 from bethink.tool import NewFile
 from bethink.tools.code import code_source
@@ -198,6 +200,23 @@ async def test_a_full_disk_ends_code_that_writes_and_not_code_that_does_not(
         assert (await run(interpreters, "6 * 7")).answer.text == "42\n"
         filling = await run(interpreters, "open('f', 'wb').write(bytes(4 << 20))")
         assert filling.answer.ending == "out_of_disk"
+
+
+async def test_code_that_was_killed_as_it_replied_is_told_as_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen_at_last = ConfinedProcess.over_at_last
+
+    async def killed_before(process: ConfinedProcess) -> Ending | None:
+        process.kill("out_of_disk")
+        await process.ended()
+        return await seen_at_last(process)
+
+    async with at_work(tmp_path) as interpreters:
+        await run(interpreters, "1")
+        monkeypatch.setattr(ConfinedProcess, "over_at_last", killed_before)
+        ran = await run(interpreters, "6 * 7")
+        assert (ran.answer.ending, ran.answer.lost) == ("out_of_disk", True)
 
 
 class _NoSessions(Landlock):

@@ -155,8 +155,9 @@ class ConfinedProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     async def over_at_last(self) -> Ending | None:
-        """What it used too much of, if it did: code may be done before anybody looked."""
-        return await anyio.to_thread.run_sync(self._over)
+        """What it was killed for, or used too much of: code may be done before anybody looked."""
+        over = None if self.ending else await anyio.to_thread.run_sync(self._over)
+        return self.ending or over
 
     async def find_inner(self) -> None:
         """Find the interpreter behind what confines it, for `signal`: once it has printed something."""
